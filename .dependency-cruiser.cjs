@@ -60,6 +60,7 @@ const beginnings = [
   'cluster/yaml/yaml-worker',
   'platform/node/spawner',
   'storage/sqlite/worker',
+  'storage/sqlite/history/history-worker',
   'testing/index',
 ];
 const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes'];

@@ -18,6 +18,7 @@ import { isMain, repositoryRoot } from './repository.ts';
 export const entries: Readonly<Record<string, string>> = {
   main: 'src/cli/main.ts',
   'sqlite-worker': 'src/storage/sqlite/worker.ts',
+  'history-worker': 'src/storage/sqlite/history/history-worker.ts',
   'yaml-worker': 'src/cluster/yaml/yaml-worker.ts',
   spawner: 'src/platform/node/spawner.ts',
   dns: 'src/dns/main.ts',

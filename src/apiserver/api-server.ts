@@ -33,6 +33,7 @@ import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
+import { historyView } from './history/history-view.ts';
 import { type ObjectView, ObjectViews } from './object-views.ts';
 import type { ObjectStore } from './registry/object-store.ts';
 import { PodRequests } from './tracing/pod-requests.ts';
@@ -163,6 +164,7 @@ class GenericApiServer implements ApiServer {
     this.#services = {
       store: storage.store,
       hub: storage.hub,
+      history: storage.history,
       admission,
       clock,
       random: random.fork('apiserver'),
@@ -181,7 +183,11 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
-      views: new ObjectViews([...(deps.views ?? []), refusalsView(this.#refused)]),
+      views: new ObjectViews([
+        ...(deps.views ?? []),
+        refusalsView(this.#refused),
+        ...(storage.history === undefined ? [] : [historyView]),
+      ]),
       refused: this.#refused,
       aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
@@ -312,6 +318,7 @@ class GenericApiServer implements ApiServer {
     const { storage } = this.#deps;
     signal.throwIfAborted();
     await storage.hub.start();
+    storage.history?.start(storage.hub.revision);
     this.#stops.push(
       storage.hub.onReset(() => this.#watches.endAll()),
       this.#probe.start(),
@@ -378,6 +385,7 @@ class GenericApiServer implements ApiServer {
     for (const stop of this.#stops.splice(0)) stop();
     this.#watches.endAll();
     this.#deps.storage.hub.stop();
+    await this.#deps.storage.history?.stop();
   }
 
   busy(): number {

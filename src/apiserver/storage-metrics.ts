@@ -47,6 +47,7 @@ export class StorageMetrics {
       status: () => store.status(),
       latestRevision: latestRevision && (() => latestRevision.call(store)),
       isStale: isStale && ((key) => isStale.call(store, key)),
+      cipher: store.cipher,
       close: () => store.close(),
     };
   }

@@ -2,9 +2,12 @@
 import { homedir, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { parseDurationMs } from '../api/duration.ts';
+import { quantityValue, tryParseQuantity } from '../api/quantity.ts';
 import { cidrsOverlap, parseCidr, parseIp, rangeFamily, rangesOf } from '../base/cidr.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
+import type { HistoryLimits } from '../storage/history-log.ts';
 import { parseStubDomain } from '../dns/stub-domain.ts';
 import { nodePortAddressesProblem } from '../proxy/node-port-addresses.ts';
 import { endpointsProblem, type StoreChoice } from '../cluster/store/store-options.ts';
@@ -14,6 +17,8 @@ import type { RawControllerManagerSettings } from './controller-manager-settings
 import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
+
+const MIN_HISTORY_BYTES = 4 * 1024 * 1024;
 
 /** Default data directory. */
 export const DEFAULT_DATA_DIR = '/var/lib/keelson';
@@ -63,6 +68,8 @@ export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, R
   readonly dataDir: string;
   readonly httpsPort: string;
   readonly encryptionProviderConfig?: string;
+  readonly historySize?: string;
+  readonly historyAge?: string;
   readonly schedulerConfig?: string;
   readonly clusterCidr?: string;
   readonly serviceCidr?: string;
@@ -96,6 +103,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     store: parseStore(raw),
     encryptionConfigFile:
       raw.encryptionProviderConfig === undefined ? undefined : resolve(raw.encryptionProviderConfig),
+    history: parseHistory(raw),
     schedulerConfigFile: raw.schedulerConfig === undefined ? undefined : resolve(raw.schedulerConfig),
     clusterCidr,
     serviceCidr,
@@ -111,6 +119,23 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...addresses(raw),
     ...apiServer(raw),
   };
+}
+
+/** How much history is kept; nothing when either is 0 or was not settled. Throws `UserError` with exit code 2. */
+export function parseHistory({
+  historySize,
+  historyAge,
+}: Pick<RawServerOptions, 'historySize' | 'historyAge'>): HistoryLimits | undefined {
+  if (historySize === undefined || historyAge === undefined) return undefined;
+  const quantity = tryParseQuantity(historySize);
+  const sizeBytes = quantity === undefined ? Number.NaN : quantityValue(historySize);
+  const ageMs = parseDurationMs(historyAge) ?? Number.NaN;
+  if (Number.isNaN(sizeBytes) || sizeBytes < 0)
+    throw usage(`--history-size: ${historySize} is not a size such as 256Mi, or 0`);
+  if (sizeBytes > 0 && sizeBytes < MIN_HISTORY_BYTES)
+    throw usage(`--history-size: ${historySize} is less than 4Mi, which object histories need; 0 switches them off`);
+  if (Number.isNaN(ageMs) || ageMs < 0) throw usage(`--history-age: ${historyAge} is not a duration such as 24h, or 0`);
+  return sizeBytes === 0 || ageMs === 0 ? undefined : { sizeBytes, ageMs };
 }
 
 /** Options of the API server; absent when none of its flags was given. */

@@ -17,6 +17,8 @@ export function withServerOptions(command: Command): Command {
     .option('--etcd-certfile <file>', 'client certificate for etcd')
     .option('--etcd-keyfile <file>', 'its private key')
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration: which resources are stored encrypted')
+    .option('--history-size <size>', 'how much history of objects is kept, e.g. 256Mi; 0: none', '256Mi')
+    .option('--history-age <duration>', 'how long it is kept, e.g. 24h; 0: not at all', '24h')
     .option(
       '--scheduler-config <file>',
       'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler; or a Policy',

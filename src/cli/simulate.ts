@@ -14,7 +14,10 @@ import { processMemory } from '../cluster/process-memory.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import type { Progress } from '../cluster/progress.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { createSqliteHistory } from '../storage/sqlite/history/sqlite-history.ts';
+import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { parseImages } from '../testing/scenario.ts';
@@ -70,6 +73,7 @@ class SimulatedCluster implements RunnableCluster {
         images,
         pki,
         runtimeConfig,
+        history: this.#history(),
         store: async () =>
           (this.#store = await openStore(this.#platform, {
             choice: store,
@@ -93,6 +97,12 @@ class SimulatedCluster implements RunnableCluster {
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
+  }
+
+  #history(): ((clock: Clock) => HistoryLog) | undefined {
+    const { history: limits, dataDir } = this.#options;
+    if (limits === undefined) return undefined;
+    return (clock) => createSqliteHistory({ path: `${dataDir}/history.db`, limits, clock, log: this.#platform.log });
   }
 
   async #readImages(file: string): Promise<SimImage[]> {

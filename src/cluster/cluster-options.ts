@@ -1,6 +1,7 @@
 /** What a user decides about a cluster, checked. Ranges left out are chosen to fit the machine. */
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { ControllerSettings } from '../controllers/controller.ts';
+import type { HistoryLimits } from '../storage/history-log.ts';
 import type { JoinToken } from './join/join-token.ts';
 import type { StoreChoice } from './store/store-options.ts';
 import type { KubeletSettings } from './node/instance-kubelet.ts';
@@ -13,6 +14,8 @@ export interface ClusterOptions {
   readonly etcd?: OwnEtcdOptions;
   /** An EncryptionConfiguration: what of the store is encrypted. */
   readonly encryptionConfigFile?: string;
+  /** How much history of objects is kept beside the store; absent: none. */
+  readonly history?: HistoryLimits | undefined;
   /** A KubeSchedulerConfiguration for the cluster's scheduler. */
   readonly schedulerConfigFile?: string;
   readonly controllerManager?: ControllerSettings;

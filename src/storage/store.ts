@@ -139,6 +139,13 @@ export class StoreError extends Error {
   }
 }
 
+/** The encryption of a store's values. */
+export interface ValueCipher {
+  seal(key: string, value: Uint8Array): Uint8Array;
+  /** Throws `StoreError` corrupt when the key of its encryption is gone. */
+  unseal(key: string, value: Uint8Array): Uint8Array;
+}
+
 export interface Store {
   /** The newest entry of a key, linearizable. */
   get(key: string): Promise<StoredEntry | undefined>;
@@ -162,6 +169,8 @@ export interface Store {
   latestRevision?(): Promise<number>;
   /** Whether the value is kept in a form writes no longer use (an old encryption key): writing the same again renews it. */
   isStale?(key: string): boolean;
+  /** How values are encrypted that are kept beside the store; absent: they are not. */
+  readonly cipher?: ValueCipher | undefined;
   /** Writes a whole and consistent copy to a new file while work goes on. Absent where there is no file to copy. */
   backup?(path: string): Promise<void>;
   /** Finishes what was accepted, then closes. */

@@ -8,6 +8,7 @@ import type { Log } from '../platform/log.ts';
 import type { NodeNet } from '../platform/node/net.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
 import type { SimNodeSpec } from './sim-node.ts';
@@ -28,6 +29,8 @@ export interface ClusterOptions {
   readonly seed?: number | string;
   /** `memory` (default), or a store of your own, which the cluster closes. */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
+  /** Makes the keeper of objects' history, which the cluster closes. Default: no history is kept. */
+  readonly history?: ((clock: Clock) => HistoryLog) | undefined;
   /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
   readonly pki?: ClusterPki;
   readonly images?: readonly SimImage[];

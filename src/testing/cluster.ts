@@ -17,6 +17,7 @@ import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { NodeNet } from '../platform/node/net.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
 import { checkOptions, createPace, openStore, type ClusterOptions } from './cluster-options.ts';
@@ -68,6 +69,7 @@ export class Cluster implements AsyncDisposable {
   readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
+  #history: HistoryLog | undefined;
   readonly #loopback: NodeNet | undefined;
   #pki: ClusterPki | undefined;
   #restores = 0;
@@ -94,6 +96,7 @@ export class Cluster implements AsyncDisposable {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
+    this.#history = options.history?.(pace.clock);
     this.#loopback = loopback;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
@@ -317,6 +320,8 @@ export class Cluster implements AsyncDisposable {
     if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
     this.#restores++;
     this.#store = await openStore(this.#options, clock);
+    await this.#history?.close();
+    this.#history = this.#options.history?.(clock);
     await this.#pace.drive(writeEntries(this.#store, snapshot.entries));
     this.#world = this.#createWorld();
     await this.#begin();
@@ -342,6 +347,7 @@ export class Cluster implements AsyncDisposable {
   async #end(): Promise<void> {
     await Promise.all([...this.#listening].map((listening) => listening.close()));
     await this.#pace.drive(this.#world.stop());
+    await this.#history?.close();
   }
 
   #createWorld(): SimWorld {
@@ -361,6 +367,7 @@ export class Cluster implements AsyncDisposable {
     return new SimWorld({
       platform,
       store: this.#store,
+      history: this.#history,
       seed,
       repeatable: this.#pace.kind === 'virtual',
       scheduler,

@@ -23,6 +23,7 @@ import type { Log } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
+import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { createFaultyStore, noStoreFaults, type StoreFaults } from './faulty-store.ts';
@@ -39,6 +40,8 @@ export interface SimWorldDeps {
   /** Where nodes' warnings and errors go; they keep them without it. */
   readonly log?: Log;
   readonly store: Store;
+  /** Where the history of objects is kept; absent: nowhere. */
+  readonly history?: HistoryLog | undefined;
   readonly seed: string;
   /** True: results of real work (signing) are given out in a repeatable order. */
   readonly repeatable: boolean;
@@ -149,6 +152,7 @@ export class SimWorld {
     const controlPlane = createControlPlane({
       platform: platform as Platform,
       store: gate.store,
+      history: this.#deps.history,
       instance: this.instance,
       hostAddress: '10.64.0.1',
       runtimeConfig: this.#deps.runtimeConfig,

@@ -128,7 +128,7 @@ export class InstanceCleanup {
     const next = { ...object, metadata: { ...object.metadata, finalizers } };
     const outcome =
       finalizers.length === 0
-        ? await removeObject(store, { key, current, object, request: { dryRun: false } })
+        ? await removeObject(store, { key, current, object, request: undefined })
         : await putObject(store, { key, object: next, expect: current.revision, created: false });
     if ('lost' in outcome) this.#deps.again(name);
   }

@@ -153,7 +153,7 @@ async function storeNew(
     const known = store.cache.get(key) !== undefined;
     const taken = known && mayBeOld(store) ? (await readNow(store, key)) !== undefined : known;
     if (!taken && request.dryRun) return { object, created: true };
-    const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true });
+    const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true, request });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;
     if (request.prefix === '' || attempt === nameAttempts) throw alreadyExists(store.groupResource, name);
     draft.metadata.name = generateName(store, request.prefix);

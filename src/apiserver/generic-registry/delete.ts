@@ -58,7 +58,13 @@ async function tryDelete(
   if (plan.kind === 'pending') return { object: old, removed: false };
   if (plan.kind === 'mark') {
     if (request.dryRun) return { object: plan.object, removed: false };
-    const outcome = await putObject(store, { key, object: plan.object, expect: current.revision, created: false });
+    const outcome = await putObject(store, {
+      key,
+      object: plan.object,
+      expect: current.revision,
+      created: false,
+      request,
+    });
     return 'lost' in outcome ? outcome : { object: outcome.object, removed: false };
   }
   const outcome = await removeObject(store, { key, current, object: plan.object ?? old, request });

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { RevisionCell as Cell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
-import type { LostWrite, WriteOutcome } from './write.ts';
+import { type LostWrite, noteAuthor, type WriteOutcome, type WriteRequest } from './write.ts';
 
 /** Whether an update removes the last thing that kept a marked object. Upstream: ShouldDeleteDuringUpdate. */
 export function shouldDeleteDuringUpdate(
@@ -19,14 +19,21 @@ export function shouldDeleteDuringUpdate(
 /** Removes the object if it still is what `current` says; the outcome's object is what was removed. */
 export async function removeObject(
   store: GenericStore,
-  what: { key: string; current: RevisionCell; object: KubernetesObject; request: { dryRun: boolean } },
+  what: {
+    readonly key: string;
+    readonly current: RevisionCell;
+    readonly object: KubernetesObject;
+    /** Absent: the server's own. */
+    readonly request: Pick<WriteRequest, 'context' | 'manager' | 'dryRun'> | undefined;
+  },
 ): Promise<WriteOutcome | LostWrite> {
   const { key, current, object, request } = what;
-  if (request.dryRun) return { object, created: false };
+  if (request?.dryRun === true) return { object, created: false };
   const result = await store.services.store.delete({ key, expectRevision: current.revision });
   if (!result.ok) {
     return { lost: true, current: result.current && new Cell(key, result.current.modRevision, result.current.value) };
   }
+  noteAuthor(store, { key, revision: result.revision, verb: 'delete' }, request);
   const gone = { ...object, metadata: { ...object.metadata, resourceVersion: String(result.revision) } };
   return { object: gone, created: false };
 }

@@ -52,6 +52,7 @@ export async function renewObject(store: GenericStore, request: RenewRequest): P
     expect: cell.revision,
     created: false,
     life: 'renewed',
+    request,
     value,
   });
   return 'lost' in outcome ? undefined : outcome;

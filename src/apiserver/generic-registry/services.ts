@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
 import type { Store } from '../../storage/store.ts';
+import type { HistoryRecorder } from '../history/history-recorder.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import type { CacheHub } from '../watch-cache/cache-hub.ts';
 
@@ -10,6 +11,8 @@ import type { CacheHub } from '../watch-cache/cache-hub.ts';
 export interface RegistryServices {
   readonly store: Store;
   readonly hub: CacheHub;
+  /** Absent: no history is kept. */
+  readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;
   readonly clock: Clock;
   readonly random: Random;

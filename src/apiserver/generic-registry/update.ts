@@ -255,7 +255,7 @@ async function storeChange(
       return { object: old, cell: current, created: false };
     if (request.dryRun) return { object, created: false };
     if (request.context.isLarge === true) await request.context.pause?.();
-    const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
+    const outcome = await putObject(store, { key, object, expect: current.revision, created: false, request });
     written = !('lost' in outcome);
     return outcome;
   } finally {

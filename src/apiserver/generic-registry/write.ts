@@ -43,6 +43,8 @@ export interface PutObject {
   readonly created: boolean;
   /** Absent: it stays until somebody changes it, or for the time its definition says. */
   readonly life?: ShortLife;
+  /** Whose write it is; absent: the server's own. */
+  readonly request?: WriteRequest | undefined;
   /** The object's stored bytes, where its writer has a shorter way to them than encoding it. */
   readonly value?: Uint8Array | undefined;
 }
@@ -71,6 +73,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
     const { current } = result;
     return { lost: true, current: current && new Cell(put.key, current.modRevision, current.value) };
   }
+  noteAuthor(store, { key: put.key, revision: result.revision, verb: put.created ? 'create' : 'update' }, put.request);
   const isStoredForm = store.definition === store.stored;
   const ofRevision = (object: KubernetesObject): KubernetesObject => withResourceVersion(object, result.revision);
   if (life === 'expiring' && isStoredForm) return { object: ofRevision(put.object), created: put.created };
@@ -80,6 +83,22 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   const preparing = store.prepare([cell]);
   if (preparing !== undefined) await preparing;
   return { object: isStoredForm ? cell.object() : ofRevision(put.object), cell, created: put.created };
+}
+
+/** Tells the history who made a change. */
+export function noteAuthor(
+  { services }: GenericStore,
+  { key, revision, verb }: { readonly key: string; readonly revision: number; readonly verb: string },
+  request: Pick<WriteRequest, 'context' | 'manager'> | undefined,
+): void {
+  if (services.history === undefined) return;
+  const { user, info } = request?.context ?? {};
+  services.history.noteAuthor(key, revision, {
+    user: user?.name ?? 'system:apiserver',
+    manager: request?.manager ?? '',
+    verb: info?.verb ?? verb,
+    subresource: info?.subresource ?? '',
+  });
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';
 import { scanStore } from '../../storage/scan-store.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
-import { WatchCache } from './watch-cache.ts';
+import { type ChangeRecorder, WatchCache } from './watch-cache.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Root of all keys. */
@@ -32,6 +32,8 @@ export interface CacheHubDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  /** Takes down every change of every cache. */
+  readonly recorder?: ChangeRecorder | undefined;
 }
 
 /** All caches. */
@@ -70,9 +72,9 @@ export class CacheHub {
   }
 
   #newCache(prefix: string): WatchCache {
-    return new WatchCache(prefix, (error) => {
+    const onThrow = (error: unknown): void =>
       this.#deps.log.unexpected('a listener of a watch cache threw', error, { prefix });
-    });
+    return new WatchCache(prefix, onThrow, this.#deps.recorder);
   }
 
   /** Reads everything, then watches. */
@@ -88,6 +90,7 @@ export class CacheHub {
     });
     if (this.#stopped) return;
     for (const load of loads.values()) load.finish(revision);
+    if (this.#revision > 0) this.#deps.recorder?.takeGap(this.#revision, revision);
     this.#startWatch(revision);
     this.#advance(revision);
     this.#startForgetting();

@@ -318,12 +318,13 @@ export class RevisionCell {
 
   /** The same state under a later revision: what watchers see when an object goes away. */
   at(revision: number): RevisionCell {
-    const cell = new RevisionCell(this.key, revision, this.#stored(), this.origin ?? this);
+    const cell = new RevisionCell(this.key, revision, this.stored(), this.origin ?? this);
     if (this.#object !== undefined) cell.adopt(withResourceVersion(this.#object, revision));
     return cell;
   }
 
-  #stored(): Uint8Array {
+  /** The bytes as the store has them. */
+  stored(): Uint8Array {
     if (this.#value !== undefined) return this.#value;
     const { json, cut, length } = this.#spliced!;
     if (length < 0) return encodeStored(this.object());

@@ -31,6 +31,13 @@ interface TriggerIndex {
   readonly byValue: Map<string, Set<CacheListener>>;
 }
 
+/** Takes down every change. `previous`: the state before; absent when the object is new. */
+export interface ChangeRecorder {
+  take(event: StoreEvent, previous: RevisionCell | undefined): void;
+  /** The caches were read anew: changes after the first revision, up to the second, were not seen. */
+  takeGap(after: number, until: number): void;
+}
+
 /** Snapshots kept for lists in pages; older pages are read from the store. */
 const snapshotCount = 3;
 /** Lists reused while nothing changes: of all namespaces, and of some single ones. */
@@ -48,6 +55,7 @@ export class WatchCache {
   readonly prefix: string;
   /** Called with the error of a listener that threw. The other listeners still get the changes. */
   readonly #onThrow: (error: unknown) => void;
+  readonly #recorder: ChangeRecorder | undefined;
   #cells: Map<string, RevisionCell> = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
   readonly #listeners = new Set<CacheListener>();
@@ -57,9 +65,10 @@ export class WatchCache {
   readonly #lists = new Lru<string, readonly RevisionCell[]>(listCount);
   #loaded = false;
 
-  constructor(prefix: string, onThrow: (error: unknown) => void) {
+  constructor(prefix: string, onThrow: (error: unknown) => void, recorder?: ChangeRecorder) {
     this.prefix = prefix;
     this.#onThrow = onThrow;
+    this.#recorder = recorder;
   }
 
   get size(): number {
@@ -139,10 +148,12 @@ export class WatchCache {
     const previous = this.#cells.get(key);
     if (event.value === undefined) {
       if (previous === undefined) return undefined;
+      this.#recorder?.take(event, previous);
       this.#cells.delete(key);
       this.#keys.delete(key);
       return { key, revision, cell: previous.at(revision), previous, deleted: true, atMs, frames: undefined };
     }
+    this.#recorder?.take(event, previous);
     const cell = new RevisionCell(key, revision, event.value);
     this.#cells.set(key, cell);
     if (previous === undefined) this.#keys.add(key);

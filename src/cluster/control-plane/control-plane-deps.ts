@@ -7,6 +7,7 @@ import type { ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import type { ControllerSettings } from '../../controllers/controller.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { HistoryLog } from '../../storage/history-log.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import { type LedPart } from './component-health.ts';
@@ -17,6 +18,8 @@ import type { ServerSettings } from './server-settings.ts';
 export interface ControlPlaneDeps {
   readonly platform: Platform;
   readonly store: Store;
+  /** Where the history of objects is kept; absent: nowhere. It is its owner's to close. */
+  readonly history?: HistoryLog | undefined;
   readonly pki: ControlPlanePki;
   readonly instance: Instance;
   /** Address of this machine that pods can reach. */

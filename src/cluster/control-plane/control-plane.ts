@@ -61,7 +61,7 @@ const ADMIN: Principal = { name: 'kubernetes-admin', groups: ['system:masters', 
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { platform, store, pki, instance } = deps;
   const { clock } = platform;
-  const storage = createServerStorage({ store, platform });
+  const storage = createServerStorage({ store, platform, history: deps.history });
   const tokens = createTokens(deps, () => storage.objects);
   const rbac = createRbacAuthorizer(storage.objects);
   const nodes = createNodeAuthorizer(storage.objects, componentRoles['system:node']?.rules ?? []);

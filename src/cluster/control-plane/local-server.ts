@@ -8,6 +8,7 @@ import { createDeferred } from '../../base/deferred.ts';
 import { nodeCondition } from '../../component-helpers/nodes.ts';
 import { ensureClusterPki, type ClusterPki } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { HistoryLog } from '../../storage/history-log.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
 import type { ComponentStatus, InstanceStatus } from '../cluster-status.ts';
@@ -19,6 +20,7 @@ import type { Instance } from '../instance/instance.ts';
 import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
+import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
 import type { Progress } from '../progress.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
@@ -96,6 +98,7 @@ class Server implements LocalServer {
   readonly #config: LocalServerConfig;
   #fail: (error: unknown) => void = () => undefined;
   #store: Store | undefined;
+  #history: HistoryLog | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
   #certificates: Certificates | undefined;
@@ -140,9 +143,11 @@ class Server implements LocalServer {
       bothOrNeither([opening, certificates.pki]),
       loading,
     ]);
+    this.#history = this.#createHistory();
     const controlPlane = createControlPlane({
       platform,
       store,
+      history: this.#history,
       pki,
       instance,
       hostAddress: advertiseAddress,
@@ -216,6 +221,14 @@ class Server implements LocalServer {
     this.#etcd = etcd;
     const own = { ...(await etcd.start(signal)), followEndpoints: etcd.followEndpoints.bind(etcd) };
     return openOwnEtcdStore(this.#platform, { own, ...encryption }, signal);
+  }
+
+  /** Nothing is opened yet. */
+  #createHistory(): HistoryLog | undefined {
+    const { instance, options } = this.#config;
+    if (options.history === undefined) return undefined;
+    const { clock, log } = this.#platform;
+    return createSqliteHistory({ path: instance.historyFile, limits: options.history, clock, log });
   }
 
   async #joinRoute(): Promise<NonResourceRoute> {
@@ -312,6 +325,7 @@ class Server implements LocalServer {
   async stop(): Promise<void> {
     await this.#controllersEnd;
     await this.#controlPlane?.stop();
+    await this.#history?.close();
     await this.#store?.close();
   }
 }

@@ -29,6 +29,7 @@ export interface Instance extends InstanceOptions {
   readonly logDir: string;
   readonly adminKubeconfig: string;
   readonly storeFile: string;
+  readonly historyFile: string;
   readonly containerd: {
     readonly root: string;
     readonly state: string;
@@ -67,6 +68,7 @@ export function deriveInstance(options: InstanceOptions, sha256Hex: (text: strin
     logDir: `${dataDir}/logs`,
     adminKubeconfig: `${dataDir}/admin.kubeconfig`,
     storeFile: `${dataDir}/state.db`,
+    historyFile: `${dataDir}/history.db`,
     containerd: {
       root: `${dataDir}/containerd`,
       state: `${runDir}/containerd`,

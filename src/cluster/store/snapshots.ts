@@ -30,6 +30,7 @@ export function workingCopy(dataDir: string): string {
 }
 
 const storeFile = (dataDir: string): string => `${dataDir}/state.db`;
+const historyFile = (dataDir: string): string => `${dataDir}/history.db`;
 
 /** Saves the SQLite store of a data directory, of a running cluster or a stopped one. Rejects with `PreflightError`. */
 export async function saveSnapshot(dataDir: string, file: string): Promise<SnapshotReport> {
@@ -107,6 +108,7 @@ export async function restoreSnapshot(
         advanceStoreFile(incoming);
         const keptAs = await setAside(storeFile(dataDir));
         await publish(incoming, storeFile(dataDir));
+        await setAside(historyFile(dataDir)); // It is of another life of the objects.
         return { ...report, keptAs };
       } finally {
         await removeStore(incoming);

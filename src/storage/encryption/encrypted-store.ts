@@ -8,13 +8,21 @@
 import { allResources } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { scanStore } from '../scan-store.ts';
-import { type Store, StoreError, type StoredEntry, type StoreEvent, type WriteResult } from '../store.ts';
+import {
+  type Store,
+  StoreError,
+  type StoredEntry,
+  type StoreEvent,
+  type ValueCipher,
+  type WriteResult,
+} from '../store.ts';
 import type { EncryptionConfig, Providers } from './encryption-config.ts';
 import { startsWith } from './transformers.ts';
 
 /** The store, and how its keys change. */
 export interface EncryptedStore extends Store {
   isStale(key: string): boolean;
+  readonly cipher: ValueCipher;
   /** From now on writes use this one, and reads both it alone. */
   use(config: EncryptionConfig): void;
 }
@@ -67,6 +75,7 @@ export function createEncryptedStore(store: Store, initial: EncryptionConfig): E
       const writer = providersOf(key)?.[0]?.prefix ?? '';
       return (prefixes.get(key) ?? writer) !== writer;
     },
+    cipher: { seal: encrypt, unseal: decrypt },
     async get(key) {
       const entry = await store.get(key);
       return entry && entryOf(entry);

@@ -3,6 +3,7 @@
  * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
  * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
+import { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -43,6 +44,8 @@ export interface SqliteStoreOptions {
 const maxBatchWrites = 2_000;
 const maxBatchBytes = 16 * 1024 * 1024;
 
+type StoreClient = WorkerClient<WireRequests>;
+
 interface PendingWrite {
   readonly key: string;
   readonly value: Uint8Array | undefined;
@@ -53,7 +56,8 @@ interface PendingWrite {
 
 /** Opens (or makes) the store. Rejects with `StoreError` corrupt, unavailable (locked, no access) or full. */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const client = new WorkerClient(options.platform.clock);
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { name: 'keelson-store' });
+  const client: StoreClient = new WorkerClient(options.platform.clock, worker);
   try {
     const opened = await client.call('open', { path: options.path });
     return new SqliteStore(client, options, opened);
@@ -64,7 +68,7 @@ export async function createSqliteStore(options: SqliteStoreOptions): Promise<St
 }
 
 class SqliteStore implements Store {
-  readonly #client: WorkerClient;
+  readonly #client: StoreClient;
   readonly #clock: Clock;
   readonly #writeTimeoutMs: number;
   readonly #hub: WatchHub;
@@ -78,7 +82,7 @@ class SqliteStore implements Store {
   #backingUp: Promise<object> | undefined;
   #problem: string | undefined;
 
-  constructor(client: WorkerClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
+  constructor(client: StoreClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
     this.#client = client;
     this.#clock = options.platform.clock;
     this.#writeTimeoutMs = options.writeTimeoutMs ?? 30_000;

@@ -1,9 +1,9 @@
 /** The worker thread seen from the store: numbered calls, deadlines, and its end. Virtual time stands still for each call. */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../../platform/clock.ts';
 import { StoreError } from '../store.ts';
-import type { WireOperation, WirePage, WireReply, WireRequests } from './protocol.ts';
+import type { WirePage, WireReply } from './protocol.ts';
 
 interface Call {
   readonly onPage: ((page: WirePage) => void) | undefined;
@@ -12,9 +12,14 @@ interface Call {
   readonly cancelDeadline: CancelTimer;
 }
 
-/** Calls the worker. */
-export class WorkerClient {
-  readonly #worker = new Worker(new URL('./worker.ts', import.meta.url), { name: 'keelson-store' });
+/** What a worker can be asked, with the answers. */
+type Requests<Operation extends string> = Readonly<
+  Record<Operation, { readonly ask: object; readonly answer: object }>
+>;
+
+/** Calls a worker of one protocol, which is started by whoever makes this. */
+export class WorkerClient<R extends Requests<keyof R & string>> {
+  readonly #worker: Worker;
   readonly #clock: Clock;
   readonly #calls = new Map<number, Call>();
   #nextId = 1;
@@ -22,8 +27,9 @@ export class WorkerClient {
   /** Called once when the worker ends without having been asked to. */
   onLost: (error: StoreError) => void = () => undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, worker: Worker) {
     this.#clock = clock;
+    this.#worker = worker;
     this.#worker.on('message', (reply: WireReply) => this.#onReply(reply));
     this.#worker.on('error', (error) => this.#lost(error));
     this.#worker.on('exit', () => this.#lost(new Error('the worker ended')));
@@ -31,11 +37,11 @@ export class WorkerClient {
   }
 
   /** Asks; rejects with `StoreError`. Past the deadline the answer still comes to `late`, if given. */
-  call<Op extends WireOperation>(
+  call<Op extends keyof R & string>(
     op: Op,
-    ask: WireRequests[Op]['ask'],
-    limits: CallLimits<Op> = {},
-  ): Promise<WireRequests[Op]['answer']> {
+    ask: R[Op]['ask'],
+    limits: CallLimits<R[Op]['answer']> = {},
+  ): Promise<R[Op]['answer']> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
     const id = this.#nextId++;
     const deferred = createDeferred<object>();
@@ -49,7 +55,7 @@ export class WorkerClient {
       deferred.promise.catch(() => this.#calls.has(id) && this.#replaceLate(id, late as (answer: object) => void));
     const { values } = ask as { values?: Uint8Array<ArrayBuffer> };
     this.#worker.postMessage({ id, op, ask }, values === undefined ? [] : [values.buffer]);
-    return deferred.promise as Promise<WireRequests[Op]['answer']>;
+    return deferred.promise as Promise<R[Op]['answer']>;
   }
 
   /** Waits for the thread to end after `close`. */
@@ -101,11 +107,11 @@ export class WorkerClient {
   }
 }
 
-export interface CallLimits<Op extends WireOperation> {
+export interface CallLimits<Answer> {
   /** After so long the call rejects with `unknownOutcome`. Default: never. */
   readonly deadlineMs?: number;
   /** Gets the parts that come before the answer; what it throws is what the call rejects with. */
   readonly onPage?: (page: WirePage) => void;
   /** Gets an answer that comes after the deadline. */
-  readonly late?: (answer: WireRequests[Op]['answer']) => void;
+  readonly late?: (answer: Answer) => void;
 }

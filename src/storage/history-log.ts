@@ -1,0 +1,116 @@
+/**
+ * The contract of object history: every state of every recorded key, kept within a size and an age beside the store.
+ *
+ * Invariants: records of a lane are appended in the order of their revisions; what was appended is kept in whole segments
+ * and forgotten oldest first; losing it never harms the store. Values are opaque bytes.
+ */
+
+/** Who made a change. */
+export interface HistoryAuthor {
+  readonly user: string;
+  readonly manager: string;
+  readonly verb: string;
+  /** '' for the object itself. */
+  readonly subresource: string;
+}
+
+/** What a record says; `known`: the state before the first change that was recorded, of whoever made it. */
+export type HistoryChange = 'created' | 'changed' | 'deleted' | 'known';
+
+/** One state of one key. */
+export interface HistoryRecord {
+  readonly key: string;
+  readonly revision: number;
+  /** Wall-clock milliseconds at which the change was seen; 0: not known. */
+  readonly timeMs: number;
+  readonly change: HistoryChange;
+  /** Absent: another server's change, or one from before the history began. */
+  readonly author?: HistoryAuthor | undefined;
+  /** Empty for a deletion. */
+  readonly value: Uint8Array;
+}
+
+/** `events`: what changes often and is worth little. It has a share of its own, so that it never pushes out the rest. */
+export type HistoryLane = 'objects' | 'events';
+
+/** Changes that were not recorded: those after the first revision, up to the second. */
+export interface HistoryGap {
+  readonly lane: HistoryLane;
+  readonly after: number;
+  readonly until: number;
+  /** How many changes; 0: not known, perhaps none. */
+  readonly changes: number;
+}
+
+/** What is appended at once. */
+export interface HistoryBatch {
+  readonly records: readonly { readonly lane: HistoryLane; readonly record: HistoryRecord }[];
+  readonly gaps: readonly HistoryGap[];
+  /** Every recorded key's changes up to this revision have been appended, but for the gaps. */
+  readonly covered: number;
+}
+
+/** What a lane holds. */
+export interface LaneStatus {
+  /** Changes after this revision are kept; 0: nothing has been recorded yet. */
+  readonly since: number;
+  /** When that was. */
+  readonly sinceMs: number;
+  /** Objects unchanged since this revision may have no record: their next change records the state before it as well. */
+  readonly baseline: number;
+  readonly sizeBytes: number;
+  readonly records: number;
+}
+
+/** What the history holds. */
+export interface HistoryStatus {
+  readonly covered: number;
+  readonly lanes: Readonly<Record<HistoryLane, LaneStatus>>;
+}
+
+/** Records of one key, the newest first. */
+export interface HistoryQuery {
+  readonly lane: HistoryLane;
+  readonly key: string;
+  /** Only revisions below this one. */
+  readonly before?: number | undefined;
+  /** Only what was so at this wall-clock time or earlier, or at an unknown time. */
+  readonly atMs?: number | undefined;
+  readonly limit: number;
+  /** The page ends earlier where its values are longer; it has one record at least. */
+  readonly maxBytes: number;
+}
+
+/** A part of a key's history. */
+export interface HistoryPage {
+  readonly records: readonly HistoryRecord[];
+  /** Whether older records are there. */
+  readonly more: boolean;
+  /** The record that follows the first one and is not wanted; absent: there is none. Its value is left out. */
+  readonly next?: HistoryRecord | undefined;
+  readonly gaps: readonly HistoryGap[];
+  readonly status: LaneStatus;
+}
+
+/** How much is kept. */
+export interface HistoryLimits {
+  readonly sizeBytes: number;
+  readonly ageMs: number;
+}
+
+/** The history's keeper. All methods reject with `StoreError`. */
+export interface HistoryLog {
+  /**
+   * What is there. Forgets everything when it is of another store: when it has seen revisions that are yet to come.
+   * `nowRevision`: the store's newest.
+   */
+  open(nowRevision: number): Promise<HistoryStatus>;
+  append(batch: HistoryBatch): Promise<HistoryStatus>;
+  read(query: HistoryQuery): Promise<HistoryPage>;
+  /** Forgets what is too old or too much. */
+  prune(): Promise<HistoryStatus>;
+  close(): Promise<void>;
+}
+
+/** The share of `events` in the size. */
+export const EVENTS_SHARE = 1 / 4;

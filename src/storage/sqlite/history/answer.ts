@@ -1,0 +1,70 @@
+/** Answers the history's questions on one open file: in its worker, or at once where there is no other thread. */
+import { rmSync } from 'node:fs';
+import { StoreError } from '../../store.ts';
+import { storeErrorOf } from '../errors.ts';
+import { fromColumns, toColumns } from './columns.ts';
+import { HistoryDatabase } from './history-database.ts';
+import type { HistoryCall, HistoryRequests } from './history-protocol.ts';
+
+/** Answers one question after the other. */
+export class HistoryAnswers {
+  #database: HistoryDatabase | undefined;
+
+  /** Throws `StoreError`. */
+  answer(call: HistoryCall): object {
+    try {
+      return this.#answer(call);
+    } catch (error) {
+      throw storeErrorOf(error, `history, ${call.op}`);
+    }
+  }
+
+  #answer(call: HistoryCall): object {
+    if (call.op === 'open') return this.#open(call.ask);
+    if (call.op === 'close') return this.#close();
+    if (this.#database === undefined) throw new StoreError('closed', 'the history is not open');
+    const { nowMs } = call.ask;
+    switch (call.op) {
+      case 'append': {
+        const { lanes, gaps, covered } = call.ask;
+        const records = fromColumns(call.ask).map((record, index) => ({ lane: lanes[index]!, record }));
+        return this.#database.append({ records, gaps, covered }, nowMs);
+      }
+      case 'read': {
+        const { records, ...page } = this.#database.read(call.ask, nowMs);
+        return { ...page, ...toColumns(records) };
+      }
+      case 'prune':
+        return this.#database.prune(nowMs);
+    }
+  }
+
+  /** A file that cannot be read is made anew: history is no reason not to serve. */
+  #open({ path, limits, nowRevision, nowMs }: HistoryRequests['open']['ask']): HistoryRequests['open']['answer'] {
+    this.#close();
+    let discarded = '';
+    try {
+      this.#database = new HistoryDatabase(path, limits);
+    } catch (error) {
+      const failure = storeErrorOf(error, 'opening the history');
+      if (failure.code === 'full' || path === ':memory:') throw failure;
+      discarded = failure.message;
+      removeHistoryFile(path);
+      this.#database = new HistoryDatabase(path, limits);
+    }
+    if (this.#database.open(nowRevision, nowMs))
+      discarded = 'it was of a later state of the store, or of another store';
+    return { ...this.#database.status(), discarded };
+  }
+
+  #close(): object {
+    this.#database?.close();
+    this.#database = undefined;
+    return {};
+  }
+}
+
+/** Removes a history that nobody has open. */
+export function removeHistoryFile(path: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true });
+}

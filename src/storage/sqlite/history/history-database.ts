@@ -1,0 +1,266 @@
+/**
+ * Object history in one SQLite file, synchronous; runs in a worker. A batch becomes a segment of each lane, small segments
+ * at the end of a lane are merged, eight at a time, and the oldest go when there is too much or they are too old.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { fnv32a } from '../../../base/fnv.ts';
+import {
+  EVENTS_SHARE,
+  type HistoryBatch,
+  type HistoryGap,
+  type HistoryLane,
+  type HistoryLimits,
+  type HistoryPage,
+  type HistoryQuery,
+  type HistoryRecord,
+  type HistoryStatus,
+  type LaneStatus,
+} from '../../history-log.ts';
+import { makePrivate } from '../private-file.ts';
+import { openHistorySchema } from './history-schema.ts';
+import { PageBuilder } from './page-builder.ts';
+import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
+
+/** So many small segments become one. */
+const MERGED_SEGMENTS = 8;
+/** Longer segments are not merged: reading one record decompresses the whole segment. */
+const SEGMENT_RAW_BYTES = 1024 * 1024;
+/** A segment of so many is not merged either: eight of them would be too long. */
+const MERGEABLE_RAW_BYTES = SEGMENT_RAW_BYTES / 2;
+/** The level of segments that are never merged. */
+const LAST_LEVEL = 9;
+/** Older gaps are joined to one. */
+const MAX_GAPS = 100;
+
+const LANES: readonly HistoryLane[] = ['objects', 'events'];
+
+interface SegmentRow {
+  readonly id: number;
+  readonly level: number;
+  readonly raw: number;
+}
+
+/** An open history. Throws SQLite's errors. */
+export class HistoryDatabase {
+  readonly #database: DatabaseSync;
+  readonly #limits: HistoryLimits;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string, limits: HistoryLimits) {
+    if (path !== ':memory:') makePrivate(path);
+    this.#database = new DatabaseSync(path, { timeout: 0 });
+    this.#limits = limits;
+    try {
+      openHistorySchema(this.#database);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  /** Forgets everything when it is of another store; true when it was. */
+  open(nowRevision: number, nowMs: number): boolean {
+    const isForeign = this.#covered() > nowRevision;
+    this.#atomically(() => {
+      if (isForeign)
+        for (const table of ['segment', 'content', 'gap', 'lane', 'covered']) this.#run(`DELETE FROM ${table}`);
+      if (this.#covered() === 0) this.#begin(nowRevision, nowMs);
+      this.#pruneAll(nowMs);
+    });
+    return isForeign;
+  }
+
+  #begin(revision: number, nowMs: number): void {
+    for (const lane of LANES)
+      this.#run('INSERT OR REPLACE INTO lane VALUES (?, ?, ?)', lane, revision, Math.ceil(nowMs));
+    this.#run('INSERT INTO covered VALUES (?)', revision);
+  }
+
+  append({ records, gaps, covered }: HistoryBatch, nowMs: number): HistoryStatus {
+    this.#atomically(() => {
+      for (const gap of gaps) this.#addGap(gap);
+      for (const lane of LANES) {
+        const own = records.filter((one) => one.lane === lane).map(({ record }) => record);
+        if (own.length === 0) continue;
+        this.#insert(lane, own, 0);
+        this.#mergeTail(lane);
+      }
+      this.#run('UPDATE covered SET revision = max(revision, ?)', covered);
+      this.#pruneAll(nowMs);
+    });
+    return this.status();
+  }
+
+  #insert(lane: HistoryLane, records: readonly HistoryRecord[], level: number): void {
+    const { bytes, rawBytes, hashes } = encodeSegment(records);
+    const newest = records.reduce((most, { revision }) => Math.max(most, revision), 0);
+    const ended = records.reduce((most, { timeMs }) => Math.max(most, timeMs), 0);
+    const index = new Uint8Array(hashes.buffer);
+    const size = bytes.length + index.length;
+    const inserted = this.#run(
+      'INSERT INTO segment (lane, level, newest, ended, records, raw, size, hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      lane,
+      rawBytes > MERGEABLE_RAW_BYTES ? LAST_LEVEL : level,
+      newest,
+      Math.ceil(ended),
+      records.length,
+      rawBytes,
+      size,
+      index,
+    );
+    this.#run('INSERT INTO content VALUES (?, ?)', inserted.lastInsertRowid, bytes);
+  }
+
+  /** Eight small segments of one level become one of the next, so that a record is written anew a few times at most. */
+  #mergeTail(lane: HistoryLane): void {
+    for (let level = 0; level < LAST_LEVEL; level++) {
+      const tail = this.#rows<SegmentRow>(
+        'SELECT id, level, raw FROM segment WHERE lane = ? ORDER BY id DESC LIMIT ?',
+        lane,
+        MERGED_SEGMENTS,
+      );
+      if (tail.length < MERGED_SEGMENTS || tail.some((row) => row.level !== level)) return;
+      const isTooMuch = tail.reduce((sum, { raw }) => sum + raw, 0) > SEGMENT_RAW_BYTES;
+      const merged = isTooMuch ? [] : tail.toReversed().flatMap(({ id }) => decodeSegment(this.#content(id)));
+      for (const { id } of tail)
+        if (isTooMuch) this.#run('UPDATE segment SET level = ? WHERE id = ?', LAST_LEVEL, id);
+        else this.#drop(id);
+      if (isTooMuch) return;
+      this.#insert(lane, merged, level + 1);
+    }
+  }
+
+  #content(id: number): Uint8Array {
+    return this.#rows<{ bytes: Uint8Array }>('SELECT bytes FROM content WHERE segment = ?', id)[0]!.bytes;
+  }
+
+  #drop(id: number | bigint): void {
+    this.#run('DELETE FROM content WHERE segment = ?', id);
+    this.#run('DELETE FROM segment WHERE id = ?', id);
+  }
+
+  #addGap({ lane, after, until, changes }: HistoryGap): void {
+    const [last] = this.#rows<{ id: number; until: number }>(
+      'SELECT rowid AS id, until FROM gap WHERE lane = ? ORDER BY rowid DESC LIMIT 1',
+      lane,
+    );
+    if (last !== undefined && last.until >= after)
+      this.#run('UPDATE gap SET until = ?, changes = changes + ? WHERE rowid = ?', until, changes, last.id);
+    else this.#run('INSERT INTO gap VALUES (?, ?, ?, ?)', lane, after, until, changes);
+    const gaps = this.#gaps(lane);
+    if (gaps.length <= MAX_GAPS) return;
+    const [first, second] = gaps as [HistoryGap, HistoryGap];
+    this.#run('DELETE FROM gap WHERE lane = ? AND after = ?', lane, first.after);
+    this.#run(
+      'UPDATE gap SET after = ?, changes = changes + ? WHERE lane = ? AND after = ?',
+      first.after,
+      first.changes,
+      lane,
+      second.after,
+    );
+  }
+
+  #gaps(lane: HistoryLane): readonly HistoryGap[] {
+    return this.#rows<HistoryGap>('SELECT lane, after, until, changes FROM gap WHERE lane = ? ORDER BY after', lane);
+  }
+
+  prune(nowMs: number): HistoryStatus {
+    this.#atomically(() => this.#pruneAll(nowMs));
+    return this.status();
+  }
+
+  #pruneAll(nowMs: number): void {
+    const { sizeBytes, ageMs } = this.#limits;
+    let dropped = 0;
+    for (const lane of LANES) {
+      const most = sizeBytes * (lane === 'events' ? EVENTS_SHARE : 1 - EVENTS_SHARE);
+      let size = this.#size(lane);
+      for (;;) {
+        const [oldest] = this.#rows<{ id: number; size: number; ended: number; newest: number }>(
+          'SELECT id, size, ended, newest FROM segment WHERE lane = ? ORDER BY id LIMIT 1',
+          lane,
+        );
+        if (oldest === undefined || (size <= most && oldest.ended >= nowMs - ageMs)) break;
+        this.#drop(oldest.id);
+        this.#run(
+          'UPDATE lane SET since = max(since, ?), since_ms = max(since_ms, ?) WHERE name = ?',
+          oldest.newest,
+          oldest.ended,
+          lane,
+        );
+        this.#run('DELETE FROM gap WHERE lane = ? AND until <= ?', lane, oldest.newest);
+        size -= oldest.size;
+        dropped++;
+      }
+    }
+    if (dropped > 0) this.#database.exec('PRAGMA incremental_vacuum');
+  }
+
+  #size(lane: HistoryLane): number {
+    return this.#rows<{ n: number }>('SELECT total(size) AS n FROM segment WHERE lane = ?', lane)[0]!.n;
+  }
+
+  read(query: HistoryQuery, nowMs: number): HistoryPage {
+    this.prune(nowMs);
+    const { lane, key } = query;
+    const page = new PageBuilder(query);
+    const hash = fnv32a(key);
+    // One row at a time: all hashes of a full history are 16 MB.
+    const rows = this.#statement('SELECT id, hashes FROM segment WHERE lane = ? ORDER BY id DESC').iterate(lane);
+    for (const row of rows as Iterable<{ readonly id: number; readonly hashes: Uint8Array }>)
+      if (mayHold(row.hashes, hash) && !page.add(decodeSegment(this.#content(row.id), key))) break;
+    return { ...page.end(), gaps: this.#gaps(lane), status: this.#laneStatus(lane) };
+  }
+
+  status(): HistoryStatus {
+    return {
+      covered: this.#covered(),
+      lanes: { objects: this.#laneStatus('objects'), events: this.#laneStatus('events') },
+    };
+  }
+
+  #laneStatus(lane: HistoryLane): LaneStatus {
+    const [row] = this.#rows<LaneStatus>(
+      `SELECT since, since_ms AS sinceMs,
+         max(since, (SELECT coalesce(max(until), 0) FROM gap WHERE gap.lane = ?1)) AS baseline,
+         (SELECT total(size) FROM segment WHERE segment.lane = ?1) AS sizeBytes,
+         (SELECT total(records) FROM segment WHERE segment.lane = ?1) AS records
+       FROM lane WHERE name = ?1`,
+      lane,
+    );
+    return { ...row! };
+  }
+
+  #covered(): number {
+    return this.#rows<{ revision: number }>('SELECT coalesce(max(revision), 0) AS revision FROM covered')[0]!.revision;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #atomically(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]): { lastInsertRowid: number | bigint } {
+    return this.#statement(sql).run(...values);
+  }
+
+  #rows<T>(sql: string, ...values: SQLInputValue[]): T[] {
+    return this.#statement(sql).all(...values) as T[];
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) this.#statements.set(sql, (statement = this.#database.prepare(sql)));
+    return statement;
+  }
+}

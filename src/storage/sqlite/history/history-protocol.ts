@@ -1,0 +1,43 @@
+/** What the history and its worker say to each other. Values travel packed, as the store's do. */
+import type {
+  HistoryGap,
+  HistoryLane,
+  HistoryLimits,
+  HistoryPage,
+  HistoryQuery,
+  HistoryStatus,
+} from '../../history-log.ts';
+import type { RecordColumns } from './columns.ts';
+
+/** What can be asked. `nowMs`: the caller's wall clock. */
+export interface HistoryRequests {
+  open: {
+    ask: {
+      readonly path: string;
+      readonly limits: HistoryLimits;
+      readonly nowRevision: number;
+      readonly nowMs: number;
+    };
+    answer: HistoryStatus & { readonly discarded: string };
+  };
+  append: {
+    ask: RecordColumns & {
+      readonly lanes: readonly HistoryLane[];
+      readonly gaps: readonly HistoryGap[];
+      readonly covered: number;
+      readonly nowMs: number;
+    };
+    answer: HistoryStatus;
+  };
+  read: {
+    ask: HistoryQuery & { readonly nowMs: number };
+    answer: RecordColumns & Omit<HistoryPage, 'records'>;
+  };
+  prune: { ask: { readonly nowMs: number }; answer: HistoryStatus };
+  close: { ask: object; answer: object };
+}
+
+/** A question with its number. */
+export type HistoryCall = {
+  [Op in keyof HistoryRequests]: { readonly id: number; readonly op: Op; readonly ask: HistoryRequests[Op]['ask'] };
+}[keyof HistoryRequests];

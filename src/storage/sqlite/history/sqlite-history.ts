@@ -1,0 +1,171 @@
+/**
+ * The history's file and its worker, which runs only while there is something to do: it starts with the first question
+ * and ends after a quiet time, so that an idle server holds no memory for it.
+ */
+import { Worker } from 'node:worker_threads';
+import type { CancelTimer, Clock } from '../../../platform/clock.ts';
+import type { Log } from '../../../platform/log.ts';
+import { background } from '../../../platform/unexpected.ts';
+import type {
+  HistoryBatch,
+  HistoryLimits,
+  HistoryLog,
+  HistoryPage,
+  HistoryQuery,
+  HistoryStatus,
+} from '../../history-log.ts';
+import { StoreError } from '../../store.ts';
+import { WorkerClient } from '../worker-client.ts';
+import { fromColumns, toColumns } from './columns.ts';
+import type { HistoryRequests } from './history-protocol.ts';
+
+export interface SqliteHistoryOptions {
+  /** The file, made when missing; `:memory:` keeps it in the memory of the worker, which then never ends. */
+  readonly path: string;
+  readonly limits: HistoryLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const IDLE_MS = 10_000;
+
+type Ask = <Op extends keyof HistoryRequests>(
+  op: Op,
+  ask: HistoryRequests[Op]['ask'],
+) => Promise<HistoryRequests[Op]['answer']>;
+
+/** What answers questions, wherever it runs. */
+export interface Answerer {
+  readonly ask: Ask;
+  end(): Promise<void>;
+}
+
+interface Running {
+  readonly answerer: Answerer;
+  readonly opened: Promise<HistoryStatus>;
+}
+
+/** Nothing is opened before the first question. */
+export function createSqliteHistory(options: SqliteHistoryOptions): HistoryLog {
+  return createHistoryOver(options, () => workerAnswerer(options.clock));
+}
+
+/** The history over anything that answers its questions. */
+export function createHistoryOver(options: SqliteHistoryOptions, start: () => Answerer): HistoryLog {
+  return new SqliteHistory(options, start);
+}
+
+function workerAnswerer(clock: Clock): Answerer {
+  const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { name: 'keelson-history' });
+  const client = new WorkerClient<HistoryRequests>(clock, worker);
+  return { ask: (op, ask) => client.call(op, ask), end: () => client.ended() };
+}
+
+class SqliteHistory implements HistoryLog {
+  readonly #options: SqliteHistoryOptions;
+  readonly #start: () => Answerer;
+  #running: Running | undefined;
+  #nowRevision = 0;
+  #underWay = 0;
+  #cancelIdle: CancelTimer | undefined;
+  #ending: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: SqliteHistoryOptions, start: () => Answerer) {
+    this.#options = options;
+    this.#start = start;
+  }
+
+  async open(nowRevision: number): Promise<HistoryStatus> {
+    this.#nowRevision = nowRevision;
+    return this.prune();
+  }
+
+  append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
+    const lanes = records.map(({ lane }) => lane);
+    const ask = { ...toColumns(records.map(({ record }) => record)), lanes, gaps, covered, nowMs: this.#nowMs };
+    this.#nowRevision = Math.max(this.#nowRevision, covered);
+    return this.#with(({ answerer }) => answerer.ask('append', ask));
+  }
+
+  async read(query: HistoryQuery): Promise<HistoryPage> {
+    const answer = await this.#with(({ answerer }) => answerer.ask('read', { ...query, nowMs: this.#nowMs }));
+    const { more, next, gaps, status } = answer;
+    return { records: fromColumns(answer), more, next, gaps, status };
+  }
+
+  prune(): Promise<HistoryStatus> {
+    return this.#with(({ answerer }) => answerer.ask('prune', { nowMs: this.#nowMs }));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#end();
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.nowMs();
+  }
+
+  async #with<T>(work: (running: Running) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreError('closed', 'the history is closed');
+    this.#underWay++;
+    this.#cancelIdle?.();
+    try {
+      await this.#ending;
+      const running = (this.#running ??= this.#begin());
+      await running.opened;
+      return await work(running);
+    } catch (error) {
+      // What failed for good starts anew: the file may be gone, or the thread.
+      if (error instanceof StoreError && error.code === 'unavailable') await this.#end();
+      throw error;
+    } finally {
+      if (--this.#underWay === 0) this.#endWhenIdle();
+    }
+  }
+
+  #begin(): Running {
+    const answerer = this.#start();
+    return { answerer, opened: this.#open(answerer) };
+  }
+
+  async #open(answerer: Answerer): Promise<HistoryStatus> {
+    const { path, limits, log } = this.#options;
+    const ask = { path, limits, nowRevision: this.#nowRevision, nowMs: this.#nowMs };
+    try {
+      const { discarded, ...status } = await answerer.ask('open', ask);
+      if (discarded !== '') log.error('the history of objects begins anew', { why: discarded });
+      return status;
+    } catch (error) {
+      this.#running = undefined;
+      await answerer.end();
+      throw error;
+    }
+  }
+
+  #endWhenIdle(): void {
+    if (this.#closed || this.#options.path === ':memory:') return;
+    this.#cancelIdle = this.#options.clock.setTimer(IDLE_MS, () =>
+      background(this.#options.log, 'the worker of the history could not be ended', this.#end()),
+    );
+  }
+
+  #end(): Promise<void> {
+    this.#cancelIdle?.();
+    const running = this.#running;
+    this.#running = undefined;
+    if (running !== undefined) this.#ending = this.#ending.then(() => endOf(running.answerer));
+    return this.#ending;
+  }
+}
+
+async function endOf(answerer: Answerer): Promise<void> {
+  try {
+    await answerer.ask('close', {});
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error; // It is gone already.
+  } finally {
+    await answerer.end();
+  }
+}
