@@ -242,19 +242,87 @@ test('strategic merge patch', () => {
       spec([{ name: 'a', args: ['3'] }]),
     ],
     [
-      'directives do not survive in new values',
+      'what a $patch stands in is not set where nothing is yet',
       {},
-      spec([
+      spec(
+        [
+          {
+            name: 'a',
+            env: [
+              { name: 'X', $patch: 'delete' },
+              { name: 'Y', value: null },
+            ],
+          },
+        ],
         {
-          name: 'a',
-          $patch: 'merge',
-          env: [
-            { name: 'X', $patch: 'delete' },
-            { name: 'Y', value: null },
-          ],
+          securityContext: { $patch: 'replace', runAsUser: 1 },
+          volumes: [{ name: 'v', $patch: 'merge' }],
         },
+      ),
+      spec([{ name: 'a', env: [{ name: 'Y' }] }], { volumes: [] }),
+    ],
+    [
+      'directives within a new element of a list have no effect',
+      spec([a]),
+      spec([{ name: 'n', env: [{ name: 'X', $patch: 'delete' }], resources: { $retainKeys: ['limits'] } }]),
+      spec([{ name: 'n', env: [{ name: 'X' }], resources: {} }, a]),
+    ],
+    [
+      'directives within a list that is replaced have no effect',
+      spec([], { tolerations: [{ key: 'a' }] }),
+      spec([], { tolerations: [{ key: 'b', $patch: 'delete' }] }),
+      spec([], { tolerations: [{ key: 'b' }] }),
+    ],
+    [
+      'an element that is deleted and added at once loses its place',
+      spec([a, b, { name: 'c' }]),
+      spec([
+        { name: 'c', $patch: 'delete' },
+        { name: 'c', image: 'new' },
       ]),
-      spec([{ name: 'a', env: [{ name: 'Y' }] }]),
+      spec([{ name: 'c', image: 'new' }, a, b]),
+    ],
+    [
+      'a value of another type takes the place of a list',
+      { metadata: { finalizers: 'a' } },
+      { metadata: { finalizers: ['b'] } },
+      { metadata: { finalizers: ['b'] } },
+    ],
+    [
+      '$deleteFromPrimitiveList of null removes the list',
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { '$deleteFromPrimitiveList/finalizers': null } },
+      { metadata: {} },
+    ],
+    [
+      '$deleteFromPrimitiveList finds no list',
+      { metadata: { labels: {} } },
+      { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'], '$deleteFromPrimitiveList/labels': ['a'] } },
+      { metadata: { labels: {} } },
+    ],
+    [
+      '$deleteFromPrimitiveList of a list that is replaced as a whole',
+      spec([{ name: 'a', args: ['1', '2'] }]),
+      spec([{ name: 'a', '$deleteFromPrimitiveList/args': ['1'] }]),
+      spec([{ name: 'a', args: ['2'] }]),
+    ],
+    [
+      'an empty $setElementOrder says nothing of the patch',
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { '$setElementOrder/finalizers': [], finalizers: ['b'] } },
+      { metadata: { finalizers: ['b', 'a'] } },
+    ],
+    [
+      '$setElementOrder of a list that is new',
+      spec([a]),
+      spec([], { '$setElementOrder/volumes': [{ name: 'y' }, { name: 'x' }], volumes: [{ name: 'y' }, { name: 'x' }] }),
+      spec([a], { volumes: [{ name: 'y' }, { name: 'x' }] }),
+    ],
+    [
+      'fields that no schema has are left to the decoder',
+      {},
+      { spec: { nope: { a: 1 } } },
+      { spec: { nope: { a: 1 } } },
     ],
     [
       'ports merge by containerPort',
@@ -273,7 +341,7 @@ test('strategic merge patches that are refused', () => {
     [
       { metadata: { finalizers: ['a'] } },
       { metadata: { '$setElementOrder/finalizers': ['a', 'b'], finalizers: ['b', 'a'] } },
-      "The order in patch list:\n[b a]\n doesn't match $setElementOrder list:\n[a b]\n",
+      "the order in patch list:\n[b a]\n doesn't match $setElementOrder list:\n[a b]",
     ],
     [spec([{ name: 'a' }]), spec([{ image: 'x' }]), 'map: map[image:x] does not contain declared merge key: name'],
     [{}, { spec: { $patch: 5 } }, 'unknown patch type: %!s(int64=5) in map: map[$patch:5]'],
@@ -286,6 +354,28 @@ test('strategic merge patches that are refused', () => {
       spec([{ name: 'a' }]),
       spec([], { '$setElementOrder/containers': [{ nam: 'a' }] }),
       'map: map[nam:a] does not contain declared merge key: name',
+    ],
+    [{}, { spec: { $patch: 'merge' } }, 'unknown patch type: merge in map: map[$patch:merge]'],
+    [
+      spec([{ name: 'a' }]),
+      spec([{ name: 'a', $patch: 'merge' }]),
+      'merging lists cannot yet be specified in the patch',
+    ],
+    [
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { finalizers: [1] } },
+      'list element types are not identical: [[a] [1]]',
+    ],
+    [
+      { metadata: { finalizers: ['a'] } },
+      { metadata: { finalizers: [['b']] } },
+      'list element types are not identical: [[a] [[b]]]',
+    ],
+    [{ metadata: { finalizers: [] } }, { metadata: { finalizers: [['b']] } }, 'lists of lists are not supported'],
+    [
+      { metadata: { finalizers: [] } },
+      { metadata: { '$setElementOrder/finalizers': [] } },
+      'no elements in any of the given slices',
     ],
     [{}, { spec: { $patch: 'explode' } }, 'unknown patch type: explode in map: map[$patch:explode]'],
     [

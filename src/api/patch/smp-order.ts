@@ -30,8 +30,10 @@ export function normalizeOrder(merged: readonly unknown[], { order, server, keyO
     (placed.wanted === undefined ? others : named).push(placed);
   }
   named.sort((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0));
-  others.sort((a, b) => (a.live ?? live.size) - (b.live ?? live.size));
-  return interleave(others, named);
+  // What neither list has goes to the front, the last first: so upstream's comparison sorts it.
+  const known = others.filter((item) => item.live !== undefined).toSorted((a, b) => a.live! - b.live!);
+  const unknown = others.filter((item) => item.live === undefined);
+  return interleave([...unknown.toReversed(), ...known], named);
 }
 
 function positions(items: readonly unknown[], keyOf: (item: unknown) => string): Map<string, number> {
@@ -61,12 +63,7 @@ export function followsOrder(
   order: readonly unknown[],
   keyOf: (item: unknown) => string,
 ): boolean {
-  const wanted = positions(order, keyOf);
-  let last = -1;
-  return items.every((item) => {
-    const at = wanted.get(keyOf(item)) ?? -1;
-    const ok = at > last;
-    last = at;
-    return ok;
-  });
+  let next = 0;
+  for (const item of order) if (next < items.length && keyOf(items[next]) === keyOf(item)) next++;
+  return next === items.length;
 }

@@ -15,7 +15,7 @@ const withContainers = (containers: unknown[]): JsonObject => ({ spec: { contain
 
 test('long lists of scalars are deleted from long lists', () => {
   const original = { metadata: { finalizers: ['kept', ...numbered((at) => `a${at}`)] } };
-  const patch = { metadata: { '$deleteFromPrimitiveList/finalizers': ['absent', ...numbered((at) => `a${at}`), {}] } };
+  const patch = { metadata: { '$deleteFromPrimitiveList/finalizers': ['absent', ...numbered((at) => `a${at}`)] } };
   assert.deepEqual(strategicMergePatch(original, patch, pod), { metadata: { finalizers: ['kept'] } });
 });
 

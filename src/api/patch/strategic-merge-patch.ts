@@ -50,7 +50,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Me
     const kind = patch[directive];
     if (kind === 'replace') return withoutKey(patch, directive);
     if (kind === 'delete') return {};
-    if (kind !== 'merge') throw unknownType(patch);
+    throw unknownType(patch);
   }
   const out = Object.hasOwn(patch, retainKeys) ? retained(original, patch) : { ...original };
   const ordered = new Set<string>();
@@ -59,9 +59,9 @@ function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Me
   }
   for (const key of Object.keys(patch)) {
     if (key === directive || key === retainKeys || key.startsWith(orderPrefix)) continue;
-    if (key.startsWith(deletePrefix))
-      deletePrimitives(out, key.slice(deletePrefix.length), { change: patch[key], work });
-    else mergeField(out, key, { change: patch[key], type, work });
+    const isDeletion = key.startsWith(deletePrefix);
+    const name = isDeletion ? key.slice(deletePrefix.length) : key;
+    mergeField(out, name, { change: patch[key], isDeletion, type, work });
   }
   for (const key of ordered) reorder(out, key, { original, patch, type });
   return out;
@@ -92,64 +92,77 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
 }
 
-function deletePrimitives(
-  out: JsonObject,
-  key: string,
-  { change: values, work }: { readonly change: unknown; readonly work: Work },
-): void {
-  if (!Array.isArray(values)) throw new PatchError(400, 'invalid patch format of primitive list');
-  const list = Object.hasOwn(out, key) ? out[key] : undefined;
-  if (!Array.isArray(list)) return;
-  addCopied(work, list.length);
-  const unwanted = new Set<unknown>(values);
-  setOwn(
-    out,
-    key,
-    list.filter((item) => !unwanted.has(item)),
-  );
-}
-
 interface Change extends Merging {
   readonly change: unknown;
+  /** The change lists what goes, instead of what is to be there. */
+  readonly isDeletion?: boolean;
 }
 
-function mergeField(out: JsonObject, key: string, { change, type, work }: Change): void {
+function mergeField(out: JsonObject, key: string, { change, isDeletion = false, type, work }: Change): void {
   if (change === null) {
     delete out[key];
     return;
   }
   const before = Object.hasOwn(out, key) ? out[key] : undefined;
-  const structured = typeof change === 'object';
-  const meta: PatchMeta | undefined = structured ? fieldMeta(type, key) : undefined;
-  if (isObject(change) && isObject(before) && meta?.strategies.includes('replace') !== true) {
-    setOwn(out, key, mergeObject(before, change, { type: meta?.type, work }));
-  } else if (Array.isArray(change) && Array.isArray(before) && meta?.strategies.includes('merge') === true) {
-    setOwn(out, key, mergeList(before, change, { ...meta, work }));
-  } else {
+  if (isObject(change) && isObject(before)) {
+    const meta = fieldMeta(type, key);
+    const isReplaced = meta.strategies.includes('replace');
+    setOwn(out, key, isReplaced ? unmarked(change) : mergeObject(before, change, { type: meta.type, work }));
+  } else if (Array.isArray(change) && Array.isArray(before)) {
+    const meta = fieldMeta(type, key);
+    const isMerged = isDeletion || meta.strategies.includes('merge');
+    setOwn(out, key, isMerged ? mergeList(before, change, { ...meta, work, isDeletion }) : unmarked(change));
+  } else if (!isDeletion) {
     const value = withoutDirectives(change);
     if (value === undefined) delete out[key];
     else setOwn(out, key, value);
   }
 }
 
-/** Upstream compares merge keys by their printed form. */
-const keyText = (value: unknown): string => (typeof value === 'object' ? stringifyJson(value) : String(value));
+/** Values of different types are never the same key. */
+const keyText = (value: unknown): string =>
+  typeof value === 'object' ? stringifyJson(value) : `${typeof value} ${String(value)}`;
+
+/** The type that elements have in Go; undefined for null, which has none. */
+function goType(value: unknown): string | undefined {
+  if (value === null) return undefined;
+  if (typeof value === 'object') return Array.isArray(value) ? 'slice' : 'map';
+  return typeof value === 'number' ? (Number.isInteger(value) ? 'int64' : 'float64') : typeof value;
+}
+
+/** The type of all elements. Throws when they have several, or are lists. */
+function elementType(original: readonly unknown[], patch: readonly unknown[]): string {
+  const [first, ...others] = new Set([...original, ...patch].map(goType));
+  if (first === 'slice') throw new PatchError(422, 'lists of lists are not supported');
+  if (others.length > 0)
+    throw new PatchError(500, `list element types are not identical: ${goPrint([original, patch])}`);
+  if (first === undefined) throw new PatchError(500, 'no elements in any of the given slices');
+  return first;
+}
 
 function mergeList(
   original: readonly unknown[],
   patch: readonly unknown[],
-  { work, ...meta }: PatchMeta & Merging,
+  { work, isDeletion = false, ...meta }: PatchMeta & Merging & { readonly isDeletion?: boolean },
 ): unknown[] {
   const { mergeKey } = meta;
   addCopied(work, original.length);
-  if (!patch.concat(original).some(isObject)) return mergePrimitives(original, patch);
+  if (original.length === 0 && patch.length === 0) return [];
+  if (elementType(original, patch) !== 'map') {
+    const named = new Set(patch);
+    return isDeletion ? original.filter((item) => !named.has(item)) : mergePrimitives(original, patch);
+  }
   if (mergeKey === undefined) throw new PatchError(500, 'cannot merge lists without merge key');
-  const { kept, plain } = applySpecialElements(original, patch, mergeKey);
-  if (kept === undefined) return plain.map(withoutDirectives);
+  const { kept, plain } = applySpecialElements(
+    original as readonly JsonObject[],
+    patch as readonly JsonObject[],
+    mergeKey,
+  );
+  if (kept === undefined) return plain.map(unmarked);
   const type = meta.type?.kind === 'list' ? meta.type.items : undefined;
   const keyOf = (item: unknown): string => keyText((item as JsonObject)[mergeKey]);
   const merged = mergeElements(kept, plain, { keyOf, type, work });
-  return normalizeOrder(merged, { order: plain, server: original, keyOf });
+  return normalizeOrder(merged, { order: plain, server: kept, keyOf });
 }
 
 interface Elements extends Merging {
@@ -173,7 +186,7 @@ function mergeElements(
     const key = keyOf(item);
     const at = places.get(key);
     if (at === undefined) {
-      merged.push(withoutDirectives(item));
+      merged.push(unmarked(item));
     } else {
       merged[at] = mergeObject(merged[at] as JsonObject, item, merging);
       // A key of null removes the element's own.
@@ -194,25 +207,23 @@ function mergePrimitives(original: readonly unknown[], patch: readonly unknown[]
  * then `kept` is undefined. `plain` are the patch's other elements.
  */
 function applySpecialElements(
-  original: readonly unknown[],
-  patch: readonly unknown[],
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
   mergeKey: string,
-): { kept: unknown[] | undefined; plain: JsonObject[] } {
+): { kept: JsonObject[] | undefined; plain: JsonObject[] } {
   let isReplaced = false;
   const deleted = new Set<string>();
   const plain: JsonObject[] = [];
   for (const item of patch) {
-    if (!isObject(item)) throw new PatchError(422, 'lists of lists are not supported');
     const special = item[directive];
     if (special === 'replace') isReplaced = true;
-    else if (!Object.hasOwn(item, mergeKey)) {
-      throw withoutMergeKey(item, mergeKey);
-    } else if (special === 'delete') deleted.add(keyText(item[mergeKey]));
-    else if (special === undefined || special === 'merge')
-      plain.push(special === undefined ? item : withoutKey(item, directive));
+    else if (!Object.hasOwn(item, mergeKey)) throw withoutMergeKey(item, mergeKey);
+    else if (special === 'delete') deleted.add(keyText(item[mergeKey]));
+    else if (special === undefined) plain.push(item);
+    else if (special === 'merge') throw new PatchError(500, 'merging lists cannot yet be specified in the patch');
     else throw unknownType(item);
   }
-  const stays = (have: unknown): boolean => !isObject(have) || !deleted.has(keyText(have[mergeKey]));
+  const stays = (have: JsonObject): boolean => !deleted.has(keyText(have[mergeKey]));
   return { kept: isReplaced ? undefined : original.filter(stays), plain };
 }
 
@@ -239,31 +250,39 @@ function reorder(out: JsonObject, key: string, { original, patch, type }: Reorde
   const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
   const set = patch[key];
   const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[directive] === undefined) : [];
-  if (!followsOrder(present, order, keyOf)) {
+  if (order.length > 0 && !followsOrder(present, order, keyOf)) {
     throw new PatchError(
       500,
-      `The order in patch list:\n${goPrint(present)}\n doesn't match $setElementOrder list:\n${goPrint(order)}\n`,
+      `the order in patch list:\n${goPrint(set)}\n doesn't match $setElementOrder list:\n${goPrint(order)}`,
     );
   }
+  if (server.length === 0 && (!Array.isArray(set) || set.length === 0))
+    throw new PatchError(500, 'no elements in any of the given slices');
   setOwn(out, key, normalizeOrder(merged, { order, server, keyOf }));
 }
 
-/** A patch value that meets nothing to merge with: nulls and directives go; undefined means nothing is left to set. */
+const isDirective = (key: string): boolean =>
+  key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix);
+
+/** A patch value that meets nothing to merge with: nulls and what a `$patch` stands in go; undefined when it goes itself. */
 function withoutDirectives(value: unknown): unknown {
-  // An element that replaces a list is no element of it.
-  if (Array.isArray(value))
-    return value
-      .filter((item) => !isObject(item) || item[directive] !== 'replace')
-      .map(withoutDirectives)
-      .filter((item) => item !== undefined);
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
-  if (value[directive] === 'delete') return undefined;
+  if (Object.hasOwn(value, directive)) return undefined;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
-    if (key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix))
-      continue;
-    const inner = value[key] === null ? undefined : withoutDirectives(value[key]);
+    if (isDirective(key) || value[key] === null) continue;
+    const inner = withoutDirectives(value[key]);
     if (inner !== undefined) setOwn(out, key, inner);
   }
+  return out;
+}
+
+/** A patch value that is taken as it is: directives within have no effect. */
+function unmarked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmarked);
+  if (!isObject(value)) return value;
+  const out: JsonObject = {};
+  for (const key of Object.keys(value)) if (!isDirective(key)) setOwn(out, key, unmarked(value[key]));
   return out;
 }
