@@ -8,35 +8,41 @@ import type { Exec } from '../platform/exec.ts';
 import type { Log } from '../platform/log.ts';
 import type { ServicePortView } from './service-map.ts';
 import { background } from '../platform/unexpected.ts';
-import { appendAll } from '../base/lists.ts';
 
 /** Flows to delete, as arguments of `conntrack -D -p udp`. */
 export type FlowFilter = readonly string[];
 
-/** The flows that a change of one service's ports makes stale. Pure. */
+/** Each filter starts a program. A change of one service that needs more removes flows by where they came to alone. */
+const MAX_FILTERS = 1000;
+/** Filters that wait, of all services. */
+const MAX_WAITING = 10_000;
+
+/** The flows that a change of one service's ports makes stale, at most {@link MAX_FILTERS} filters. Pure. */
 export function staleFlows(before: readonly ServicePortView[], after: readonly ServicePortView[]): FlowFilter[] {
   const now = new Map(after.map((port) => [frontKey(port), port]));
   const was = new Map(before.map((port) => [frontKey(port), port]));
-  const filters: FlowFilter[] = [];
+  const changed: { readonly fronts: readonly FlowFilter[]; readonly gone: readonly string[] }[] = [];
   for (const [key, port] of was) {
     if (port.protocol !== 'udp') continue;
     // What terminates but serves keeps the flows it has, as does what hints took away.
     const left = new Set([...endpointAddresses(now.get(key)), ...(now.get(key)?.serving ?? [])]);
-    for (const address of new Set([...endpointAddresses(port), ...port.serving]))
-      if (!left.has(address)) appendAll(filters, flowsTo(port, address));
+    const gone = [...new Set([...endpointAddresses(port), ...port.serving])].filter((address) => !left.has(address));
+    if (gone.length > 0) changed.push({ fronts: frontsOf(port), gone });
   }
-  for (const [key, port] of now) {
-    // Datagrams that came before there was an endpoint may be tracked as meant for this host itself.
-    if (
-      port.protocol === 'udp' &&
-      port.nodePort > 0 &&
-      endpointAddresses(was.get(key)).length === 0 &&
-      endpointAddresses(port).length > 0
-    ) {
-      filters.push(flowsOfPort(port.nodePort, port.clusterIp.includes(':') ? 6 : 4));
-    }
-  }
-  return filters;
+  const opened = [...now].flatMap(([key, port]) => flowsToHost(port, was.get(key)));
+  const pairs = changed.reduce((sum, { fronts, gone }) => sum + fronts.length * gone.length, 0);
+  const exact = pairs + opened.length <= MAX_FILTERS;
+  const removed = changed.flatMap(({ fronts, gone }) =>
+    exact ? fronts.flatMap((front) => gone.map((address) => [...front, '--dst-nat', address])) : fronts,
+  );
+  return [...removed, ...opened].slice(0, MAX_FILTERS);
+}
+
+/** Datagrams that came before there was an endpoint may be tracked as meant for this host itself. */
+function flowsToHost(port: ServicePortView, before: ServicePortView | undefined): FlowFilter[] {
+  const isFirst = endpointAddresses(before).length === 0 && endpointAddresses(port).length > 0;
+  if (port.protocol !== 'udp' || port.nodePort === 0 || !isFirst) return [];
+  return [flowsOfPort(port.nodePort, port.clusterIp.includes(':') ? 6 : 4)];
 }
 
 /** All flows to a port, whatever the address. */
@@ -52,15 +58,15 @@ function endpointAddresses(port: ServicePortView | undefined): string[] {
   return port === undefined ? [] : [...port.cluster, ...port.local].map((e) => e.address);
 }
 
-function flowsTo(port: ServicePortView, address: string): FlowFilter[] {
+function frontsOf(port: ServicePortView): FlowFilter[] {
   const fronts: FlowFilter[] = [port.clusterIp, ...port.externalIps, ...port.loadBalancerIps].map((ip) => [
     '--orig-dst',
     ip,
     '--orig-port-dst',
     String(port.port),
   ]);
-  if (port.nodePort > 0) fronts.push(['--orig-port-dst', String(port.nodePort)]);
-  return fronts.map((front) => [...front, '--dst-nat', address]);
+  if (port.nodePort > 0) fronts.push(flowsOfPort(port.nodePort, port.clusterIp.includes(':') ? 6 : 4));
+  return fronts;
 }
 
 /** Deletes flows one filter after the other, behind the caller's back. */
@@ -78,6 +84,7 @@ export function createFlowCleaner(
   const waiting = new Map<string, FlowFilter>();
   let running = false;
   let missing = false;
+  let full = false;
   async function work(): Promise<void> {
     running = true;
     for (const [key, filter] of waiting) {
@@ -94,7 +101,7 @@ export function createFlowCleaner(
       '-D',
       '-p',
       'udp',
-      ...(isIpv6(filter) ? ['-f', 'ipv6'] : []),
+      ...(isIpv6(filter) && filter[0] !== '-f' ? ['-f', 'ipv6'] : []),
       ...filter,
     ];
     try {
@@ -112,7 +119,15 @@ export function createFlowCleaner(
   }
   return {
     add(filters) {
-      for (const filter of filters) waiting.set(filter.join(' '), filter);
+      for (const filter of filters) {
+        if (waiting.size < MAX_WAITING) {
+          waiting.set(filter.join(' '), filter);
+          full = false;
+        } else if (!full) {
+          log.warn('too many stale UDP flows wait for removal: others stay until their clients pause');
+          full = true;
+        }
+      }
     },
     flush() {
       if (!running && waiting.size > 0) background(log, 'stale UDP flows could not be removed', work());

@@ -251,4 +251,20 @@ describe('stale UDP flows', () => {
   ] as const) {
     it(what, () => assert.deepEqual([...new Set(staleFlows(before, after).map((f) => f.join(' ')))], expected));
   }
+
+  it('of many ports, addresses and endpoints are removed by a bounded number of programs', () => {
+    const numbers = Array.from({ length: 300 }, (_, at) => at);
+    const cluster = numbers.map((at) => ({ ...there, address: `10.42.${at >> 8}.${at & 255}` }));
+    const wide = numbers.map((at) => udp({ port: at + 1, nodePort: 30_000 + at, externalIps: ['192.0.2.9'], cluster }));
+    const filters = staleFlows(wide, []).map((filter) => filter.join(' '));
+    assert.equal(filters.length, 900);
+    assert.deepEqual(filters.slice(0, 3), [
+      '--orig-dst 10.43.0.5 --orig-port-dst 1',
+      '--orig-dst 192.0.2.9 --orig-port-dst 1',
+      '--orig-port-dst 30000',
+    ]);
+    const addresses = numbers.map((at) => `198.18.${at >> 8}.${at & 255}`);
+    const wider = wide.map((each) => ({ ...each, externalIps: addresses }));
+    assert.equal(staleFlows(wider, []).length, 1000);
+  });
 });

@@ -97,8 +97,8 @@ export function servicePortElements(
   if (port.nodePort > 0) frontends.push({ scope: 'node', key: `${port.protocol} . ${port.nodePort}` });
   for (const frontend of frontends) externalElements(frontend, context, elements);
   if (port.sourceRanges.length > 0) firewallElements(port, elements);
-  for (const endpoint of new Set([...port.cluster, ...port.local]))
-    if (endpoint.local) elements.push(hairpinOf(endpoint.address));
+  const here = [...port.cluster, ...port.local].filter((endpoint) => endpoint.local);
+  for (const address of new Set(here.map((endpoint) => endpoint.address))) elements.push(hairpinOf(address));
   return { elements, slots };
 }
 

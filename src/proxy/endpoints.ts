@@ -3,7 +3,7 @@
  * and, when none is ready, those that terminate but still serve. Pure. Upstream: pkg/proxy/topology.go.
  */
 import { firstBy } from '../base/first-by.ts';
-import type { Endpoint as SliceEndpoint, EndpointPort, EndpointSlice } from '../api/gen/discovery-v1.ts';
+import type { Endpoint as SliceEndpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
 import type { ServicePort } from '../api/gen/core-v1.ts';
 
 /** A place that traffic can go to. */
@@ -40,58 +40,100 @@ interface Candidate extends Endpoint {
 
 const ADDRESS_TYPES = { 4: 'IPv4', 6: 'IPv6' } as const;
 
-/** Chooses the endpoints of a port among the service's slices of one family. */
-export function endpointsOfPort(
-  port: Pick<ServicePort, 'name' | 'protocol'>,
-  slices: readonly EndpointSlice[],
-  view: { readonly node: NodeView; readonly family: 4 | 6 },
-): PolicyEndpoints {
-  const candidates = candidatesOf(port, slices, view);
-  const near = nearEnough(candidates, view.node);
-  return {
-    cluster: readyOrServing(candidates, (c) => near.has(c)),
-    local: readyOrServing(
-      candidates.filter((c) => c.local),
-      () => true,
-    ),
-    serving: candidates.filter((c) => c.serving).map((c) => c.address),
-  };
+/** Where endpoints are seen from, and how many of each port are taken at most. */
+export interface EndpointsView {
+  readonly node: NodeView;
+  readonly family: 4 | 6;
+  readonly limit?: number;
 }
 
-/** Ports by name and protocol: all ports of a service are looked up in its slices. */
-const slicePorts = new WeakMap<EndpointSlice, ReadonlyMap<string, EndpointPort>>();
-
-function portsOf(slice: EndpointSlice): ReadonlyMap<string, EndpointPort> {
-  let ports = slicePorts.get(slice);
-  if (ports === undefined) slicePorts.set(slice, (ports = firstBy(slice.ports ?? [], portKey)));
-  return ports;
+/** What a slice has for one port. */
+interface Source {
+  readonly slice: EndpointSlice;
+  readonly number: number;
 }
 
-function portKey({ name = '', protocol = 'TCP' }: Pick<ServicePort, 'name' | 'protocol'>): string {
+/** Identifies a port of a service in its slices. */
+export function portKey({ name = '', protocol = 'TCP' }: Pick<ServicePort, 'name' | 'protocol'>): string {
   return `${protocol}/${name}`;
 }
 
-function candidatesOf(
-  port: Pick<ServicePort, 'name' | 'protocol'>,
-  slices: readonly EndpointSlice[],
-  view: { node: NodeView; family: 4 | 6 },
-): Candidate[] {
-  const found = new Map<string, Candidate>();
-  for (const slice of slices) {
-    if (slice.addressType !== ADDRESS_TYPES[view.family]) continue;
-    const target = portsOf(slice).get(portKey(port));
-    if (target?.port === undefined) continue;
-    for (const endpoint of slice.endpoints ?? []) {
+/** The endpoints of a service, indexed by port: a service may have thousands of ports, of slices and of endpoints. */
+export class ServiceEndpoints {
+  readonly #view: EndpointsView;
+  readonly #sources = new Map<string, Source[]>();
+  readonly #classes = new Map<EndpointSlice, readonly (readonly SliceEndpoint[])[]>();
+
+  constructor(slices: readonly EndpointSlice[], view: EndpointsView) {
+    this.#view = view;
+    for (const slice of slices) {
+      if (slice.addressType !== ADDRESS_TYPES[view.family]) continue;
+      for (const [key, { port }] of firstBy(slice.ports ?? [], portKey)) {
+        if (port === undefined) continue;
+        const sources = this.#sources.get(key);
+        if (sources === undefined) this.#sources.set(key, [{ slice, number: port }]);
+        else sources.push({ slice, number: port });
+      }
+    }
+  }
+
+  /** Chooses the endpoints of a port. */
+  ofPort(port: Pick<ServicePort, 'name' | 'protocol'>): PolicyEndpoints {
+    const candidates = this.#candidates(this.#sources.get(portKey(port)) ?? []);
+    const near = nearEnough(candidates, this.#view.node);
+    return {
+      cluster: readyOrServing(candidates, (c) => near.has(c)),
+      local: readyOrServing(
+        candidates.filter((c) => c.local),
+        () => true,
+      ),
+      serving: candidates.filter((c) => c.serving).map((c) => c.address),
+    };
+  }
+
+  #candidates(sources: readonly Source[]): Candidate[] {
+    const { node, limit = Number.POSITIVE_INFINITY } = this.#view;
+    const found = new Map<string, Candidate>();
+    for (const { endpoint, number } of this.#ordered(sources, limit)) {
+      if (found.size >= limit) break;
       const address = endpoint.addresses[0];
       if (address === undefined) continue;
-      const candidate = toCandidate(endpoint, { address, port: target.port, node: view.node });
-      const key = `${address} ${target.port}`;
+      const candidate = toCandidate(endpoint, { address, port: number, node });
+      const key = `${address} ${number}`;
       // While a slice is split or merged an endpoint may be in two: the better word counts.
       if (found.get(key)?.ready !== true) found.set(key, candidate);
     }
+    return [...found.values()];
   }
-  return [...found.values()];
+
+  /** As the slices have them; where some must be left out, ready ones of this node come first, then ready ones. */
+  *#ordered(
+    sources: readonly Source[],
+    limit: number,
+  ): Generator<{ readonly endpoint: SliceEndpoint; readonly number: number }> {
+    const total = sources.reduce((sum, { slice }) => sum + (slice.endpoints ?? []).length, 0);
+    if (total <= limit) {
+      for (const { slice, number } of sources) for (const endpoint of slice.endpoints ?? []) yield { endpoint, number };
+      return;
+    }
+    for (const rank of RANKS)
+      for (const { slice, number } of sources)
+        for (const endpoint of this.#classesOf(slice)[rank]!) yield { endpoint, number };
+  }
+
+  #classesOf(slice: EndpointSlice): readonly (readonly SliceEndpoint[])[] {
+    let classes = this.#classes.get(slice);
+    if (classes === undefined) {
+      const groups = Map.groupBy(slice.endpoints ?? [], ({ conditions, nodeName }) =>
+        conditions?.ready === false ? 2 : nodeName === this.#view.node.name ? 0 : 1,
+      );
+      this.#classes.set(slice, (classes = RANKS.map((rank) => groups.get(rank) ?? [])));
+    }
+    return classes;
+  }
 }
+
+const RANKS = [0, 1, 2] as const;
 
 function toCandidate(endpoint: SliceEndpoint, at: { address: string; port: number; node: NodeView }): Candidate {
   const { ready, serving, terminating } = endpoint.conditions ?? {};

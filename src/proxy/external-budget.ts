@@ -1,10 +1,17 @@
 /**
- * How many elements external addresses of one service may make: ports times addresses times source ranges. Whoever may
- * write a service would fill the memory of every node otherwise. Upstream has no bound.
+ * How many elements one service may make: ports times addresses times source ranges, and those times endpoints. Whoever may
+ * write a service and its slices would fill the memory of every node otherwise. Upstream has no bound.
  */
 import type { Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
+import { portKey } from './endpoints.ts';
 
 const maxElements = 100_000;
+const MAX_ENDPOINT_ELEMENTS = 200_000;
+/** Slots of one port have 15 bits, and none is 0. */
+const MAX_ENDPOINTS = 0x7fff;
+/** Lists of endpoints that an external address with policy Local has: two of the cluster's, one of the node's. */
+const LISTS_OF_LOCAL_POLICY = 3;
 
 /** Why the external addresses of a service are not served; undefined: they are. Node ports and the cluster IP always are. */
 export function externalExcess({ spec, status }: Pick<Service, 'spec' | 'status'>): string | undefined {
@@ -14,4 +21,34 @@ export function externalExcess({ spec, status }: Pick<Service, 'spec' | 'status'
   const elements = ports * ((spec?.externalIPs?.length ?? 0) + balanced * ranges);
   if (elements <= maxElements) return undefined;
   return `its ports, external addresses and source ranges make ${elements} elements, at most ${maxElements} are programmed`;
+}
+
+/** How many endpoints of each port of the service are served. */
+export function endpointsPerPort(service: Pick<Service, 'spec' | 'status'>): number {
+  const { spec, status } = service;
+  const balanced = spec?.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress?.length ?? 0) : 0;
+  const addresses = externalExcess(service) === undefined ? (spec?.externalIPs?.length ?? 0) + balanced : 0;
+  const ports = spec?.ports ?? [];
+  const nodePorts = ports.filter(({ nodePort = 0 }) => nodePort > 0).length;
+  const lists = spec?.externalTrafficPolicy === 'Local' ? LISTS_OF_LOCAL_POLICY : 1;
+  const frontends = ports.length + lists * (nodePorts + ports.length * addresses);
+  return Math.min(MAX_ENDPOINTS, Math.max(1, Math.floor(MAX_ENDPOINT_ELEMENTS / Math.max(1, frontends))));
+}
+
+/** Why some endpoints of a service are not served; undefined: all are. */
+export function endpointExcess(
+  service: Pick<Service, 'spec' | 'status'>,
+  slices: readonly EndpointSlice[],
+): string | undefined {
+  const limit = endpointsPerPort(service);
+  const counts = new Map<string, number>();
+  for (const { addressType, ports = [], endpoints = [] } of slices)
+    for (const port of ports) {
+      const key = `${addressType} ${portKey(port)}`;
+      const count = (counts.get(key) ?? 0) + endpoints.length;
+      if (count > limit)
+        return `its ports and addresses leave room for ${limit} endpoints of each port, the others are not served`;
+      counts.set(key, count);
+    }
+  return undefined;
 }

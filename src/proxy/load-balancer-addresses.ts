@@ -5,6 +5,7 @@
 import type { LoadBalancerIngress, Node, Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseIp } from '../base/cidr.ts';
+import { appendAll } from '../base/lists.ts';
 import { isNodeReady } from '../component-helpers/nodes.ts';
 
 /** What a service is to have. */
@@ -40,14 +41,14 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
 
 /** Chooses for all services at once, by their key. */
 export function assignAddresses(services: readonly Service[], surroundings: Surroundings): Map<string, Assignment> {
-  const holders = new Map<string, string>();
+  const holders = new PortHolders();
+  const nodes = new NodeAddresses(surroundings.nodes);
+  const reservedPorts = new Set(surroundings.reservedTcpPorts);
   const assigned = new Map<string, Assignment>();
   for (const service of services.filter(wantsAddresses).toSorted(byPrecedence)) {
     const key = `${service.metadata.namespace}/${service.metadata.name}`;
-    const wanted = candidateAddresses(service, surroundings);
-    const reserved = service.spec?.ports?.find(
-      (p) => (p.protocol ?? 'TCP') === 'TCP' && surroundings.reservedTcpPorts?.includes(p.port) === true,
-    );
+    const wanted = candidateAddresses(service, nodes, surroundings);
+    const reserved = service.spec?.ports?.find((p) => (p.protocol ?? 'TCP') === 'TCP' && reservedPorts.has(p.port));
     if (reserved !== undefined) {
       assigned.set(key, {
         addresses: [],
@@ -56,19 +57,51 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
       continue;
     }
     const ports = (service.spec?.ports ?? []).map((p) => `${p.port}/${p.protocol ?? 'TCP'}`);
-    const free = wanted.filter((address) => ports.every((port) => !holders.has(`${address} ${port}`)));
-    for (const address of free) for (const port of ports) holders.set(`${address} ${port}`, key);
+    const free = holders.take(key, wanted, ports);
     if (free.length > 0 || wanted.length === 0) {
       assigned.set(key, { addresses: free });
       continue;
     }
-    const [port, holder] =
-      wanted
-        .flatMap((a) => ports.map((p) => [p, holders.get(`${a} ${p}`)] as const))
-        .find(([, h]) => h !== undefined) ?? [];
+    const { port, holder } = holders.holderOf(wanted[0]!, ports);
     assigned.set(key, { addresses: [], problem: `port ${port} of the nodes' addresses is used by service ${holder}` });
   }
   return assigned;
+}
+
+interface Holder {
+  readonly key: string;
+  readonly addresses: ReadonlySet<string>;
+}
+
+/** Which services have which ports on which addresses: a list for each port, a set of addresses for each service. */
+class PortHolders {
+  readonly #byPort = new Map<string, Holder[]>();
+
+  /** Takes the addresses on which nobody has one of the ports. */
+  take(key: string, wanted: readonly string[], ports: readonly string[]): string[] {
+    const others = new Set(ports.flatMap((port) => this.#byPort.get(port) ?? []));
+    let free = [...new Set(wanted)];
+    for (const { addresses } of others) {
+      if (free.length === 0) return [];
+      free = free.filter((address) => !addresses.has(address));
+    }
+    if (free.length === 0) return [];
+    const holder = { key, addresses: new Set(free) };
+    for (const port of new Set(ports)) {
+      const holders = this.#byPort.get(port);
+      if (holders === undefined) this.#byPort.set(port, [holder]);
+      else holders.push(holder);
+    }
+    return free;
+  }
+
+  /** Who has one of the ports on the address. */
+  holderOf(address: string, ports: readonly string[]): { readonly port: string; readonly holder: string } {
+    for (const port of ports)
+      for (const { key, addresses } of this.#byPort.get(port) ?? [])
+        if (addresses.has(address)) return { port, holder: key };
+    throw new Error(`nobody has ${address}`);
+  }
 }
 
 function byPrecedence(a: Service, b: Service): number {
@@ -78,22 +111,52 @@ function byPrecedence(a: Service, b: Service): number {
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
-function candidateAddresses(service: Service, { nodes, slicesOf }: Surroundings): string[] {
-  const families = (service.spec?.ipFamilies ?? ['IPv4']).map((f) => (f === 'IPv6' ? 6 : 4));
-  const eligible = nodes.filter(
-    (n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined,
-  );
-  const ready = eligible.filter(isNodeReady);
-  let chosen = ready.length > 0 ? ready : eligible;
-  if (service.spec?.externalTrafficPolicy === 'Local') {
-    const withEndpoints = new Set(
-      slicesOf(service).flatMap((s) =>
-        (s.endpoints ?? []).filter((e) => e.conditions?.ready !== false).map((e) => e.nodeName),
-      ),
+/** The addresses of the nodes that take traffic from outside, each node looked at once. */
+class NodeAddresses {
+  readonly #byName = new Map<string, readonly string[]>();
+  readonly #all = new Map<number, readonly string[]>();
+
+  constructor(nodes: readonly Node[]) {
+    const eligible = nodes.filter(
+      (n) => n.metadata.labels?.[EXCLUDE_LABEL] === undefined && n.metadata.deletionTimestamp === undefined,
     );
-    chosen = chosen.filter((n) => withEndpoints.has(n.metadata.name));
+    const ready = eligible.filter(isNodeReady);
+    const chosen = ready.length > 0 ? ready : eligible;
+    for (const family of FAMILIES) {
+      const all: string[] = [];
+      for (const node of chosen) {
+        const own = nodeAddresses(node, family);
+        this.#byName.set(`${node.metadata.name} ${family}`, own);
+        appendAll(all, own);
+      }
+      this.#all.set(family, all);
+    }
   }
-  const addresses = families.flatMap((family) => chosen.flatMap((node) => nodeAddresses(node, family))).toSorted();
+
+  ofFamily(family: number): readonly string[] {
+    return this.#all.get(family) ?? [];
+  }
+
+  ofNodes(names: ReadonlySet<string | undefined>, family: number): readonly string[] {
+    return [...names].flatMap((name) => this.#byName.get(`${name} ${family}`) ?? []);
+  }
+}
+
+const FAMILIES = [4, 6] as const;
+
+function candidateAddresses(service: Service, nodes: NodeAddresses, { slicesOf }: Surroundings): string[] {
+  const families = (service.spec?.ipFamilies ?? ['IPv4']).map((f) => (f === 'IPv6' ? 6 : 4));
+  const withEndpoints =
+    service.spec?.externalTrafficPolicy === 'Local'
+      ? new Set(
+          slicesOf(service).flatMap((s) =>
+            (s.endpoints ?? []).filter((e) => e.conditions?.ready !== false).map((e) => e.nodeName),
+          ),
+        )
+      : undefined;
+  const addresses = families
+    .flatMap((family) => (withEndpoints === undefined ? nodes.ofFamily(family) : nodes.ofNodes(withEndpoints, family)))
+    .toSorted();
   const { loadBalancerIP } = service.spec ?? {};
   return loadBalancerIP !== undefined && addresses.includes(loadBalancerIP) ? [loadBalancerIP] : addresses;
 }

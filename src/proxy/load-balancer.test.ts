@@ -6,6 +6,7 @@ import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
+import { assignAddresses } from './load-balancer-addresses.ts';
 import { createLoadBalancerController } from './load-balancer.ts';
 
 const node = (name: string, addresses: Record<string, string>, ready = 'True'): Node => ({
@@ -124,4 +125,28 @@ describe('load balancer addresses', () => {
     assert.equal(events.at(-1), 'web DeletedLoadBalancer: Deleted load balancer');
     stop.abort();
   });
+});
+
+it('ports, nodes and services are not multiplied', () => {
+  const count = 4000;
+  const nodes = Array.from({ length: count }, (_, at) =>
+    node(`n${at}`, { InternalIP: `198.18.${at >> 8}.${at & 255}` }),
+  );
+  const wide = (from: number) => Array.from({ length: count }, (_, at) => ({ port: from + at, protocol: 'TCP' }));
+  const services = [
+    balanced('a', { ports: wide(1) }),
+    balanced('b', { ports: wide(count) }),
+    balanced('c', { ports: wide(count + 1) }),
+    balanced('d', { ports: wide(3 * count), externalTrafficPolicy: 'Local' }),
+  ];
+  const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.1'], nodeName: 'n7' }] };
+  const assigned = assignAddresses(services, { nodes, slicesOf: () => [slice as never] });
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((name) => assigned.get(`default/${name}`)?.addresses.length),
+    [count, 0, count, 1],
+  );
+  assert.equal(
+    assigned.get('default/b')?.problem,
+    `port ${count}/TCP of the nodes' addresses is used by service default/a`,
+  );
 });

@@ -89,4 +89,14 @@ describe('rule book', () => {
     book.applied(second);
     assert.deepEqual(book.takeAll().staleChains, ['outer']);
   });
+
+  it('takes and loses tens of thousands of owners of one key', () => {
+    const book = new RuleBook();
+    const owners = Array.from({ length: 15_000 }, (_, at) => `owner ${at}`);
+    for (const owner of owners) book.replace(owner, [element('k', owner)]);
+    const held = (): string | undefined => book.takeAll().adds[0]?.value;
+    assert.equal(held(), 'owner 0');
+    for (const owner of owners.slice(0, -1)) book.replace(owner, []);
+    assert.equal(held(), 'owner 14999');
+  });
 });

@@ -6,7 +6,7 @@ import type { Chain } from './chains.ts';
 import type { Element } from './desired-rules.ts';
 
 interface Claim {
-  readonly owner: string;
+  /** Of its owner alone. */
   readonly rank: number;
   readonly element: Element;
 }
@@ -14,7 +14,7 @@ interface Claim {
 /** All about one key of one set. */
 interface Entry {
   /** By rank: the first one holds the key. Nearly always one. */
-  claims: readonly Claim[];
+  readonly claims: Claim[];
   /** Believed to be in the kernel. */
   programmed: Element | undefined;
 }
@@ -42,9 +42,9 @@ export class RuleBook {
     const wanted = new Map(elements.map((element) => [element.id, element]));
     for (const element of before?.elements ?? []) {
       const id = element.id;
-      if (!wanted.has(id)) this.#unclaim(owner, id);
+      if (!wanted.has(id)) this.#unclaim(rank, id);
     }
-    for (const [id, element] of wanted) this.#claim(id, { owner, rank, element });
+    for (const [id, element] of wanted) this.#claim(id, { rank, element });
     if (wanted.size === 0) this.#owned.delete(owner);
     else this.#owned.set(owner, { rank, elements: wanted.size === elements.length ? elements : [...wanted.values()] });
   }
@@ -97,18 +97,31 @@ export class RuleBook {
     const entry = this.#entries.get(id);
     if (entry === undefined) this.#entries.set(id, { claims: [claim], programmed: undefined });
     else {
-      const others = entry.claims.filter((c) => c.owner !== claim.owner);
-      entry.claims = others.length === 0 ? [claim] : [...others, claim].toSorted((a, b) => a.rank - b.rank);
+      const at = placeOf(entry.claims, claim.rank);
+      const replaced = entry.claims[at]?.rank === claim.rank ? 1 : 0;
+      entry.claims.splice(at, replaced, claim);
     }
     this.#touched.add(id);
   }
 
-  #unclaim(owner: string, id: string): void {
+  #unclaim(rank: number, id: string): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
-    entry.claims = entry.claims.filter((c) => c.owner !== owner);
+    const at = placeOf(entry.claims, rank);
+    if (entry.claims[at]?.rank === rank) entry.claims.splice(at, 1);
     this.#touched.add(id);
   }
+}
+
+/** Where the rank stands among claims in its order, or would stand. */
+function placeOf(claims: readonly Claim[], rank: number): number {
+  let [low, high] = [0, claims.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (claims[middle]!.rank < rank) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The chains that elements go to, those they need first. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Service, ServiceSpec } from '../api/gen/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/gen/discovery-v1.ts';
-import { endpointsOfPort } from './endpoints.ts';
+import { ServiceEndpoints } from './endpoints.ts';
 import { reservedDestinations } from './reserved-addresses.ts';
 import { disjointRanges, isProxied, servicePorts } from './service-map.ts';
 
@@ -122,7 +122,7 @@ describe('endpoints of a port', () => {
     ],
   ] as const) {
     it(what, () => {
-      const found = endpointsOfPort({ name: '', protocol: 'TCP' }, [...slices] as EndpointSlice[], view);
+      const found = new ServiceEndpoints([...slices] as EndpointSlice[], view).ofPort({ name: '', protocol: 'TCP' });
       assert.deepEqual(
         [found.cluster, found.local].map((list) => list.map((e) => e.address).join(' ')),
         [cluster, local],
@@ -132,8 +132,7 @@ describe('endpoints of a port', () => {
 });
 
 it('serving endpoints are told, also those that are not chosen', () => {
-  const found = endpointsOfPort(
-    { name: '', protocol: 'TCP' },
+  const found = new ServiceEndpoints(
     [
       slice([
         endpoint('1.1.1.1', 'here', terminating),
@@ -143,7 +142,7 @@ it('serving endpoints are told, also those that are not chosen', () => {
       ]),
     ],
     view,
-  );
+  ).ofPort({ name: '', protocol: 'TCP' });
   assert.deepEqual(found.serving, ['1.1.1.1', '1.1.1.2']);
   assert.deepEqual(found.local, [{ address: '1.1.1.1', port: 8080, local: true, ready: false }]);
 });
@@ -200,14 +199,14 @@ describe('ports of a service', () => {
   });
 
   it('has none in a family the service has no address in', () =>
-    assert.deepEqual(servicePorts(service({}), [], { ...view, family: 6 }), []));
+    assert.deepEqual([...servicePorts(service({}), [], { ...view, family: 6 })], []));
 
   it('has none at the address of cluster DNS of our own, which a service stored earlier may hold', () => {
     const at = (ownDns?: string) => ({ ...view, node: { ...view.node, ownDns } });
     const external = service({ clusterIPs: ['10.43.0.10'], type: 'NodePort', ports: [{ port: 53, nodePort: 30053 }] });
-    assert.deepEqual(servicePorts(external, [], at('10.43.0.10')), []);
-    assert.equal(servicePorts(external, [], at()).length, 1);
-    assert.equal(servicePorts(service({}), [], at('10.43.0.10')).length, 1);
+    assert.deepEqual([...servicePorts(external, [], at('10.43.0.10'))], []);
+    assert.equal([...servicePorts(external, [], at())].length, 1);
+    assert.equal([...servicePorts(service({}), [], at('10.43.0.10'))].length, 1);
   });
 
   const apiServer: EndpointSlice = {

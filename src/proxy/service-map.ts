@@ -5,9 +5,9 @@
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { formatCidr, formatIp, parseCidr, parseIp, type Cidr } from '../base/cidr.ts';
-import { endpointsOfPort, type NodeView, type PolicyEndpoints } from './endpoints.ts';
+import { ServiceEndpoints, type NodeView, type PolicyEndpoints } from './endpoints.ts';
 import type { IsReserved } from './reserved-addresses.ts';
-import { externalExcess } from './external-budget.ts';
+import { endpointsPerPort, externalExcess } from './external-budget.ts';
 
 /** Names as nftables writes them. */
 export type Protocol = 'tcp' | 'udp' | 'sctp';
@@ -49,18 +49,25 @@ export function isProxied(service: Service): boolean {
   );
 }
 
-/** The ports of a service in one family; none when the service has no address in it. */
-export function servicePorts(
+/** Where services are looked at from. */
+export interface ServiceView {
+  readonly node: NodeView;
+  readonly family: 4 | 6;
+  readonly isReserved?: IsReserved;
+}
+
+/** The ports of a service in one family, made one by one; none when the service has no address in it. */
+export function* servicePorts(
   service: Service,
   slices: readonly EndpointSlice[],
-  view: { readonly node: NodeView; readonly family: 4 | 6; readonly isReserved?: IsReserved },
-): readonly ServicePortView[] {
+  view: ServiceView,
+): Generator<ServicePortView> {
   const spec = service.spec;
-  if (spec === undefined || !isProxied(service)) return [];
+  if (spec === undefined || !isProxied(service)) return;
   const ofFamily = (addresses: readonly string[]): string[] =>
     addresses.filter((a) => parseIp(a)?.family === view.family);
   const [clusterIp] = ofFamily(spec.clusterIPs ?? [spec.clusterIP ?? '']);
-  if (clusterIp === undefined || canonicalIp(clusterIp) === view.node.ownDns) return [];
+  if (clusterIp === undefined || canonicalIp(clusterIp) === view.node.ownDns) return;
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   const isServedOutside = externalExcess(service) === undefined;
   const loadBalancerIps = spec.type === 'LoadBalancer' && isServedOutside ? ofFamily(ingressAddresses(service)) : [];
@@ -79,9 +86,10 @@ export function servicePorts(
     internalLocal: spec.internalTrafficPolicy === 'Local',
     externalLocal: spec.externalTrafficPolicy === 'Local',
   };
-  return (spec.ports ?? []).flatMap((port) => {
+  const endpoints = new ServiceEndpoints(slices, { ...view, limit: endpointsPerPort(service) });
+  for (const port of spec.ports ?? []) {
     const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
-    if (protocol === undefined) return [];
+    if (protocol === undefined) continue;
     const name = `${service.metadata.namespace}/${service.metadata.name}${(port.name ?? '') === '' ? '' : `:${port.name}`}`;
     const nodePort = isExternal ? (port.nodePort ?? 0) : 0;
     const free = (ip: string): boolean => view.isReserved?.({ ip, protocol, port: port.port }) !== true;
@@ -89,9 +97,8 @@ export function servicePorts(
       externalIps: shared.externalIps.filter(free),
       loadBalancerIps: shared.loadBalancerIps.filter(free),
     };
-    const endpoints = endpointsOfPort(port, slices, view);
-    return [{ ...shared, ...addresses, name, protocol, port: port.port, nodePort, ...endpoints }];
-  });
+    yield { ...shared, ...addresses, name, protocol, port: port.port, nodePort, ...endpoints.ofPort(port) };
+  }
 }
 
 /** Addresses of the load balancer that packets keep as their destination; with mode Proxy they do not. */

@@ -8,6 +8,7 @@
  */
 import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import type { Node, Pod, Service } from '../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
@@ -25,7 +26,8 @@ import {
 import type { NodeView } from './endpoints.ts';
 import { createHealthCheckServer } from './health-check-server.ts';
 import { createExcessReport } from './excess-report.ts';
-import { externalExcess } from './external-budget.ts';
+import { endpointExcess, externalExcess } from './external-budget.ts';
+import { createPace, type Pace } from './pace.ts';
 import { createLeftOutReport } from './left-out-addresses.ts';
 import { createLoopbackHostPorts, type LoopbackHostPorts } from './loopback-host-ports.ts';
 import type { TableConfig } from './nft-script.ts';
@@ -116,7 +118,7 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
     ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
     async prepare() {
       progress.taken();
-      cleaner.add(follower.update((key, health) => checks.set(key, health)));
+      cleaner.add(await follower.update((key, health) => checks.set(key, health)));
       latencies.taken();
       checks.refresh();
       await loopback.routed();
@@ -212,8 +214,8 @@ interface Follower {
   readonly tables: readonly Table[];
   onChange(listener: () => void): void;
   waitForSync(signal: AbortSignal): Promise<void>;
-  /** Recomputes what changed since the last call; returns the flows that became stale. */
-  update(onHealth: OnHealth): ReturnType<typeof staleFlows>;
+  /** Recomputes what changed since the last call, with turns for others; resolves to the flows that became stale. */
+  update(onHealth: OnHealth): Promise<FlowFilter[]>;
   nodeEligible(): boolean;
 }
 
@@ -230,6 +232,7 @@ function createFollower(
   };
   const tables = tablesOf(config, deps.routeLoopback !== undefined);
   const dirty = { services: new Set<string>(), pods: new Set<string>() };
+  const pace = createPace(deps.platform.clock);
   const reportExcess = createExcessReport(
     { log: deps.platform.log.child('proxy'), recorder: deps.recorder },
     'ServiceTooLarge',
@@ -259,7 +262,7 @@ function createFollower(
     waitForSync: async (signal) => {
       await Promise.all(Object.values(sources).map((s: Informer<never>) => s.waitForSync(signal)));
     },
-    update(onHealth) {
+    async update(onHealth) {
       const self = sources.nodes.get({ name: config.nodeName });
       const node = { name: config.nodeName, zone: self?.metadata.labels?.[ZONE_LABEL], ownDns: config.ownDns };
       updateNodePortRanges(tables, config, self);
@@ -267,21 +270,33 @@ function createFollower(
       if (dirty.services.has(API_SERVICE))
         for (const key of externalServices(sources.services)) dirty.services.add(key);
       const isReserved = reservedDestinations(config.serviceCidr, sources.slices.byIndex(BY_SERVICE, API_SERVICE));
-      const stale = [...dirty.services].flatMap((key) =>
-        updateService({ key, node, isReserved, tables, sources, incremental: config.mode === 'nftables' }, onHealth),
-      );
-      for (const key of dirty.services) {
-        const service = sources.services.get(keyOf(key));
-        reportLeftOut(key, service, isReserved);
-        reportExcess(key, service, service && externalExcess(service));
-      }
-      for (const key of dirty.pods) {
-        const pod = sources.pods.get(keyOf(key));
-        if (pod !== undefined) loopback.look(key, pod);
-        for (const table of tables) updateHostPorts(table, { key, pod, incremental: config.mode === 'nftables' });
-      }
+      const changed = { services: [...dirty.services], pods: [...dirty.pods] };
       dirty.services.clear();
       dirty.pods.clear();
+      const incremental = config.mode === 'nftables';
+      const stale: FlowFilter[] = [];
+      try {
+        for (const key of changed.services) {
+          const update = { key, node, isReserved, tables, sources, incremental, pace };
+          appendAll(stale, await updateService(update, onHealth));
+          const service = sources.services.get(keyOf(key));
+          reportLeftOut(key, service, isReserved);
+          reportExcess(
+            key,
+            service,
+            service && (externalExcess(service) ?? endpointExcess(service, sources.slices.byIndex(BY_SERVICE, key))),
+          );
+        }
+        for (const key of changed.pods) {
+          const pod = sources.pods.get(keyOf(key));
+          if (pod !== undefined) loopback.look(key, pod);
+          for (const table of tables) updateHostPorts(table, { key, pod, incremental });
+        }
+      } catch (error) {
+        for (const key of changed.services) dirty.services.add(key);
+        for (const key of changed.pods) dirty.pods.add(key);
+        throw error;
+      }
       return stale;
     },
   };
@@ -355,6 +370,7 @@ interface Update {
   readonly sources: Sources;
   /** The mode keeps books of elements. */
   readonly incremental: boolean;
+  readonly pace: Pace;
 }
 
 function updateHostPorts(
@@ -366,31 +382,50 @@ function updateHostPorts(
   else table.pods.set(key, hostPortViews(pod, table.config));
 }
 
-function updateService(
-  { key, node, isReserved, tables, sources, incremental }: Update,
-  onHealth: OnHealth,
-): ReturnType<typeof staleFlows> {
+async function updateService(update: Update, onHealth: OnHealth): Promise<FlowFilter[]> {
+  const { key, tables, sources } = update;
   const service = sources.services.get(keyOf(key));
   const slices = service === undefined || !isProxied(service) ? [] : sources.slices.byIndex(BY_SERVICE, key);
-  const stale = tables.flatMap((table) => {
-    const { family } = table.config;
-    const before = table.services.get(key);
-    const ports = service === undefined ? [] : servicePorts(service, slices, { node, family, isReserved });
-    const elements: Element[] = [];
-    const slots = new Map<string, PortSlots>();
-    for (const port of incremental ? ports : []) {
-      const id = `${port.name} ${port.protocol}`;
-      const result = servicePortElements(port, before?.slots.get(id) ?? NO_SLOTS, table.config);
-      appendAll(elements, result.elements);
-      slots.set(id, result.slots);
-    }
-    if (incremental) table.book.replace(`service ${key}`, elements);
-    if (ports.length === 0) table.services.delete(key);
-    else table.services.set(key, { ports, slots });
-    return staleFlows(before?.ports ?? [], ports);
-  });
+  const stale: FlowFilter[] = [];
+  for (const table of tables) {
+    const before = table.services.get(key)?.ports ?? [];
+    await updatePorts(table, update, { service, slices });
+    appendAll(stale, staleFlows(before, table.services.get(key)?.ports ?? []));
+  }
   onHealth(key, healthOf(service, { key, tables }));
   return stale;
+}
+
+/** A service may make hundreds of thousands of elements: each port claims its own, and others have turns between. */
+async function updatePorts(
+  table: Table,
+  { key, node, isReserved, incremental, pace }: Update,
+  { service, slices }: { readonly service: Service | undefined; readonly slices: readonly EndpointSlice[] },
+): Promise<void> {
+  const { family } = table.config;
+  const before = table.services.get(key);
+  const ports: ServicePortView[] = [];
+  const slots = new Map<string, PortSlots>();
+  const views = service === undefined ? [] : servicePorts(service, slices, { node, family, isReserved });
+  for (const port of views) {
+    ports.push(port);
+    if (incremental) {
+      const id = `${port.name} ${port.protocol}`;
+      const result = servicePortElements(port, before?.slots.get(id) ?? NO_SLOTS, table.config);
+      table.book.replace(ownerOf(key, port), result.elements);
+      slots.set(id, result.slots);
+      await pace(result.elements.length);
+    } else await pace(port.cluster.length);
+  }
+  const owners = new Set(ports.map((port) => ownerOf(key, port)));
+  for (const owner of (before?.ports ?? []).map((port) => ownerOf(key, port)))
+    if (!owners.has(owner)) table.book.replace(owner, []);
+  if (ports.length === 0) table.services.delete(key);
+  else table.services.set(key, { ports, slots });
+}
+
+function ownerOf(key: string, { protocol, port }: ServicePortView): string {
+  return `service ${key} ${port}/${protocol}`;
 }
 
 /** Endpoints that terminate still take traffic, but a load balancer shall send no more here. */

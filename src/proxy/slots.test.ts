@@ -83,4 +83,13 @@ describe('sticky slots', () => {
       }),
     );
   });
+
+  it('lends the slots of tens of thousands of endpoints that went', () => {
+    const all = Array.from({ length: 30_000 }, (_, at) => `e${at}`);
+    const left = all.slice(0, 10_000);
+    const slots = stickySlots(stickySlots([], all), left);
+    const counts = Map.groupBy(slots, ({ endpoint }) => endpoint);
+    assert.equal(counts.size, left.length);
+    assert.ok([...counts.values()].every((own) => own.length === 3));
+  });
 });

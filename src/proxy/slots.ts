@@ -3,6 +3,8 @@
  * session affinity a client keeps its slot, so that slots of endpoints that stay never move. Pure.
  */
 
+import { Heap } from '../base/heap.ts';
+
 /** What one number stands for. */
 export interface Slot {
   readonly endpoint: string;
@@ -38,10 +40,12 @@ export function stickySlots(previous: readonly Slot[], wanted: readonly string[]
     const before = previous[i];
     return before !== undefined && !before.spare && left.has(before.endpoint) ? give(before.endpoint) : undefined;
   });
+  const newcomers = left.values();
   for (const [i, slot] of slots.entries()) {
-    const [newcomer] = left;
-    if (newcomer === undefined) break;
-    if (slot === undefined) slots[i] = give(newcomer);
+    if (slot !== undefined) continue;
+    const { value } = newcomers.next();
+    if (value === undefined) break;
+    slots[i] = give(value);
   }
   return lendSpare(slots, { previous, load });
 }
@@ -52,12 +56,18 @@ function lendSpare(
   { previous, load }: { previous: readonly Slot[]; load: Map<string, number> },
 ): readonly Slot[] {
   const fair = Math.ceil(slots.length / load.size);
+  const byLoad = new Heap<string>(
+    (endpoint) => endpoint,
+    (a, b) => load.get(a)! < load.get(b)!,
+  );
+  for (const endpoint of load.keys()) byLoad.set(endpoint);
   return slots.map((slot, i) => {
     if (slot !== undefined) return slot;
     const before = previous[i]?.endpoint;
     const keeps = before !== undefined && (load.get(before) ?? fair) < fair;
-    const endpoint = keeps ? before : [...load].reduce((least, entry) => (entry[1] < least[1] ? entry : least))[0];
-    load.set(endpoint, (load.get(endpoint) as number) + 1);
+    const endpoint = keeps ? before : byLoad.peek()!;
+    load.set(endpoint, load.get(endpoint)! + 1);
+    byLoad.set(endpoint);
     return { endpoint, spare: true };
   });
 }

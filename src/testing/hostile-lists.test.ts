@@ -11,7 +11,7 @@ import { sortByAffinity } from '../kubelet/device-manager/device-hints.ts';
 import { containersReadyCondition } from '../kubelet/status/conditions.ts';
 import { checkContainerStateTransition } from '../kubelet/status/merge.ts';
 import { strategicDiff } from '../kubelet/status/status-patch.ts';
-import { endpointsOfPort } from '../proxy/endpoints.ts';
+import { ServiceEndpoints } from '../proxy/endpoints.ts';
 import { disjointRanges } from '../proxy/service-map.ts';
 
 const COUNT = 30_000;
@@ -111,7 +111,8 @@ test('ports of a service and of its slices', () => {
   const ports = numbered((at) => ({ name: `p${at}`, port: at + 1, protocol: 'TCP' }));
   const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready: true } }], ports };
   const view = { node: { name: 'n', zone: undefined }, family: 4 } as const;
-  const found = ports.map((port) => endpointsOfPort(port as never, [slice as never], view).cluster[0]?.port);
+  const endpoints = new ServiceEndpoints([slice as never], view);
+  const found = ports.map((port) => endpoints.ofPort(port as never).cluster[0]?.port);
   assert.deepEqual(
     found,
     ports.map(({ port }) => port),
