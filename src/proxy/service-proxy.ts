@@ -19,7 +19,6 @@ import {
   hostPortViews,
   nodePortAddressElements,
   servicePortElements,
-  type Element,
   type HostPortView,
   type PortSlots,
 } from './desired-rules.ts';

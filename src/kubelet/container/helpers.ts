@@ -1,12 +1,18 @@
 /** Facts of a pod's status in the runtime. Upstream: pkg/kubelet/container (helpers.go, FindContainerStatusByName). */
 import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+import { firstByName } from '../../base/first-by.ts';
 import { containerShouldRestart } from './restart-policy.ts';
 import type { ContainerStatus, PodStatus, RuntimePod } from './runtime.ts';
 
 /** The newest status of the container: statuses are sorted newest first. */
 export function findContainerStatusByName(status: PodStatus, name: string): ContainerStatus | undefined {
-  return status.containers.find((container) => container.name === name);
+  let byName = statusesByName.get(status.containers);
+  if (byName === undefined) statusesByName.set(status.containers, (byName = firstByName(status.containers)));
+  return byName.get(name);
 }
+
+/** Each of a pod's thousands of containers is looked up. */
+const statusesByName = new WeakMap<PodStatus['containers'], ReadonlyMap<string, ContainerStatus>>();
 
 /**
  * What of the pod is to be killed: its running containers and every sandbox. Containers in state created or unknown have

@@ -1,5 +1,6 @@
 /** Disk that pods and containers use. Pure. Upstream: podDiskUsage and its neighbours in pkg/kubelet/eviction/helpers.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { podVolume } from '../runtime/pod-facts.ts';
 import type { ContainerStats, FsStats, PodStats } from '../stats/summary-types.ts';
 
 /** Statistics of a pod; undefined when it has none. */
@@ -16,7 +17,7 @@ const used = (fs: FsStats | undefined, what: 'bytes' | 'inodes'): number =>
 
 /** Volumes whose content counts as the pod's ephemeral storage. */
 export function isLocalVolume(pod: Pod, name: string): boolean {
-  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+  const volume = podVolume(pod, name);
   if (volume === undefined) return false;
   const { emptyDir, configMap, secret, downwardAPI, projected, gitRepo } = volume as typeof volume & {
     gitRepo?: object;

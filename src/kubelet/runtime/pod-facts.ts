@@ -1,5 +1,6 @@
 /** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, kuberuntime/util. */
-import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
+import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
+import { firstByName } from '../../base/first-by.ts';
 
 /** `name_namespace(uid)`, as upstream writes pods in messages. */
 export function podFullText(pod: Pod): string {
@@ -22,6 +23,18 @@ export function allContainers(pod: Pod): readonly Container[] {
 export function findContainer(pod: Pod, name: string): Container | undefined {
   return allContainers(pod).find((container) => container.name === name);
 }
+
+/** The pod's volume of that name. */
+export function podVolume(pod: Pod, name: string): Volume | undefined {
+  const { volumes } = pod.spec ?? {};
+  if (volumes === undefined) return undefined;
+  let byName = volumesByName.get(volumes);
+  if (byName === undefined) volumesByName.set(volumes, (byName = firstByName(volumes)));
+  return byName.get(name);
+}
+
+/** Each of a pod's thousands of volumes is looked up. */
+const volumesByName = new WeakMap<readonly Volume[], ReadonlyMap<string, Volume>>();
 
 /** `spec.containers{web}`, the event's field path of a container. */
 export function containerFieldPath(pod: Pod, name: string): string {

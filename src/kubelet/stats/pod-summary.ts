@@ -1,5 +1,6 @@
 /** One pod's part of the summary. Upstream: makePodStats and makeContainerStats in stats/cri_stats_provider.go. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { podVolume } from '../runtime/pod-facts.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CgroupStats } from '../../platform/cgroups.ts';
 import type { FileSystemStat } from '../../platform/files.ts';
@@ -141,7 +142,7 @@ function rootfsStats(container: ContainerUsage, { containerFs, disk }: PodReadin
 
 /** The claim behind a volume of a pod; undefined: there is none. */
 export function claimOf(pod: Pod, name: string): string | undefined {
-  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+  const volume = podVolume(pod, name);
   return (
     volume?.persistentVolumeClaim?.claimName ??
     (volume?.ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`)
@@ -169,7 +170,7 @@ function ephemeralStorage(readings: PodReadings, containers: readonly ContainerS
     inodesUsed += rootfs?.inodesUsed ?? 0;
   }
   for (const [name, use] of readings.volumes ?? []) {
-    const volume = readings.pod.spec?.volumes?.find((candidate) => candidate.name === name);
+    const volume = podVolume(readings.pod, name);
     const onDisk =
       volume?.configMap !== undefined || (volume?.emptyDir !== undefined && (volume.emptyDir.medium ?? '') === '');
     if (!onDisk) continue;

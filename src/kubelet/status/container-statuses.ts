@@ -10,6 +10,7 @@ import type {
   Pod,
   ResourceStatus,
 } from '../../api/gen/core-v1.ts';
+import { firstByName } from '../../base/first-by.ts';
 import { formatTime } from '../../api/time.ts';
 import { findContainerStatusByName, shouldContainerBeRestarted } from '../container/helpers.ts';
 import type { ContainerStatus as RuntimeContainerStatus, PodStatus as RuntimePodStatus } from '../container/runtime.ts';
@@ -37,12 +38,25 @@ export const STATUS_UNKNOWN_REASON = 'ContainerStatusUnknown';
 
 /** Statuses in the order of the spec. */
 export function generateContainerStatuses(input: ContainerStatusesInput): ContainerStatus[] {
-  return input.containers.map((container) => statusOf(container, input));
+  const previous = firstByName(input.previous);
+  const seen = Map.groupBy(input.runtimeStatus.containers, ({ name }) => name);
+  return input.containers.map((container) => {
+    const { name } = container;
+    return statusOf(container, { input, previous: previous.get(name), seen: seen.get(name) ?? [] });
+  });
 }
 
-function statusOf(container: Container | EphemeralContainer, input: ContainerStatusesInput): ContainerStatus {
-  const previous = input.previous.find((candidate) => candidate.name === container.name);
-  const seen = input.runtimeStatus.containers.filter((candidate) => candidate.name === container.name);
+/** All that is known of one container, the newest first. */
+interface KnownContainer {
+  readonly input: ContainerStatusesInput;
+  readonly previous: ContainerStatus | undefined;
+  readonly seen: readonly RuntimeContainerStatus[];
+}
+
+function statusOf(
+  container: Container | EphemeralContainer,
+  { input, previous, seen }: KnownContainer,
+): ContainerStatus {
   const newest = seen[0];
   let status = newest === undefined ? statusOfMissing(container, previous, input) : convert(newest, previous, input);
   if (newest !== undefined) {

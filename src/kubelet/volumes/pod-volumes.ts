@@ -20,6 +20,9 @@ import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 
 const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
 
+/** Volumes whose set-up begins in one turn of the event loop. */
+const VOLUMES_PER_TURN = 100;
+
 /** A volume made ready. */
 export interface ReadyVolume extends SetUpResult {
   /** Set up again when the pod or what it refers to changes. */
@@ -64,6 +67,11 @@ export class PodVolumes {
   #listeners: readonly (() => void)[] = [];
   #pod: Pod;
   readonly #ending = new AbortController();
+  /** Volumes that are not ready or worked on, and those that cannot be processed: a waiter asks after each change. */
+  #unsettled = 0;
+  #refused = 0;
+  /** Of the volumes as they are, until one changes. */
+  #mounted: ReadonlyMap<string, MountedVolume> | undefined;
 
   constructor(deps: PodVolumesDeps, pod: Pod) {
     this.#deps = deps;
@@ -90,8 +98,8 @@ export class PodVolumes {
     this.#pod = pod;
     const showsChange = !deepEqual(shownFields(old), shownFields(pod));
     for (const entry of this.#entries) {
-      const refused = entry.ready === undefined && entry.error instanceof VolumeProcessingError;
-      if (refused) delete entry.error;
+      const refused = isRefused(entry);
+      if (refused) this.#change(entry, () => delete entry.error);
       if (refused || (showsChange && entry.ready?.live === true)) this.#work(entry);
     }
     this.#addWanted(pod);
@@ -105,6 +113,7 @@ export class PodVolumes {
 
   /** Volumes that are ready. */
   mounted(): ReadonlyMap<string, MountedVolume> {
+    if (this.#mounted !== undefined) return this.#mounted;
     const mounted = new Map<string, MountedVolume>();
     for (const { volume, ready } of this.#entries) {
       if (ready === undefined) continue;
@@ -112,6 +121,7 @@ export class PodVolumes {
       const { hostPath, readOnly, selinuxRelabel, block = false } = ready;
       mounted.set(name, { name, hostPath, readOnly, selinuxRelabel, block });
     }
+    this.#mounted = mounted;
     return mounted;
   }
 
@@ -131,12 +141,12 @@ export class PodVolumes {
 
   /** All volumes ready and up to date, or as much so as can be. */
   get settled(): boolean {
-    return this.#entries.every((entry) => entry.ready !== undefined && !entry.working);
+    return this.#unsettled === 0;
   }
 
   /** Whether a volume cannot be processed: no waiting helps. */
   get isRefused(): boolean {
-    return this.#entries.some(({ ready, error }) => ready === undefined && error instanceof VolumeProcessingError);
+    return this.#refused > 0;
   }
 
   /** Volumes that are not ready, that wait to be attached, and that cannot be processed, with the errors of the last. */
@@ -147,7 +157,7 @@ export class PodVolumes {
     readonly texts: readonly string[];
   } {
     const missing = this.#entries.filter(({ ready }) => ready === undefined);
-    const refused = missing.filter(({ error }) => error instanceof VolumeProcessingError);
+    const refused = missing.filter(isRefused);
     return {
       unmounted: missing.map(({ volume }) => volume.name).sort(),
       unattached: missing
@@ -203,7 +213,25 @@ export class PodVolumes {
     }
     if (added.length === 0) return;
     this.#entries = this.#entries.concat(added);
-    for (const entry of added) this.#work(entry);
+    this.#unsettled += added.length;
+    this.#workInTurns(added).catch((error: unknown) => this.#deps.failed(pod, error));
+  }
+
+  /** A pod may have thousands of volumes: others have their turns. */
+  async #workInTurns(entries: readonly Entry[]): Promise<void> {
+    for (const [index, entry] of entries.entries()) {
+      if (index > 0 && index % VOLUMES_PER_TURN === 0) await this.#deps.clock.yield();
+      this.#work(entry);
+    }
+  }
+
+  /** Changes an entry and counts what it is then. */
+  #change(entry: Entry, change: () => void): void {
+    const [wasUnsettled, wasRefused] = [isUnsettled(entry), isRefused(entry)];
+    change();
+    this.#unsettled += Number(isUnsettled(entry)) - Number(wasUnsettled);
+    this.#refused += Number(isRefused(entry)) - Number(wasRefused);
+    this.#mounted = undefined;
   }
 
   #work(entry: Entry): void {
@@ -213,7 +241,7 @@ export class PodVolumes {
   }
 
   async #setUp(entry: Entry): Promise<void> {
-    entry.working = true;
+    this.#change(entry, () => (entry.working = true));
     entry.cancelTimer?.();
     let retryMs: number | undefined;
     try {
@@ -222,7 +250,7 @@ export class PodVolumes {
         retryMs = await this.#attempt(entry);
       } while (entry.again && !this.stopped);
     } finally {
-      entry.working = false;
+      this.#change(entry, () => (entry.working = false));
     }
     if (retryMs !== undefined && !this.stopped)
       entry.cancelTimer = this.#deps.clock.setTimer(retryMs, () => this.#work(entry));
@@ -242,16 +270,26 @@ export class PodVolumes {
           entry.plugin = plugin;
         },
       });
-      entry.ready = ready;
-      delete entry.error;
+      this.#change(entry, () => {
+        entry.ready = ready;
+        delete entry.error;
+      });
       entry.backoff.reset();
       return ready.refreshAfterMs;
     } catch (error) {
-      entry.error = error;
+      this.#change(entry, () => (entry.error = error));
       if (!entry.again && !this.stopped) this.#deps.failed(pod, error);
       return entry.backoff.nextMs();
     }
   }
+}
+
+function isUnsettled({ ready, working }: Entry): boolean {
+  return ready === undefined || working;
+}
+
+function isRefused({ ready, error }: Entry): boolean {
+  return ready === undefined && error instanceof VolumeProcessingError;
 }
 
 /** What of a pod can show in its volumes. */
