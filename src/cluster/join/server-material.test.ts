@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SERVER_GROUP } from '../../apiserver/bootstrap/server-join.ts';
 import type { RequestScope } from '../../apiserver/request-scope.ts';
+import type { Principal } from '../../api/transport.ts';
 import { StatusError } from '../../api/status-error.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { serverJoinRoute } from './server-material.ts';
 
 /** RBAC lets each of them get the path: who has `get` on `*` is no server for that. */
-const cases: readonly [groups: readonly string[], served: boolean][] = [
+const cases: readonly [groups: readonly string[], served: boolean, more?: Partial<Principal>][] = [
   [['system:authenticated'], false],
   [['system:unauthenticated'], false],
   [['system:nodes', 'system:authenticated'], false],
@@ -15,9 +16,15 @@ const cases: readonly [groups: readonly string[], served: boolean][] = [
   [['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'], false],
   [['system:masters', 'system:authenticated'], true],
   [['system:bootstrappers', SERVER_GROUP, 'system:authenticated'], true],
+  [[SERVER_GROUP, 'system:authenticated', 'of another user'], false, { name: 'mallory' }],
+  [
+    [SERVER_GROUP, 'system:authenticated', 'by a certificate that claims it'],
+    false,
+    { extra: { 'authentication.kubernetes.io/credential-id': ['X509SHA256=00'] } },
+  ],
 ];
 
-for (const [groups, served] of cases)
+for (const [groups, served, more] of cases)
   test(`the keys that servers share are ${served ? '' : 'not '}served to ${groups.join(', ')}`, async () => {
     const { files } = createSimPlatform();
     const names = ['ca', 'front-proxy-ca', 'etcd/ca'].flatMap((name) => [`${name}.crt`, `${name}.key`]);
@@ -25,7 +32,9 @@ for (const [groups, served] of cases)
     for (const name of [...names, 'sa.key', 'sa.pub']) await files.writeFileAtomic(`/d/pki/${name}`, name);
     const route = serverJoinRoute({ files }, { dataDir: '/d', pkiDir: '/d/pki', encrypted: false });
     const asked = async (): Promise<number> => {
-      const answer = await route.serve({ user: { name: 'x', groups } } as unknown as RequestScope);
+      const answer = await route.serve({
+        user: { name: 'system:bootstrap:abcdef', groups, ...more },
+      } as unknown as RequestScope);
       return 'status' in answer ? answer.status : 0;
     };
     if (served) assert.equal(await asked(), 200);

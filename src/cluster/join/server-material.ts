@@ -5,6 +5,7 @@
  */
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { forbidden } from '../../api/status-error.ts';
+import type { Principal } from '../../api/transport.ts';
 import { SERVER_GROUP, SERVER_JOIN_PATH } from '../../apiserver/bootstrap/server-join.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
@@ -27,7 +28,13 @@ const SHARED_FILES = [
 ] as const;
 
 /** Asked besides authorization: the authorities' keys are more than any `get` on `*` allows. */
-const MAY_FETCH: ReadonlySet<string> = new Set(['system:masters', SERVER_GROUP]);
+function mayFetch({ name, groups, extra }: Principal): boolean {
+  if (groups.includes('system:masters')) return true;
+  // A certificate that says the same is no token: it has an id, a bootstrap token has none.
+  return groups.includes(SERVER_GROUP) && name.startsWith('system:bootstrap:') && extra?.[CREDENTIAL_ID] === undefined;
+}
+
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 
 const ANSWER_MS = 10_000;
 const MAX_BYTES = 1_000_000;
@@ -55,11 +62,11 @@ export function serverJoinRoute(
     path: SERVER_JOIN_PATH,
     methods: ['GET'],
     async serve({ user }) {
-      if (!user.groups.some((group) => MAY_FETCH.has(group)))
+      if (!mayFetch(user))
         throw forbidden(
           { group: '', resource: '' },
           '',
-          `only members of ${[...MAY_FETCH].join(' and ')} may become servers of the cluster`,
+          `only members of system:masters and bearers of server tokens (${SERVER_GROUP}) may become servers of the cluster`,
         );
       const texts = SHARED_FILES.map(async (name) => [name, await files.readText(`${pkiDir}/${name}`)] as const);
       const etcd = await readEtcdFile(files, dataDir);

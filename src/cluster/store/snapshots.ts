@@ -6,9 +6,8 @@
  */
 import { createWriteStream } from 'node:fs';
 import { access, copyFile, open, rename, rm } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { StoreError } from '../../storage/store.ts';
 import { requestControl } from '../instance/control-client.ts';
@@ -16,6 +15,7 @@ import { acquireControlLock } from '../instance/control-socket.ts';
 import { restoreOwnEtcd } from '../etcd/own-snapshots.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { etcdConfig } from './open-store.ts';
+import { partialBeside, publish } from './publish-file.ts';
 import type { EtcdStoreChoice } from './store-options.ts';
 
 /** The content of a snapshot; undefined where only etcd's tools can read it. */
@@ -58,10 +58,10 @@ export async function saveEtcdSnapshot(
     const { readEtcdSnapshot } = await import('../../storage/etcd/snapshot.ts');
     const { readFile, stat } = await import('node:fs/promises');
     const config = await etcdConfig((path) => readFile(path, 'utf8'), choice);
-    const partial = `${file}.partial`;
+    const partial = partialBeside(file);
     try {
       const bytes = readEtcdSnapshot(deps, config, new AbortController().signal);
-      await pipeline(bytes, createWriteStream(partial, { mode: 0o600 }));
+      await pipeline(bytes, createWriteStream(partial, { flags: 'wx', mode: 0o600 }));
       await publish(partial, file);
       return (await stat(file)).size;
     } finally {
@@ -154,30 +154,6 @@ async function firstBytes(path: string): Promise<Uint8Array> {
   try {
     const { buffer, bytesRead } = await handle.read(new Uint8Array(64), 0, 64, 0);
     return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Synced, then renamed; over file systems, copied beside the target first. */
-async function publish(from: string, to: string): Promise<void> {
-  await sync(from);
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if (!hasErrorCode(error, 'EXDEV')) throw error;
-    const beside = `${to}.partial`;
-    await copyFile(from, beside);
-    await sync(beside);
-    await rename(beside, to);
-  }
-  await sync(dirname(to));
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
   } finally {
     await handle.close();
   }

@@ -46,3 +46,24 @@ it('falls back from HTTPS to HTTP where the server speaks no TLS', async () => {
   await assert.rejects(hooks.run(hook), /ECONNREFUSED/);
   assert.equal(calls.length, 3, 'only the lack of TLS is answered by plain HTTP');
 });
+
+it('says nothing of what a server answered to a hook that failed', async () => {
+  const { clock } = createSimPlatform();
+  const net = {
+    async http() {
+      const body = (async function* () {
+        yield Buffer.from('token of the metadata service');
+      })();
+      return { status: 500, headers: {}, body, cancel: () => undefined };
+    },
+  } as unknown as Net;
+  const execSync = async (): Promise<never> => Promise.reject(new Error('no'));
+  const hooks = createHookRunner({ clock, net, execSync, podIp: async () => '10.0.0.9' });
+  const run = hooks.run({
+    pod: { metadata: { name: 'p', namespace: 'd', uid: 'u' } },
+    container: { name: 'c' },
+    containerId: 'id',
+    handler: { httpGet: { host: '169.254.169.254', path: '/token', port: 80 } },
+  });
+  await assert.rejects(run, /failed - error: HTTP status 500$/);
+});

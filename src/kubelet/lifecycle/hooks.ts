@@ -100,10 +100,9 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     const endMs = deps.clock.monotonicMs() + hookTimeoutMs;
     try {
       const answer = await withHttpFallback(call);
-      const { bytes } = await readBody(answer, deps.clock, { maxBytes: maxBodyBytes, endMs });
-      if (answer.status < 400) return;
-      const body = Buffer.from(bytes).toString();
-      throw new Error(`HTTP status ${answer.status}, message: ${JSON.stringify(body)}`);
+      await readBody(answer, deps.clock, { maxBytes: maxBodyBytes, endMs });
+      // The body stays where it is: a pod chooses the host, and reads the error in its events.
+      if (answer.status >= 400) throw new Error(`HTTP status ${answer.status}`);
     } catch (error) {
       throw fail(errorMessage(error));
     }

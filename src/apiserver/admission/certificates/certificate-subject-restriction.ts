@@ -1,9 +1,14 @@
-/** CertificateSubjectRestriction: no client certificate makes anyone a system:masters. Upstream: plugin/pkg/admission/certificates/subjectrestriction. */
+/**
+ * CertificateSubjectRestriction: no client certificate makes anyone a system:masters, or the bearer of a server token.
+ * Upstream: plugin/pkg/admission/certificates/subjectrestriction, which knows the first alone.
+ */
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import type { CryptoPort } from '../../../platform/crypto.ts';
+import { SERVER_GROUP } from '../../bootstrap/server-join.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
+const REFUSED_GROUPS = ['system:masters', SERVER_GROUP];
 const SIGNER = 'kubernetes.io/kube-apiserver-client';
 
 /** Creates the plugin. What the request says is read by the certificate library, which is loaded for this signer only. */
@@ -21,8 +26,9 @@ export function createCertificateSubjectRestriction(crypto: CryptoPort): Admissi
       const { organizations } = await parseRequest(crypto, pem).catch((error: Error) => {
         throw refusal(attributes, `failed to parse CSR: ${error.message}`);
       });
-      if (organizations.includes('system:masters'))
-        throw refusal(attributes, `use of ${SIGNER} signer with system:masters group is not allowed`);
+      const refused = REFUSED_GROUPS.find((group) => organizations.includes(group));
+      if (refused !== undefined)
+        throw refusal(attributes, `use of ${SIGNER} signer with ${refused} group is not allowed`);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Impersonation through a whole server: what the authorizers are asked, who the request is served for. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SERVER_GROUP } from '../../bootstrap/server-join.ts';
 import { defined } from '../../../base/defined-fixture.ts';
 import type { Principal } from '../../../api/transport.ts';
 import type { AuthorizationAttributes } from '../../authz/contract.ts';
@@ -256,5 +257,15 @@ describe('headers of impersonation', () => {
   it('that are empty ask for nothing', async () => {
     const { run } = await start(/./);
     assert.deepEqual((await run({ 'impersonate-user': '', 'impersonate-uid': '' })).checks, ['get /pods@bar#foo']);
+  });
+
+  it('never gives the group of server tokens: its members fetch the keys of the cluster', async () => {
+    const { run } = await start(/^impersonate/);
+    const { message, served } = await run({
+      'impersonate-user': 'system:bootstrap:abcdef',
+      'impersonate-group': ['a', SERVER_GROUP],
+    });
+    assert.equal(served, undefined);
+    assert.match(message, /impersonating the system:bootstrappers:keelson:servers group is not allowed$/);
   });
 });

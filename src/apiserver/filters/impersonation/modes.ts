@@ -8,6 +8,7 @@ import { isDomainPrefixedPath } from '../../../api/names.ts';
 import type { Principal } from '../../../api/transport.ts';
 import { associatedNodeOf, nodeOf, serviceAccountOf } from '../../../component-helpers/user-names.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../authz/contract.ts';
+import { SERVER_GROUP } from '../../bootstrap/server-join.ts';
 import { decide, forbiddenError } from '../authorization.ts';
 import type { WantedUser } from './wanted-user.ts';
 
@@ -109,6 +110,9 @@ function nameAsked(asking: Asking, userName: string): AuthorizationAttributes {
 
 async function demandGroups(asking: Asking, groups: readonly string[]): Promise<void> {
   const asked = identity(asking, 'groups');
+  // Not the way of old either: the group is the keys of the cluster, and only a token of it has it.
+  if (groups.includes(SERVER_GROUP))
+    throw forbiddenError({ ...asked, name: SERVER_GROUP }, `impersonating the ${SERVER_GROUP} group is not allowed`);
   if (asking.mode.name !== '') {
     if (groups.includes('')) throw forbiddenError(asked, 'impersonating the empty string group is not allowed');
     if (groups.includes('system:masters'))
