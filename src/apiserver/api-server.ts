@@ -11,6 +11,7 @@ import { apiVersionOf } from '../api/resource-info.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { EventLoop } from '../platform/event-loop.ts';
 import type { BasePlatform } from '../platform/platform.ts';
+import type { Tracer } from '../platform/tracing.ts';
 import { createCustomDocuments } from '../api/openapi/custom.ts';
 import { AdmissionChain } from './admission/admission-chain.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';
@@ -64,6 +65,8 @@ export interface ApiServerDeps {
   readonly routes?: readonly NonResourceRoute[];
   /** Remembers the requests that made and bound pods. Absent: nobody asks for them. */
   readonly podRequests?: PodRequests;
+  /** Makes spans of requests. Absent: none is traced. */
+  readonly tracer?: Tracer | undefined;
   /** What can be read about objects beside them. */
   readonly views?: readonly ObjectView[];
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
@@ -194,6 +197,7 @@ class GenericApiServer implements ApiServer {
       authorizers: deps.authorizers,
       admission,
       podRequests: deps.podRequests ?? new PodRequests(clock),
+      tracer: deps.tracer,
       watches: this.#watches,
       crypto: platform.crypto,
       inFlight,

@@ -1,7 +1,13 @@
 /** What every CRI call takes beside its request, and the shape of requests. */
 
+import type { GrpcCallOptions } from '../grpc/call-options.ts';
+import type { Span } from '../platform/tracing.ts';
+
 /** Limits of one call; without a `timeoutMs` the method's own default holds, 0 means none. */
-export type { GrpcCallOptions as CriCallOptions } from '../grpc/call-options.ts';
+export interface CriCallOptions extends GrpcCallOptions {
+  /** Of the work that the call is part of. */
+  readonly span?: Span | undefined;
+}
 
 /** A message with any field left out: an absent field is its zero value. */
 export type Init<T> = T extends string | number | boolean | Uint8Array

@@ -5,6 +5,7 @@
 import type { CriCallOptions } from './call-options.ts';
 import { createContainerdEvents, eventsTable } from './containerd-events.ts';
 import { endTask, removeWithTasks, tasksTable } from './containerd-tasks.ts';
+import { tracedCall } from './traced-call.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createSettledEvents } from './settled-events.ts';
 import { isCriCode } from './cri-error.ts';
@@ -86,10 +87,12 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
         ? async function* (request: object, options: CriCallOptions = {}) {
             yield* (await load()).stream({ service, method }, request, options);
           }
-        : async (request: object, options: CriCallOptions = {}) => {
+        : async (request: object, { span, ...options }: CriCallOptions = {}) => {
             const own = options.timeoutMs ?? deadlineMs(method, request, baseMs);
             const timeoutMs = own === 0 ? undefined : own;
-            return (await load()).unary({ service, method }, request, { ...options, timeoutMs });
+            const call = async (traceHeaders?: Readonly<Record<string, string>>) =>
+              (await load()).unary({ service, method }, request, { ...options, timeoutMs, headers: traceHeaders });
+            return span === undefined ? call() : tracedCall(span, { service, method }, call);
           };
     }
     return methods;

@@ -6,4 +6,6 @@ export interface GrpcCallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deadline in milliseconds, counted from the call; none when absent or 0. */
   readonly timeoutMs?: number | undefined;
+  /** Sent with this call, beside those of the caller. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }

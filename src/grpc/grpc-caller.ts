@@ -106,12 +106,17 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
     known.set(key, types);
     return types;
   };
-  const open = async (path: string, { signal, timeoutMs }: GrpcCallOptions): Promise<Http2Stream> => {
+  const open = async (path: string, { signal, timeoutMs, headers }: GrpcCallOptions): Promise<Http2Stream> => {
     signal?.throwIfAborted();
     checkTarget(config.target);
     const late = Promise.withResolvers<never>();
     const stopTimer = clock.setTimer(timeoutMs || Infinity, () => late.reject(unreachable(timeoutMs)));
-    const opening = sessions.request('POST', path, requestHeaders(config.headers, timeoutMs), {});
+    const opening = sessions.request(
+      'POST',
+      path,
+      requestHeaders(headers === undefined ? config.headers : { ...config.headers, ...headers }, timeoutMs),
+      {},
+    );
     try {
       const stream = await Promise.race([opening, late.promise]);
       hear(stream);

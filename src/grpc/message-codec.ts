@@ -61,6 +61,14 @@ const nanoseconds: ValueCodec = {
   read: (reader) => Number(BigInt(reader.int64()) / 1000n) / 1000,
 };
 
+/** The same with a fixed length. */
+const fixedNanoseconds: ValueCodec = {
+  wireType: WireType.Bit64,
+  zero: 0,
+  write: (writer, value) => writer.fixed64(toNanoseconds(value)),
+  read: (reader) => Number(BigInt(reader.fixed64()) / 1000n) / 1000,
+};
+
 const scalars: Readonly<Record<string, ValueCodec>> = {
   string: {
     wireType: WireType.LengthDelimited,
@@ -85,6 +93,12 @@ const scalars: Readonly<Record<string, ValueCodec>> = {
     zero: 0,
     write: (writer, value) => writer.uint32(value as number),
     read: (reader) => reader.uint32(),
+  },
+  fixed32: {
+    wireType: WireType.Bit32,
+    zero: 0,
+    write: (writer, value) => writer.fixed32(value as number),
+    read: (reader) => reader.fixed32(),
   },
   int64: {
     wireType: WireType.Varint,
@@ -199,7 +213,7 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
   const mapped = /^map<string,(.+)>$/.exec(type)?.[1];
   const element = mapped ?? (list ? type.slice(2) : type);
   const valueCodec = (): ValueCodec => {
-    if (field.conversion === 'ns') return nanoseconds;
+    if (field.conversion === 'ns') return element === 'fixed64' ? fixedNanoseconds : nanoseconds;
     if (element === 'bytes') return bytes;
     const scalar = Object.hasOwn(scalars, element) ? scalars[element] : undefined;
     if (scalar !== undefined) return scalar;

@@ -1,5 +1,6 @@
 /** The kubelet's settings: a typed part of upstream's KubeletConfiguration (v1beta1) and of its flags, with upstream's defaults. */
 import type { Taint } from '../api/gen/core-v1.ts';
+import type { TracingSettings } from '../component-helpers/tracing/tracing-configuration.ts';
 import { declaredFeatures } from '../component-helpers/node-declared-features.ts';
 import { gateEnabled } from './configuration/feature-gates.ts';
 import type { PullVerificationConfig } from './images/pull-verification.ts';
@@ -55,6 +56,8 @@ export interface KubeletConfiguration {
   /** Most pods per CPU; 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   readonly resolvConf: string;
+  /** Where spans go. Absent: there are none. */
+  readonly tracing?: TracingSettings | undefined;
   /** Directory of containers' logs. */
   readonly podLogsDir: string;
   readonly seccompDefault: boolean;

@@ -6,6 +6,7 @@ import type { InformerFactory } from '../client/informer.ts';
 import type { GrpcConnector } from '../grpc/grpc-connector.ts';
 import type { SocketServer } from '../grpc/socket-server.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { Tracer } from '../platform/tracing.ts';
 import type { AllocationManager } from './allocation/allocation-manager.ts';
 import type { PodContainerManager } from './cgroups/pod-container-manager.ts';
 import type { PreparePod } from './config/static-pod.ts';
@@ -79,6 +80,8 @@ export interface KubeletDeps {
   readonly shutdown?: { readonly source: ShutdownSource; readonly groups: readonly ShutdownGroup[] };
   /** Defaults and validates a pod read from a file or URL, as the API server would; throws what is wrong. */
   readonly preparePod: PreparePod;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Kubelet {

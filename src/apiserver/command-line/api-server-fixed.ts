@@ -27,7 +27,6 @@ export const apiServerFixedFlags: FixedFlags = {
   'delete-collection-workers': anyValue('1', 'collections are deleted as fast as the store takes it'),
   'debug-socket-path': onlyDefault('', 'there is no such socket', 'not offered'),
   'egress-selector-config-file': onlyDefault('', 'the servers reach nodes and webhooks directly', 'not offered'),
-  'tracing-config-file': onlyDefault('', 'requests are not traced', 'not offered'),
   'max-connection-bytes-per-sec': onlyDefault('0', 'connections are not throttled', 'always 0 here'),
   'etcd-servers-overrides': onlyDefault('', oneEtcd, 'not offered'),
   'etcd-count-metric-poll-period': anyValue('1m0s', interval),

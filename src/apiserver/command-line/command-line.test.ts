@@ -270,7 +270,6 @@ describe('wrong usage', () => {
     [['--endpoint-reconciler-type=none'], /^--endpoint-reconciler-type=none: servers find one another by leases$/],
     [['--contention-profiling'], /^--contention-profiling=true: there are no locks to profile$/],
     [['--egress-selector-config-file=/e'], /the servers reach nodes and webhooks directly$/],
-    [['--tracing-config-file=/t'], /requests are not traced$/],
     [['--etcd-servers-overrides=/events#http://e:1'], /all resources are kept in the servers of --etcd-servers$/],
     [['--max-connection-bytes-per-sec=1'], /connections are not throttled$/],
     [['--emulated-version=1.35'], /only version 1.36 is served$/],

@@ -9,6 +9,7 @@ import {
 import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
 import type { Flag, FlagValues } from './flags.ts';
 import { type LimitOptions, limitFlags, parseLimitOptions } from './limit-options.ts';
+import { parseTracingOptions, tracingFlags, type TracingOptions } from './tracing-options.ts';
 import { type NodePortOptions, nodePortFlags, parseNodePortOptions } from './node-port-options.ts';
 
 /** The choices, checked; files are read when the server is made. */
@@ -19,6 +20,7 @@ export interface ApiServerOptions {
   readonly audit: AuditOptions;
   readonly limits: LimitOptions;
   readonly nodePorts: NodePortOptions;
+  readonly tracing: TracingOptions;
 }
 
 /** All flags. */
@@ -29,6 +31,7 @@ export const apiServerFlags: readonly Flag[] = [
   ...auditFlags,
   ...limitFlags,
   ...nodePortFlags,
+  ...tracingFlags,
 ];
 
 /** Checks and settles. Throws `OptionsError`. */
@@ -40,5 +43,6 @@ export function parseApiServerOptions(values: FlagValues): ApiServerOptions {
     audit: parseAuditOptions(values),
     limits: parseLimitOptions(values),
     nodePorts: parseNodePortOptions(values),
+    tracing: parseTracingOptions(values),
   };
 }

@@ -6,7 +6,8 @@ import { parseApiServerOptions } from './api-server-options.ts';
 import { type FlagValues, OptionsError } from './flags.ts';
 
 test('what runs where nothing is said', () => {
-  const { admission, authentication, authorization, audit, limits, nodePorts } = parseApiServerOptions({});
+  const { admission, authentication, authorization, audit, limits, nodePorts, tracing } = parseApiServerOptions({});
+  assert.deepEqual(tracing, { configFile: undefined });
   assert.deepEqual(admission.plugins, defaultAdmissionPlugins);
   assert.ok(defaultAdmissionPlugins.includes('PodSecurity') && !defaultAdmissionPlugins.includes('AlwaysPullImages'));
   assert.deepEqual(defined(authentication), { anonymous: true });

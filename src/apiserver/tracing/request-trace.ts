@@ -1,7 +1,11 @@
-/** The parts of the work on one request, in their order. Each part ends where it is marked and begins where the one before ended. */
+/**
+ * The parts of the work on one request, in their order: for the timeline of a pod's start, and for the spans of the request
+ * where it is traced. Each part ends where it is marked and begins where the one before ended.
+ */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RecordedPod } from '../../component-helpers/pod-trace/step-records.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Span } from '../../platform/tracing.ts';
 
 /** A part of the work on a request. */
 export type RequestPart =
@@ -15,17 +19,42 @@ export type RequestPart =
 
 export type PodWrite = 'create' | 'bind';
 
+/** Events of the handler's span at the end of parts: upstream's words, then ours for what it does not tell. */
+const EVENTS: Partial<Readonly<Record<RequestPart, readonly string[]>>> = {
+  decode: ['Conversion done', 'About to store object in database'],
+  'mutating admission': ['Mutating admission done'],
+  'defaults and validation': ['Defaults and validation done'],
+  'validating admission': ['Validating admission done'],
+  store: ['Write to database call succeeded'],
+  answer: ['Writing http response done'],
+};
+
+export interface RequestTraceDeps {
+  readonly clock: Clock;
+  /** Monotonic. */
+  readonly startedMs: number;
+  /** Absent: the request is not traced. */
+  readonly serverSpan: Span | undefined;
+  readonly startHandlerSpan: (server: Span) => Span | undefined;
+}
+
 export class RequestTrace {
   /** Monotonic, as all its times. */
   readonly startedMs: number;
   readonly parts: { readonly part: RequestPart; readonly endMs: number }[] = [];
   /** What the request did to which pod, once it has. */
   written: { readonly what: PodWrite; readonly pod: RecordedPod } | undefined;
-  readonly #clock: Clock;
+  readonly #deps: RequestTraceDeps;
+  #handlerSpan: Span | undefined;
 
-  constructor(clock: Clock, startedMs: number) {
-    this.#clock = clock;
-    this.startedMs = startedMs;
+  constructor(deps: RequestTraceDeps) {
+    this.#deps = deps;
+    this.startedMs = deps.startedMs;
+  }
+
+  /** For calls of others that belong to the request. */
+  get span(): Span | undefined {
+    return this.#handlerSpan ?? this.#deps.serverSpan;
   }
 
   /** The object is in the store; a dry run leaves none. */
@@ -40,6 +69,21 @@ export class RequestTrace {
 
   /** The part ends here. */
   mark(part: RequestPart): void {
-    this.parts.push({ part, endMs: this.#clock.monotonicMs() });
+    const endMs = this.#deps.clock.monotonicMs();
+    this.parts.push({ part, endMs });
+    const { serverSpan, startHandlerSpan } = this.#deps;
+    if (serverSpan === undefined) return;
+    if (part === 'filters') this.#handlerSpan ??= startHandlerSpan(serverSpan);
+    for (const event of EVENTS[part] ?? []) this.#handlerSpan?.event(event, endMs);
+  }
+
+  /** The request has been answered with this status. */
+  end(status: number, error?: unknown): void {
+    this.mark('answer');
+    const { serverSpan } = this.#deps;
+    if (serverSpan === undefined) return;
+    this.#handlerSpan?.end(error);
+    serverSpan.set({ 'http.response.status_code': status });
+    serverSpan.end(status < 500 ? undefined : (error ?? new Error(`status ${status}`)));
   }
 }

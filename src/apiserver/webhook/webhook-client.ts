@@ -16,6 +16,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { AnswerTooLongError, answerText } from '../../platform/answer-text.ts';
 import type { HttpAnswer, Net } from '../../platform/net.ts';
+import { formatTraceparent } from '../../platform/trace-context.ts';
+import type { Span, SpanAttributes } from '../../platform/tracing.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import { answerErrorText } from './answer-error.ts';
 import { transportErrorText } from './transport-error.ts';
@@ -38,6 +40,8 @@ export interface WebhookCall {
   readonly timeoutMs: number;
   /** The end of the request this is part of. */
   readonly signal?: AbortSignal;
+  /** Of the work that the call is part of: the webhook may go on with its trace. */
+  readonly span?: Span | undefined;
   /** Tell the webhook how long it has, as `?timeout=`. Default true. */
   readonly tellTimeout?: boolean;
 }
@@ -85,11 +89,17 @@ async function exchange(deps: WebhookClientDeps, { target, call, read }: Exchang
   const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
   const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
   const limit = limitOf(deps.clock, call);
+  let span: Span | undefined;
   try {
     const destination = await target.destination();
-    const answer = await send(deps, { target, call, destination, query, signal: limit.signal });
-    return await read(answer, shown);
+    span = call.span?.child('HTTP POST', { kind: 'client', attributes: requestAttributes(destination.url) });
+    const answer = await send(deps, { target, call, destination, query, signal: limit.signal, span });
+    span?.set({ 'http.response.status_code': answer.status });
+    const text = await read(answer, shown);
+    span?.end();
+    return text;
   } catch (error) {
+    span?.end(error);
     if (error instanceof WebhookCallError) throw error;
     if (isProgramError(error)) deps.log.unexpected('a webhook could not be called', error, { url: target.url });
     if (limit.timedOut())
@@ -106,14 +116,16 @@ interface Sending {
   readonly destination: Destination;
   readonly query: string;
   readonly signal: AbortSignal;
+  readonly span: Span | undefined;
 }
 
 async function send({ net }: WebhookClientDeps, sending: Sending): Promise<HttpAnswer> {
-  const { target, call, destination, query, signal } = sending;
+  const { target, call, destination, query, signal, span } = sending;
+  const trace = span && { traceparent: formatTraceparent(span.context) };
   const request = {
     method: 'POST',
     url: destination.url + query,
-    headers: { 'content-type': 'application/json', accept: 'application/json, */*', ...destination.headers },
+    headers: { 'content-type': 'application/json', accept: 'application/json, */*', ...trace, ...destination.headers },
     body: stringifyJson(call.body),
     tls: target.tls,
     signal,
@@ -127,6 +139,10 @@ async function send({ net }: WebhookClientDeps, sending: Sending): Promise<HttpA
       throw withAddress(again, destination);
     });
   }
+}
+
+function requestAttributes(url: string): SpanAttributes {
+  return { 'http.request.method': 'POST', 'url.full': url, 'server.address': new URL(url).hostname };
 }
 
 /** Says where the connection was to go, for the texts that name it. */

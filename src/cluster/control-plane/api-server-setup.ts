@@ -33,7 +33,9 @@ import { createWebhookClient, type WebhookClient } from '../../apiserver/webhook
 import type { WebhookTarget } from '../../apiserver/webhook/webhook-target.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
-import type { Platform } from '../../platform/platform.ts';
+import type { BasePlatform, Platform } from '../../platform/platform.ts';
+import type { ComponentTracing } from '../tracing/create-tracing.ts';
+import type { TracingOptions } from '../../apiserver/options/tracing-options.ts';
 import { PreflightError } from '../preflight-error.ts';
 
 /** The parts options decide about. */
@@ -54,6 +56,8 @@ export interface ApiServerSetup {
   /** The same from a file; read for each request, another list after a change. */
   readonly authorizersNow?: () => AuthorizerList | Promise<AuthorizerList>;
   readonly auditor?: Auditor;
+  /** Absent: requests are not traced. */
+  readonly tracing?: ComponentTracing | undefined;
 }
 
 type ProxySetup = Pick<ApiServerSetup, 'requestHeader' | 'extraClientCaPem' | 'useProxyAuthority'>;
@@ -64,7 +68,7 @@ type AuthorizerList = readonly (BuiltInAuthorizer | Authorizer)[];
 /** An authorizer that needs nothing of the options. */
 export type BuiltInAuthorizer = Exclude<AuthorizationMode, 'Webhook'>;
 
-type SetupPlatform = Pick<Platform, 'files' | 'net' | 'clock' | 'crypto' | 'random' | 'log'>;
+type SetupPlatform = Pick<Platform, 'files' | 'net' | 'host' | keyof BasePlatform>;
 
 /** Reads the files. `audiences`: whom tokens must be for. Rejects with `PreflightError`. */
 export async function loadApiServerSetup(
@@ -84,6 +88,7 @@ export async function loadApiServerSetup(
     ...(await loader.authentication(options.authentication)),
     ...(await loader.authorization(options.authorization)),
     ...(await loader.audit(options.audit)),
+    tracing: await loader.tracing(options.tracing),
   };
 }
 
@@ -265,6 +270,17 @@ class Loader {
     const { compileWebhookConditions } = await import('../../apiserver/authz/webhook-conditions.ts');
     const concerns = await this.#tell(flag, name, () => compileWebhookConditions(conditions));
     return createWebhookAuthorizer(deps, { ...webhook, concerns });
+  }
+
+  async tracing({ configFile }: TracingOptions): Promise<ComponentTracing | undefined> {
+    if (configFile === undefined) return undefined;
+    const flag = 'tracing-config-file';
+    const value = await this.#yaml(flag, configFile);
+    const { readTracingConfiguration } = await import('../../apiserver/tracing/read-tracing-configuration.ts');
+    const settings = await this.#tell(flag, configFile, () => readTracingConfiguration(value));
+    const { createTracing } = await import('../tracing/create-tracing.ts');
+    const { hostname } = await this.#platform.host.info();
+    return createTracing(this.#platform, settings, { 'service.name': 'apiserver', 'host.name': hostname });
   }
 
   async audit({ policyFile, log: logOptions, webhook }: AuditOptions): Promise<Pick<ApiServerSetup, 'auditor'>> {

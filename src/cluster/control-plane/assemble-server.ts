@@ -88,7 +88,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         setup?.admission.plugins,
       ),
       healthChecks: [leaving.check],
-      ...podTraces(deps, input),
+      ...traces(deps, input),
       routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
       aggregation: aggregation(deps, storage),
       auditor: setup?.auditor,
@@ -115,14 +115,15 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   );
 }
 
-/** The timelines of pods' starts, and what they are made from. */
-function podTraces(
+/** The timelines of pods' starts, what they are made from, and the tracer of requests. */
+function traces(
   deps: ControlPlaneDeps,
   { storage, local }: ServerParts,
-): Pick<ApiServerDeps, 'podRequests' | 'views'> {
+): Pick<ApiServerDeps, 'podRequests' | 'tracer' | 'views'> {
   const podRequests = new PodRequests(deps.platform.clock);
   const schedulerSteps = () => local().schedulerSteps();
-  return { podRequests, views: [podTraceView({ ...kubeletAccess(deps, storage), podRequests, schedulerSteps })] };
+  const view = podTraceView({ ...kubeletAccess(deps, storage), podRequests, schedulerSteps });
+  return { podRequests, tracer: deps.setup?.tracing?.tracer, views: [view] };
 }
 
 /** Other servers' APIs behind this one, and the metrics API that this one serves itself. */

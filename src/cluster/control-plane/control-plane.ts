@@ -154,7 +154,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       rbac.stop();
       nodes.stop();
       await server.stop();
-      await deps.setup?.auditor?.stop();
+      await Promise.all([deps.setup?.auditor?.stop(), deps.setup?.tracing?.stop()]);
     },
   };
 }

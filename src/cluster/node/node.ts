@@ -32,6 +32,8 @@ import { createCsiNodeObject } from '../../kubelet/volumes/csi/csi-node-object.t
 import type { VolumeManager } from '../../kubelet/volumes/volume-manager-contract.ts';
 import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
+import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
+import { createTracing } from '../tracing/create-tracing.ts';
 import type { HostInfo } from '../../platform/host.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
@@ -87,6 +89,7 @@ interface NodeParts extends NodeDeps {
   readonly objects: WatchingObjectCache;
   readonly upkeep: NodeUpkeep;
   readonly verification?: PullVerification;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
@@ -98,6 +101,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
   const events = createEventBroadcaster(eventSources(deps));
   const recorder = events.recorderFor('kubelet', config.nodeName);
   const verification = imageVerification(deps);
+  const tracing = config.tracing && createTracing(platform, config.tracing, kubeletResource(host));
   const node: NodeParts = {
     ...deps,
     cri,
@@ -108,6 +112,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     recorder,
     upkeep: createNodeUpkeep({ platform, cri, recorder, ...verification, config }),
     objects: createObjectCache({ client, platform }),
+    tracer: tracing?.tracer,
   };
   const { kubelet, podContainers, stats } = assembleKubelet(node);
   followPodCidr(node);
@@ -131,6 +136,7 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
     },
     async stop() {
       await kubelet.stop();
+      await tracing?.stop();
       node.objects.stop();
     },
   };
@@ -150,6 +156,11 @@ async function initializeCsiNode({ platform, client, config }: NodeParts, kubele
     }
     await sleepUnlessAborted(platform.clock, backoff.nextMs(), signal);
   }
+}
+
+/** How upstream's kubelet names itself in traces. */
+function kubeletResource({ hostname }: HostInfo): SpanAttributes {
+  return { 'service.name': 'kubelet', 'host.name': hostname };
 }
 
 /** Verifies pods' access to present images, if configured. */
@@ -187,6 +198,7 @@ function assembleKubelet(node: NodeParts): Pick<ClusterNode, 'kubelet' | 'podCon
       podContainers,
       shutdown: node.shutdown,
       connectGrpc: node.connectGrpc,
+      tracer: node.tracer,
       resources: {
         nodeStats: () => stats.node(),
         summary: () => stats.summary({ withoutPressure: true }),

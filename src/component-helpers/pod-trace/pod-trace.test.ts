@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { podTrace, type PodTrace } from './pod-trace.ts';
 import { StepRecords } from './step-records.ts';
-import { noSteps, recordedScope } from './step-scope.ts';
+import { noSteps, stepScope } from './step-scope.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 import { waterfall } from './waterfall.ts';
 
@@ -104,7 +104,7 @@ test('a scope takes down nested steps with their failures, and the times do not 
   const clock = new VirtualClock();
   const record = new StepRecords(clock, 1).of({ uid, namespace: 'default', name: 'web' });
   const startMs = clock.nowMs();
-  const work = recordedScope(record).step('outer', async (scope) => {
+  const work = stepScope({ record }).step('outer', async (scope) => {
     await scope.step('inner', () => clock.sleep(1000), 'detail');
     clock.jumpWall(3_600_000);
     await scope.step('failing', async () => {

@@ -1,37 +1,61 @@
 /**
- * Passed down through the work on a pod: takes down when each part of it began and ended. Where nothing is recorded it only
- * calls the work.
+ * Passed down through the work on a pod: takes down when each part of it began and ended, in the record of the pod's start and
+ * as spans of a trace. Where neither is wanted it only calls the work.
  */
+import type { Span } from '../../platform/tracing.ts';
 import type { RecordedStep, StepRecord } from './step-records.ts';
 
 export interface StepScope {
+  /** For calls of other processes; undefined: not traced. */
+  readonly span: Span | undefined;
   /** Runs the work as a step below this one. The scope that it gets is for steps within. */
   step<T>(name: string, work: (scope: StepScope) => Promise<T>, detail?: string): Promise<T>;
-  /** Adds a step below this one whose times another process told, in wall-clock milliseconds. */
+  /** Adds a step below this one whose times another process told, in wall-clock milliseconds. Spans are that process's own. */
   add(name: string, times: { readonly startMs: number; readonly endMs: number }): void;
 }
 
-/** Nothing is recorded. */
+/** Nothing is taken down. */
 export const noSteps: StepScope = {
+  span: undefined,
   step: (_name, work) => work(noSteps),
   add: () => undefined,
 };
 
-/** Steps go to the record, below `parent`. */
-export function recordedScope(record: StepRecord, parent?: RecordedStep): StepScope {
+/** Where steps go. */
+export interface StepSinks {
+  readonly record: StepRecord | undefined;
+  readonly span?: Span | undefined;
+}
+
+/** Runs the work of a step that has begun, and whose own span this is. */
+export async function runStep<T>(
+  sinks: StepSinks,
+  step: RecordedStep | undefined,
+  work: (scope: StepScope) => Promise<T>,
+): Promise<T> {
+  const { record, span } = sinks;
+  try {
+    const result = await work(stepScope(sinks, step));
+    span?.end();
+    return result;
+  } catch (error) {
+    step?.fail(error);
+    span?.end(error);
+    throw error;
+  } finally {
+    if (step !== undefined) record?.end(step);
+  }
+}
+
+export function stepScope({ record, span }: StepSinks, parent?: RecordedStep): StepScope {
+  if (record === undefined && span === undefined) return noSteps;
   return {
-    async step(name, work, detail) {
-      const step = record.start(name, { parent });
-      step.detail = detail;
-      try {
-        return await work(recordedScope(record, step));
-      } catch (error) {
-        step.fail(error);
-        throw error;
-      } finally {
-        record.end(step);
-      }
+    span,
+    step(name, work, detail) {
+      const step = record?.start(name, { parent });
+      if (step !== undefined) step.detail = detail;
+      return runStep({ record, span: span?.child(name, { attributes: { detail } }) }, step, work);
     },
-    add: (name, times) => record.add(name, { ...times, parent }),
+    add: (name, times) => record?.add(name, { ...times, parent }),
   };
 }

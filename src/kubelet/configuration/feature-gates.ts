@@ -44,7 +44,7 @@ export const FEATURE_GATES = {
   KubeletPodResources: gate('GA', true),
   KubeletPSI: gate('GA', true),
   KubeletSeparateDiskGC: gate('BETA', true),
-  KubeletTracing: gate('GA', false),
+  KubeletTracing: gate('GA', true),
   LocalStorageCapacityIsolation: gate('GA', true),
   LocalStorageCapacityIsolationFSQuotaMonitoring: gate('BETA', false),
   MemoryManager: gate('GA', true),

@@ -198,12 +198,16 @@ export const SERVER_FIELDS = {
   tracing: {
     type: {
       of: {
-        endpoint: { type: 'string', state: 'refused', note: 'traces are not exported' },
-        samplingRatePerMillion: { type: 'int', state: 'refused', note: 'traces are not exported' },
+        endpoint: {
+          type: 'string',
+          state: 'in part',
+          note: 'of OTLP over gRPC without TLS: `host:port`, `dns:` or `unix:`; `unix-abstract:` is refused; default localhost:4317',
+        },
+        samplingRatePerMillion: { type: 'int', state: 'honoured', note: 'syncs of pods that are traced; 0: none' },
       },
     },
-    state: 'refused',
-    note: 'traces are not exported',
+    state: 'in part',
+    note: 'see [tracing](tracing.md)',
   },
   oomScoreAdj: {
     type: 'int',

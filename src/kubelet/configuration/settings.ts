@@ -1,6 +1,7 @@
 /** The kubelet's settings from its configuration file: durations in milliseconds, sizes in bytes. Pure. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
+import { tracingSettings, type TracingSettings } from '../../component-helpers/tracing/tracing-configuration.ts';
 import { declaredFeatures } from '../../component-helpers/node-declared-features.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
@@ -45,6 +46,12 @@ function sources(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> 
   };
 }
 
+/** Nothing but the kubelet's own decision starts its traces: without a rate there are none. */
+function tracingOf({ tracing }: KubeletConfigurationV1Beta1): TracingSettings | undefined {
+  const { endpoint, samplingRatePerMillion } = tracing;
+  return samplingRatePerMillion === 0 ? undefined : tracingSettings(endpoint || undefined, samplingRatePerMillion);
+}
+
 function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
   return {
     registerNode: c.registerNode,
@@ -63,6 +70,7 @@ function node(c: KubeletConfigurationV1Beta1): Partial<KubeletConfiguration> {
     podCidr: c.podCIDR,
     port: c.port,
     clusterDns: c.clusterDNS,
+    tracing: tracingOf(c),
     clusterDomain: c.clusterDomain,
     resolvConf: c.resolvConf,
     podLogsDir: c.podLogsDir,

@@ -4,6 +4,8 @@ import { openSslCipher } from '../../component-helpers/tls-names.ts';
 import { tryParseQuantity } from '../../api/quantity.ts';
 import { allowlistComplaint } from '../images/pull-verification.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
+import { tracingSettings } from '../../component-helpers/tracing/tracing-configuration.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { complaintsAboutGates, gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 import { refusals } from './refusals.ts';
@@ -43,8 +45,18 @@ const server: Check = (c) => [
       `tlsCipherSuites (--tls-cipher-suites): Cipher suite ${name} not supported or doesn't exist`,
   ),
   c.enableSystemLogQuery && !c.enableSystemLogHandler && 'enableSystemLogHandler is required for enableSystemLogQuery',
+  tracingProblem(c.tracing),
   c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',
 ];
+
+function tracingProblem({ endpoint, samplingRatePerMillion }: KubeletConfigurationV1Beta1['tracing']): string | false {
+  try {
+    tracingSettings(endpoint || undefined, samplingRatePerMillion);
+    return false;
+  } catch (error) {
+    return `tracing.${errorMessage(error)}`;
+  }
+}
 
 const images: Check = (c) => [
   !between(c.imageGCHighThresholdPercent, 0, 100) &&

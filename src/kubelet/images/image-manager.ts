@@ -152,7 +152,9 @@ class KubeletImageManager implements ImageManager {
     const image = container.image ?? '';
     const reference = this.#parse(need);
     const policy = pullPolicy(container, reference);
-    const present = await need.trace.step('ImageStatus', () => this.#inspectPresent(need, reference));
+    const present = await need.trace.step('ImageStatus', (trace) =>
+      this.#inspectPresent({ ...need, trace }, reference),
+    );
     let lookup: Promise<readonly SourcedCredential[]> | undefined;
     const credentials = (): Promise<readonly SourcedCredential[]> =>
       (lookup ??= this.#findCredentials(reference, need));
@@ -189,7 +191,7 @@ class KubeletImageManager implements ImageManager {
 
   async #inspectPresent(need: ImageNeed, reference: ImageReference): Promise<Image | undefined> {
     try {
-      return await this.#inspect(reference.pullName);
+      return await this.#inspect(reference.pullName, need.trace);
     } catch (error) {
       const message = `Failed to inspect image "${need.container.image ?? ''}": ${errorMessage(error)}`;
       this.#deps.recorder.event(need.target, 'Warning', 'InspectFailed', message);
@@ -207,12 +209,12 @@ class KubeletImageManager implements ImageManager {
     throw new ImageError('ImagePullBackOff', message, { retryAfterMs });
   }
 
-  #inspect(name: string): Promise<Image | undefined> {
+  #inspect(name: string, { span }: StepScope): Promise<Image | undefined> {
     const inFlight = this.#statusCalls.get(name);
     if (inFlight !== undefined) return inFlight;
     const imageStatus = async (): Promise<Image | undefined> => {
       try {
-        return (await this.#deps.images.imageStatus({ image: { image: name } })).image;
+        return (await this.#deps.images.imageStatus({ image: { image: name } }, { span })).image;
       } finally {
         this.#statusCalls.delete(name);
       }
@@ -265,6 +267,7 @@ class KubeletImageManager implements ImageManager {
         credentials: tried.map(({ credential }) => credential),
         signal: need.signal,
         sandboxConfig: need.sandboxConfig,
+        span: need.trace.span,
       });
     } catch (error) {
       await this.#deps.verification?.failed(reference);

@@ -2,6 +2,7 @@
  * Pulls images: several at a time, each at most once at a time. Upstream: parallel_image_puller.go; the sharing of one
  * pull by all pods that wait for the same image with the same credentials is ours.
  */
+import type { Span } from '../../platform/tracing.ts';
 import type { CriImageService, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
@@ -15,6 +16,7 @@ export interface PullRequest {
   readonly credentials: readonly PullCredential[];
   readonly sandboxConfig?: Init<PodSandboxConfig>;
   readonly signal: AbortSignal;
+  readonly span?: Span | undefined;
 }
 
 /** How a pull went: the runtime's id of the image, and times. */
@@ -72,7 +74,7 @@ export function createImagePuller(
         auth: credential,
         sandboxConfig: request.sandboxConfig,
       },
-      { signal, timeoutMs: 0 },
+      { signal, timeoutMs: 0, span: request.span },
     );
     return imageRef;
   };

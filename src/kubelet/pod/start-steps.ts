@@ -6,10 +6,11 @@
  */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
-import { noSteps, recordedScope, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
+import { runStep, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { StepRecords, type RecordedStep, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import type { ProbeType } from '../prober/results.ts';
 import { isMirrorPod, isStaticPod, podName, podNamespace, podUid } from '../types/pod-update.ts';
@@ -48,7 +49,8 @@ interface Waiting {
   readonly ran: Set<string>;
 }
 
-export function createPodStartSteps(clock: Clock): PodStartSteps {
+/** Of every sync there is a span where it is traced; of those that belong to starts also the steps. */
+export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartSteps {
   const records = new StepRecords(clock, MAX_PODS);
   const waits = new WeakMap<StepRecord, Waiting>();
   const open = (uid: string): StepRecord | undefined => {
@@ -64,11 +66,16 @@ export function createPodStartSteps(clock: Clock): PodStartSteps {
     },
     syncPod({ pod, podStatus, updateType }, work) {
       const record = open(podUid(pod));
+      const span = tracer?.start('syncPod', {
+        attributes: { ...podAttributes(pod), 'k8s.pod.update_type': updateType },
+      });
       const waiting = record && waits.get(record);
-      if (record === undefined || waiting === undefined) return work(noSteps);
+      if (record === undefined || waiting === undefined) return runStep({ record: undefined, span }, undefined, work);
       endWaiting(record, waiting);
       addRuns(record, waiting, { podStatus, nowMs: clock.nowMs() });
-      return recordedScope(record).step('syncPod', work, updateType);
+      const step = record.start('syncPod');
+      step.detail = updateType;
+      return runStep({ record, span }, step, work);
     },
     backsOff(uid, reason) {
       const record = open(uid);
@@ -91,6 +98,16 @@ export function createPodStartSteps(clock: Clock): PodStartSteps {
       if (isReady === true || isPodPhaseTerminal(status.phase)) record.finish();
     },
     stepsOf: (namespace, name) => records.find(namespace, name)?.publish('kubelet'),
+  };
+}
+
+/** As upstream's spans of pods' syncs have them. */
+export function podAttributes(pod: Pod): SpanAttributes {
+  return {
+    'k8s.pod.uid': podUid(pod),
+    'k8s.pod': `${podNamespace(pod)}/${podName(pod)}`,
+    'k8s.pod.name': podName(pod),
+    'k8s.namespace.name': podNamespace(pod),
   };
 }
 

@@ -137,12 +137,14 @@ async function createSandbox(pass: Pass, trace: StepScope): Promise<Sandbox> {
     running = scope;
     return context.reader.learning(
       pod.metadata.uid ?? '',
-      async () => (await runtime.runPodSandbox({ config, runtimeHandler })).podSandboxId,
+      async () => (await runtime.runPodSandbox({ config, runtimeHandler }, { span: scope.span })).podSandboxId,
     );
   });
   const endMs = context.clock.nowMs();
   if (pod.spec?.hostNetwork) return { id: podSandboxId, config, ips: context.containerConfig.sources.node.hostIps };
-  const { status } = await trace.step('PodSandboxStatus', () => runtime.podSandboxStatus({ podSandboxId }));
+  const { status } = await trace.step('PodSandboxStatus', (scope) =>
+    runtime.podSandboxStatus({ podSandboxId }, { span: scope.span }),
+  );
   if (status !== undefined) addSandboxSteps(running, { startMs, endMs, createdAtMs: status.createdAtMs });
   const { ip = '', additionalIps = [] } = status?.network ?? {};
   return {

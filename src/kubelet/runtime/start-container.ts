@@ -150,8 +150,8 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
   }
   try {
     const request = { podSandboxId: start.sandboxId, config, sandboxConfig };
-    const { containerId } = await start.trace.step('CreateContainer', () =>
-      context.cri.runtime.createContainer(request),
+    const { containerId } = await start.trace.step('CreateContainer', ({ span }) =>
+      context.cri.runtime.createContainer(request, { span }),
     );
     return containerId;
   } catch (error) {
@@ -195,7 +195,7 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
   );
   context.recorder.event(target, 'Normal', 'Created', 'Container created');
   try {
-    await trace.step('start', () => context.cri.runtime.startContainer({ containerId }));
+    await trace.step('start', ({ span }) => context.cri.runtime.startContainer({ containerId }, { span }));
   } catch (error) {
     throw fail({ start, reason: 'RunContainerError', error }, context);
   }

@@ -1,5 +1,5 @@
 /** Takes down the steps of pods' scheduling: the time in the queue, each attempt, the binding. For the timeline of a pod's start. */
-import { recordedScope, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
+import { stepScope, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import { StepRecords, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -26,7 +26,7 @@ export class SchedulingSteps {
   /** A node was chosen. Steps of the binding go to the scope. */
   chosen(attempt: Attempt, nodeName: string): StepScope {
     const record = this.#attempted(attempt, { detail: nodeName });
-    return recordedScope(record);
+    return stepScope({ record });
   }
 
   /** No node was chosen. */

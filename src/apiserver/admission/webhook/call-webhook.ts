@@ -6,6 +6,7 @@ import type { AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { StatusError } from '../../../api/status-error.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Random } from '../../../platform/random.ts';
+import type { Span } from '../../../platform/tracing.ts';
 import { isProgramError } from '../../../platform/unexpected.ts';
 import type { WebhookClient } from '../../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../../webhook/webhook-target.ts';
@@ -60,7 +61,7 @@ async function ask(deps: WebhookAdmissionDeps, question: WebhookQuestion): Promi
       `could not create admission objects: webhook does not accept known AdmissionReview versions (v1)`,
     );
   const uid = deps.random.uuid();
-  const answer = await call(deps, question, { uid, target: targetOf(invocation) });
+  const answer = await call(deps, question, { uid, target: targetOf(invocation), span: startSpan(question, uid) });
   let response: AdmissionResponse;
   try {
     response = verifyReview(answer, { uid, mutating });
@@ -84,20 +85,39 @@ function targetOf({ webhook }: Invocation): WebhookTarget {
   }
 }
 
+/** As upstream's; undefined: the request is not traced. */
+function startSpan({ invocation, attributes, mutating }: WebhookQuestion, uid: string): Span | undefined {
+  const { resource, subresource, operation, context } = attributes;
+  return context.trace?.span?.child(`Call ${mutating ? 'mutating' : 'validating'} webhook`, {
+    attributes: {
+      configuration: invocation.webhook.configuration,
+      webhook: invocation.webhook.hook.name,
+      resource: `${resource.group}/${resource.version}, Resource=${resource.resource}`,
+      subresource,
+      operation,
+      UID: uid,
+    },
+  });
+}
+
 async function call(
   { client }: WebhookAdmissionDeps,
   { invocation, attributes, reviewed }: WebhookQuestion,
-  { uid, target }: { uid: string; target: WebhookTarget },
+  { uid, target, span }: { uid: string; target: WebhookTarget; span: Span | undefined },
 ): ReturnType<WebhookClient['post']> {
   const { hook } = invocation.webhook;
   const { signal } = attributes.context;
   try {
-    return await client.post(target, {
+    const answer = await client.post(target, {
       body: createReview(attributes, invocation, { uid, reviewed }),
       timeoutMs: (hook.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
       signal,
+      span,
     });
+    span?.end();
+    return answer;
   } catch (error) {
+    span?.end(error);
     if (error instanceof StatusError) throw error;
     throw new CallingWebhookError(hook.name, `failed to call webhook: ${(error as Error).message}`, { cause: error });
   }

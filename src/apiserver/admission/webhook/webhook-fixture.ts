@@ -2,6 +2,7 @@
 import type { AdmissionRequest } from '../../../api/gen/admission-v1.ts';
 import { createMemoryLog } from '../../../platform/sim/log.ts';
 import { createSimNet, createSimNetwork } from '../../../platform/sim/net.ts';
+import type { Tracer } from '../../../platform/tracing.ts';
 import { createMemoryStore } from '../../../storage/memory/memory-store.ts';
 import { ServiceAllocator } from '../../registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from '../../registry/list.ts';
@@ -34,7 +35,7 @@ export interface WebhookFixture extends TestServer {
   /** Creates the configuration and listens for it. */
   configure(spec: HookSpec): Promise<void>;
   /** Reviews in the order they came. */
-  readonly reviews: (AdmissionRequest & { readonly path: string })[];
+  readonly reviews: (AdmissionRequest & { readonly path: string; readonly traceparent: string | undefined })[];
 }
 
 /** The address webhooks listen at. */
@@ -43,8 +44,13 @@ export const HOOK_ADDRESS = '10.0.0.9';
 /** Starts it. `before` run before the webhooks, `conditions` evaluate match conditions. */
 export async function startWithWebhooks({
   before = [],
+  tracer,
   conditions = createWebhookMatchConditions({ authorize: () => ({ decision: 'allow', reason: '' }) }),
-}: { before?: readonly AdmissionPlugin[]; conditions?: MatchConditions } = {}): Promise<WebhookFixture> {
+}: {
+  before?: readonly AdmissionPlugin[];
+  tracer?: Tracer;
+  conditions?: MatchConditions;
+} = {}): Promise<WebhookFixture> {
   const platform = testPlatform();
   const { clock, random } = platform;
   const network = createSimNetwork(clock);
@@ -72,7 +78,7 @@ export async function startWithWebhooks({
   };
   const resolve = createServiceResolver({ objects, random });
   const admission = [...before, createMutatingWebhooks(deps, resolve), createValidatingWebhooks(deps, resolve)];
-  const server = await startTestServer({ platform, storage, definitions, admission });
+  const server = await startTestServer({ platform, storage, definitions, admission, tracer });
   serviceAllocator.start();
   const answers = new Map<string, TestWebhook>();
   const reviews: WebhookFixture['reviews'] = [];
@@ -85,11 +91,11 @@ async function listen(
   answers: ReadonlyMap<string, TestWebhook>,
   reviews: WebhookFixture['reviews'],
 ): Promise<void> {
-  await net.listenHttp({ host: '0.0.0.0', port: 443 }, async ({ path, readBody }) => {
+  await net.listenHttp({ host: '0.0.0.0', port: 443 }, async ({ path, headers, readBody }) => {
     const { request } = JSON.parse(Buffer.from(await readBody(1 << 24)).toString('utf8')) as {
       request: AdmissionRequest;
     };
-    reviews.push({ ...request, path });
+    reviews.push({ ...request, path, traceparent: headers['traceparent'] });
     const made = answers.get(path)?.(request);
     if (made === undefined) return await new Promise(() => undefined);
     const review = {

@@ -1,10 +1,45 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createTracer, type FinishedSpan } from '../../../component-helpers/tracing/tracer.ts';
+import { createSeededRandom } from '../../../platform/sim/random.ts';
+import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { HOOK_ADDRESS, patchResponse, startWithWebhooks, type HookSpec } from './webhook-fixture.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const allow = (): object => ({ allowed: true });
 const map = (name: string, data: object = { a: 'b' }): object => ({ metadata: { name }, data });
+
+test('a webhook may go on with the trace of the request', async () => {
+  const ended: FinishedSpan[] = [];
+  const random = createSeededRandom(1);
+  const tracer = createTracer({ clock: new VirtualClock(), random, onEnd: (span) => ended.push(span) }, 1_000_000);
+  const { configure, send, reviews } = await startWithWebhooks({ tracer });
+  await configure({ name: 'x', answer: allow });
+  await configure({ name: 'y', kind: 'Validating', answer: () => ({ allowed: false }) });
+  ended.length = 0;
+  await send('POST', MAPS, map('traced'));
+  const names = ended.map(({ name, kind }) => `${kind} ${name}`);
+  assert.deepEqual(names, [
+    'client HTTP POST',
+    'internal Call mutating webhook',
+    'client HTTP POST',
+    'internal Call validating webhook',
+    'internal Create',
+    'server POST /api/v1/namespaces/{:namespace}/configmaps',
+  ]);
+  const [post, call, , , create] = ended;
+  assert.deepEqual([post?.parent, call?.parent], [call?.context, create?.context]);
+  assert.equal(reviews[0]?.traceparent, `00-${post?.context.traceId}-${post?.context.spanId}-01`);
+  assert.deepEqual([call?.attributes['configuration'], call?.attributes['webhook']], ['x', 'x.example.com']);
+  assert.equal(call?.attributes['resource'], '/v1, Resource=configmaps');
+});
+
+test('without tracing a webhook is sent no trace', async () => {
+  const { configure, send, reviews } = await startWithWebhooks();
+  await configure({ name: 'x', answer: allow });
+  await send('POST', MAPS, map('plain'), { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
+  assert.equal(reviews[0]?.traceparent, undefined);
+});
 
 interface Case {
   readonly what: string;

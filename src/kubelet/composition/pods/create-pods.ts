@@ -36,7 +36,7 @@ export function createKubeletPods({ deps, config, log, late }: KubeletContext): 
     ),
     podDirectories: createPodDirectories(platform.files, config.rootDirectory),
     podStarts: createPodStarts(platform),
-    startSteps: createPodStartSteps(platform.clock),
+    startSteps: createPodStartSteps(platform.clock, deps.tracer),
     probeResults,
     admitting: new Set<string>(),
   };

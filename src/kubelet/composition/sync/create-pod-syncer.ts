@@ -6,11 +6,13 @@ import { createPullSecrets } from '../../sync-pod/pull-secrets.ts';
 import { createSyncPod } from '../../sync-pod/sync-pod.ts';
 import type { SyncPodDeps } from '../../sync-pod/sync-pod-deps.ts';
 import { createTerminationSyncs } from '../../sync-pod/sync-terminating-pod.ts';
+import { withSpans } from '../../sync-pod/traced-syncs.ts';
 import type { KubeletSyncDeps } from './types.ts';
 
 export function createPodSyncer(needs: KubeletSyncDeps, mirrorClient: MirrorClient): PodSyncer {
   const deps = syncPodDeps(needs, mirrorClient);
-  return { syncPod: createSyncPod(deps), ...createTerminationSyncs(deps) };
+  const syncer = { syncPod: createSyncPod(deps), ...createTerminationSyncs(deps) };
+  return withSpans(syncer, needs.context.deps.tracer);
 }
 
 function syncPodDeps(

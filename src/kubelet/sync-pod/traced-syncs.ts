@@ -1,0 +1,32 @@
+/** Spans of the syncs that end pods, as upstream has them. That of a running pod's sync is its steps' (pod/start-steps.ts). */
+import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
+import { podAttributes } from '../pod/start-steps.ts';
+import type { PodSyncer } from '../pod-workers/pod-syncer.ts';
+
+export function withSpans(syncer: PodSyncer, tracer: Tracer | undefined): PodSyncer {
+  if (tracer === undefined) return syncer;
+  const spanning = async <T>(name: string, attributes: SpanAttributes, work: () => Promise<T>): Promise<T> => {
+    const span = tracer.start(name, { attributes });
+    try {
+      const result = await work();
+      span?.end();
+      return result;
+    } catch (error) {
+      span?.end(error);
+      throw error;
+    }
+  };
+  return {
+    syncPod: (request) => syncer.syncPod(request),
+    syncTerminatingPod: (request) =>
+      spanning('syncTerminatingPod', podAttributes(request.pod), () => syncer.syncTerminatingPod(request)),
+    syncTerminatingRuntimePod(pod, signal) {
+      const { uid, name, namespace } = pod;
+      return spanning('syncTerminatingRuntimePod', podAttributes({ metadata: { uid, name, namespace } }), () =>
+        syncer.syncTerminatingRuntimePod(pod, signal),
+      );
+    },
+    syncTerminatedPod: (request) =>
+      spanning('syncTerminatedPod', podAttributes(request.pod), () => syncer.syncTerminatedPod(request)),
+  };
+}
