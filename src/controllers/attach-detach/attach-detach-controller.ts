@@ -183,11 +183,15 @@ class AttachDetachController {
   }
 
   async #attach(node: string, wanted: WantedVolume, signal: AbortSignal): Promise<void> {
-    const name = attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
-    const found = this.#attachments.get({ name });
+    const ofVolume = this.#attachments.byIndex('volume', wanted.key);
+    const elsewhere = ofVolume.filter(({ spec }) => spec.nodeName !== node);
+    const isTaken = elsewhere.length > 0 && !isShareable(wanted.volume);
+    const isHere = elsewhere.length < ofVolume.length;
+    // Whether others have it is known without the name, which takes a hash: waiting volumes are looked at again and again.
+    const name = isTaken && !isHere ? '' : attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
+    const found = name === '' ? undefined : this.#attachments.get({ name });
     if (found !== undefined) return this.#reportProgress(wanted, found);
-    const elsewhere = this.#attachments.byIndex('volume', wanted.key).filter(({ spec }) => spec.nodeName !== node);
-    if (elsewhere.length > 0 && !isShareable(wanted.volume)) {
+    if (isTaken) {
       this.#reportMultiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
       return this.#loop.queue.addAfter(node, RETRY_MS);
     }

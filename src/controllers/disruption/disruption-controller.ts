@@ -11,8 +11,10 @@ import { isReason } from '../../api/status-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/gen/policy-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { isPodReady } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { budgetStatus, countHealthy, desiredHealthy, disruptedPods, failSafeStatus, needsScale } from './budget.ts';
@@ -124,6 +126,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   pods.addHandler({
     onAdd: enqueueBudgetsOf,
     onUpdate(old, pod) {
+      if (countsAlike(old, pod)) return;
       enqueueBudgetsOf(pod);
       if (old.metadata.labels !== pod.metadata.labels) enqueueBudgetsOf(old);
     },
@@ -136,4 +139,16 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
       await Promise.all([loop.start(signal), stale.start(signal)]);
     },
   };
+}
+
+/** Whether no budget can have another status for it: each change of a pod would count all pods of each of its budgets. */
+function countsAlike(old: Stored<Pod>, pod: Stored<Pod>): boolean {
+  const [was, is] = [old.metadata, pod.metadata];
+  return (
+    was.uid === is.uid &&
+    deepEqual(was.labels, is.labels) &&
+    was.deletionTimestamp === is.deletionTimestamp &&
+    deepEqual(was.ownerReferences, is.ownerReferences) &&
+    isPodReady(old) === isPodReady(pod)
+  );
 }

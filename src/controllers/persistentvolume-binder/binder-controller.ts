@@ -27,6 +27,7 @@ import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
 
+const VOLUMES_BY_USE = 'volumes by claim or class';
 const ACCOUNT = 'persistent-volume-binder';
 const NAME = 'persistentvolume-binder-controller';
 const RECORDER = 'persistentvolume-controller';
@@ -125,12 +126,18 @@ class PersistentVolumeBinder implements Controller {
     const delayed =
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
       claim.metadata.annotations?.[SELECTED_NODE] === undefined;
-    const volume = findVolume(claim, this.#volumes.list(), delayed);
+    const volume = findVolume(claim, this.#volumesFor(claim), delayed);
     if (volume !== undefined) return await this.#bind(volume, claim, signal);
     if (await this.#takeDefaultClass(claim, signal)) return;
     await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
     if (delayed) this.#sayWhatItWaitsFor(claim);
     else await this.#askForVolume(claim, storageClass, signal);
+  }
+
+  /** Those kept for it and those that nobody has: others are none for it, and there may be one for each of thousands of claims. */
+  #volumesFor(claim: Stored<PersistentVolumeClaim>): Stored<PersistentVolume>[] {
+    const kept = this.#volumes.byIndex(VOLUMES_BY_USE, keyOfObject(claim));
+    return [...kept, ...this.#volumes.byIndex(VOLUMES_BY_USE, freeOfClass(classOf(claim)))];
   }
 
   /** A claim from before there was a default class gets it: whether it is of that class now; its event takes it further. */
@@ -359,6 +366,7 @@ class PersistentVolumeBinder implements Controller {
 
   #addHandlers(): void {
     this.#pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
+    this.#volumes.addIndex(VOLUMES_BY_USE, useOf);
     this.#claims.addHandler({
       onAdd: (claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
       onUpdate: (_, claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
@@ -373,4 +381,14 @@ class PersistentVolumeBinder implements Controller {
     });
     this.#classes.addHandler({ onAdd: () => this.#pending(), onUpdate: () => this.#pending() });
   }
+}
+
+function useOf(volume: PersistentVolume): string[] {
+  const { claimRef } = volume.spec ?? {};
+  return [claimRef === undefined ? freeOfClass(classOf(volume)) : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`];
+}
+
+/** No claim's key begins so. */
+function freeOfClass(name: string): string {
+  return `free ${name}`;
 }

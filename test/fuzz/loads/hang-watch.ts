@@ -3,13 +3,16 @@ import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 
-/** Ends the process after so long with the stack of the main thread on standard error. */
+/** Ends the process after so much processor time with the stack of the main thread on standard error. */
 export function endAfter(limitMs: number): void {
   new Worker(import.meta.filename, { workerData: { limitMs }, execArgv: ['--conditions=keelson-source'] }).unref();
 }
 
 function watch(limitMs: number): void {
-  setTimeout(() => {
+  const look = setInterval(() => {
+    const { user, system } = process.cpuUsage();
+    if ((user + system) / 1000 < limitMs) return;
+    clearInterval(look);
     const session = new Session();
     session.connectToMainThread();
     const urls = new Map<string, string>();
@@ -19,13 +22,13 @@ function watch(limitMs: number): void {
         const url = urls.get(location.scriptId) ?? '';
         return `${functionName} ${url.slice(url.indexOf('/src/') + 1)}:${location.lineNumber + 1}`;
       });
-      writeSync(2, `no end in ${limitMs} ms: ${stack.join(' < ')}\n`);
+      writeSync(2, `no end in ${limitMs} ms of processor time: ${stack.join(' < ')}\n`);
       process.kill(process.pid, 'SIGKILL');
     });
     session.post('Debugger.enable');
     session.post('Debugger.pause');
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 5000);
-  }, limitMs);
+  }, 200);
 }
 
 if (!isMainThread) watch((workerData as { limitMs: number }).limitMs);

@@ -5,7 +5,10 @@ import type { Cluster } from '../../../src/testing/cluster.ts';
 export interface Load {
   readonly name: string;
   readonly nodes?: number;
-  objects(): Iterable<JsonObject>;
+  /** Hears of each whether it was created. */
+  objects(): Iterator<JsonObject, unknown, boolean>;
+  /** Some are tried only. */
+  readonly mayBeRefused?: boolean;
   /** What happens after the cluster has worked on the objects. */
   afterwards?(cluster: Cluster): Promise<void>;
 }

@@ -60,3 +60,11 @@ export const configMap = (name: string, more: JsonObject = {}): JsonObject => ({
   kind: 'ConfigMap',
   metadata: meta(name, more),
 });
+
+/** Bounds what workloads make: each by itself may go on for ever. */
+export const quota = (hard: JsonObject): JsonObject => ({
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: { name: 'bounds-what-workloads-make', namespace: 'default' },
+  spec: { hard },
+});

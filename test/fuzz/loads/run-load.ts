@@ -65,14 +65,19 @@ export async function runLoad(load: Load, { profile = false, minutes = 5 } = {})
   let [served, problem]: [boolean, string | undefined] = [false, undefined];
   try {
     await cluster.client.raw({ method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'beside' } } });
-    for (const object of load.objects()) {
+    const objects = load.objects();
+    for (let next = objects.next(); next.done !== true;) {
+      const object = next.value;
+      let isCreated = false;
       try {
         await cluster.client.raw({ method: 'POST', path: collectionOf(object), body: object });
+        isCreated = true;
         created++;
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
         refused.push(`${String(object['kind'])}: ${error.message.slice(0, 300)}`);
       }
+      next = objects.next(isCreated);
     }
     sendMs = meter.longestMs;
     const sendWhere = longest;
@@ -94,7 +99,7 @@ export async function runLoad(load: Load, { profile = false, minutes = 5 } = {})
   meter.stop();
   const where = sampler?.stop(...longest);
   const heap = heapMiB() - before;
-  await cluster.stop().catch(() => undefined);
+  await cluster.stop();
   const rounded = (value: number): number => Math.round(value);
   return {
     name: load.name,

@@ -141,7 +141,7 @@ export const schedulingLoads: readonly Load[] = [
   {
     name: 'disks × disks of other pods',
     *objects() {
-      const volumes = times(8000, (at) => ({
+      const volumes = times(1000, (at) => ({
         name: `v${at}`,
         gcePersistentDisk: { pdName: `d${at}`, readOnly: true },
       }));

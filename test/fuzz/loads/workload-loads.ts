@@ -1,11 +1,12 @@
 // Workloads, their claims and budgets. Each list is as long as the API server takes.
 import { times, type Load } from './load.ts';
-import { labels, container, meta, pod, workload, claimTemplate, requirement } from './parts.ts';
+import { labels, container, meta, pod, workload, claimTemplate, requirement, quota } from './parts.ts';
 
 export const workloadLoads: readonly Load[] = [
   {
     name: 'claim templates × replicas',
     *objects() {
+      yield quota({ pods: '50', persistentvolumeclaims: '500' });
       yield workload('StatefulSet', {
         replicas: 20_000,
         serviceName: 's',
@@ -17,6 +18,7 @@ export const workloadLoads: readonly Load[] = [
   {
     name: 'claim templates × claims of others',
     *objects() {
+      yield quota({ persistentvolumeclaims: '1000' });
       yield workload('StatefulSet', {
         replicas: 2,
         serviceName: 's',
@@ -27,6 +29,7 @@ export const workloadLoads: readonly Load[] = [
   {
     name: 'replicas of the largest number',
     *objects() {
+      yield quota({ pods: '300' });
       for (const kind of ['Deployment', 'ReplicaSet', 'StatefulSet'])
         yield workload(
           kind,
@@ -47,6 +50,7 @@ export const workloadLoads: readonly Load[] = [
   {
     name: 'indexed jobs',
     *objects() {
+      yield quota({ pods: '300' });
       const template = { spec: { restartPolicy: 'Never', nodeName: 'absent', containers: [container] } };
       yield {
         apiVersion: 'batch/v1',
@@ -73,7 +77,7 @@ export const workloadLoads: readonly Load[] = [
     name: 'requirements of one selector × pods',
     *objects() {
       for (const at of times(200, (n) => n)) yield pod(`p${at}`);
-      const selector = { matchExpressions: times(15_000, (at) => requirement(at)) };
+      const selector = { matchExpressions: times(1000, (at) => requirement(at)) };
       yield {
         apiVersion: 'apps/v1',
         kind: 'ReplicaSet',
@@ -95,8 +99,8 @@ export const workloadLoads: readonly Load[] = [
   {
     name: 'budgets × pods',
     *objects() {
-      for (const at of times(500, (n) => n)) yield pod(`p${at}`);
-      for (const at of times(500, (n) => n))
+      for (const at of times(100, (n) => n)) yield pod(`p${at}`);
+      for (const at of times(100, (n) => n))
         yield {
           apiVersion: 'policy/v1',
           kind: 'PodDisruptionBudget',

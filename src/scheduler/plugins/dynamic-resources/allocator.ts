@@ -51,7 +51,6 @@ interface Search extends Omit<AllocationInput, 'shares'> {
   readonly shares: Map<string, Amounts>;
   readonly initialShares: Shares;
   readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
-  readonly verdicts: Map<RequestAlternative, Map<PoolDevice, boolean>>;
   steps: number;
 }
 
@@ -70,7 +69,6 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     given: [],
     taken: new Set(),
     wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
-    verdicts: new Map(),
     steps: 0,
   };
   if (!meet(search, 0)) return undefined;
@@ -102,7 +100,7 @@ function takeSome(
   for (let at = of.from; at < search.reachable.length; at++) {
     if (++search.steps > MAX_STEPS) return false;
     const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
-    if (!isWantedHere(search, given) || !take(search, given)) continue;
+    if (!isWantedHere(given) || !take(search, given)) continue;
     const from = isShared(given) ? at : at + 1;
     if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
     putBack(search);
@@ -111,7 +109,7 @@ function takeSome(
 }
 
 function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next: () => boolean): boolean {
-  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(search, given));
+  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(given));
   let count = 0;
   while (count < all.length && take(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;
@@ -119,11 +117,14 @@ function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next:
   return false;
 }
 
-/** The same, asked of each device once a search: a selector is an expression of the claim's author. */
-function isWantedHere({ verdicts }: Search, given: Given): boolean {
+/** Of requests as they were read, whatever the node. */
+const verdicts = new WeakMap<RequestAlternative, WeakMap<PoolDevice, boolean>>();
+
+/** The same, asked of each device once for all nodes: a selector is an expression of the claim's author. */
+function isWantedHere(given: Given): boolean {
   const { alternative, found } = given;
   let known = verdicts.get(alternative);
-  if (known === undefined) verdicts.set(alternative, (known = new Map()));
+  if (known === undefined) verdicts.set(alternative, (known = new WeakMap()));
   let verdict = known.get(found);
   if (verdict === undefined) known.set(found, (verdict = isWanted(given)));
   return verdict;
