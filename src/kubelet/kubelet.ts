@@ -55,6 +55,6 @@ function createSubjects(deps: KubeletDeps, config: KubeletConfiguration): Kubele
   const status = createKubeletStatus({ context, pods, resources, runtime });
   const node = createKubeletNode({ context, pods, resources, volumes, runtime, status });
   const sync = createKubeletSync({ context, pods, resources, volumes, runtime, status, node });
-  const server = createKubeletServer({ context, pods, runtime, status, sync });
+  const server = createKubeletServer({ context, pods, volumes, runtime, status, sync });
   return { context, pods, resources, core, volumes, runtime, status, node, sync, server };
 }

@@ -50,6 +50,8 @@ export class Evidence {
   readonly #signal: AbortSignal | undefined;
   readonly #looks = new Map<string, Promise<unknown>>();
   readonly #notReadable = new Set<string>();
+  /** Views that the server has not. */
+  readonly #absent = new Set<string>();
   readonly #underWay: string[] = [];
 
   constructor({ client, nowMs, explain, signal }: EvidenceOptions) {
@@ -60,7 +62,7 @@ export class Evidence {
   }
 
   get lookedAt(): readonly string[] {
-    return [...this.#looks.keys()];
+    return [...this.#looks.keys()].filter((what) => !this.#absent.has(what));
   }
 
   get notReadable(): readonly string[] {
@@ -160,7 +162,8 @@ export class Evidence {
 
   /** Keelson's own view of an object; undefined, silently, on servers of others. */
   view<S>(name: string, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
-    return this.#once(`${name} of ${objectText({ kind: info.singular, ...key })}`, async () => {
+    const what = `${name} of ${objectText({ kind: info.singular, ...key })}`;
+    return this.#once(what, async () => {
       try {
         const { body } = await this.client.raw({
           path: `/keelson/v1/${name}${objectPath(info, key)}`,
@@ -169,6 +172,7 @@ export class Evidence {
         return JSON.parse(Buffer.from(body).toString('utf8')) as S;
       } catch (error) {
         if (this.#signal?.aborted === true) throw error;
+        this.#absent.add(what);
         return undefined;
       }
     });

@@ -29,7 +29,7 @@ export interface Cause {
   /** RFC 3339. */
   readonly since?: string;
   /** When the component tries again. RFC 3339. */
-  readonly nextTry?: string;
+  readonly nextTry?: string | undefined;
   /** What was seen, word for word: messages of the runtime, exit codes, last log lines. */
   readonly facts?: readonly string[];
   readonly cure?: Cure;

@@ -106,6 +106,7 @@ describe('streams from kubectl to containerd', () => {
         healthProblems: () => [],
         configz: () => ({}),
         stepsOf: () => undefined,
+        stateOf: () => undefined,
       },
       runtime,
       platform,

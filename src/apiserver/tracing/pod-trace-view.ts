@@ -8,17 +8,19 @@ import { badRequest, notFound } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { podTrace, type PodTrace } from '../../component-helpers/pod-trace/pod-trace.ts';
-import type { ComponentSteps, StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
+import { POD_STEPS_ROUTE, type ComponentSteps, type StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ObjectView } from '../object-views.ts';
 import { jsonHeaders } from '../responses.ts';
+import { readKubeletJson, type KubeletJsonDeps } from '../streaming/kubelet-json.ts';
 import type { PodRequests } from './pod-requests.ts';
-import { readKubeletSteps, type KubeletStepsDeps } from './kubelet-steps.ts';
 
-export interface PodTraceViewDeps extends KubeletStepsDeps {
+export interface PodTraceViewDeps extends KubeletJsonDeps {
   readonly podRequests: PodRequests;
   /** Undefined while no scheduler runs in this process. */
   readonly schedulerSteps: () => StepsOf | undefined;
 }
+
+const STEPS = { route: POD_STEPS_ROUTE, notFound: 'it remembers no start of the pod' };
 
 export function podTraceView(deps: PodTraceViewDeps): ObjectView {
   return {
@@ -93,7 +95,7 @@ async function kubeletSource(
   const nodeName = pod?.spec?.nodeName;
   if (nodeName === undefined)
     return { missing: `kubelet: ${pod === undefined ? 'the pod is gone' : 'the pod has no node'}` };
-  const answer = await readKubeletSteps(deps, { nodeName, namespace, name }, signal);
+  const answer = await readKubeletJson<ComponentSteps>(deps, STEPS, { nodeName, namespace, name }, signal);
   if (typeof answer === 'string') return { missing: `kubelet of ${nodeName}: ${answer}` };
   const steps = ofPod(answer, uid);
   return steps === undefined ? { missing: `kubelet of ${nodeName}: it remembers another pod of this name` } : { steps };

@@ -5,6 +5,7 @@ import { createUsageSource } from '../../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
 import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
+import { podStateView } from '../../apiserver/pod-state-view.ts';
 import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
 import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
@@ -115,15 +116,16 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   );
 }
 
-/** The timelines of pods' starts, what they are made from, and the tracer of requests. */
+/** What can be read about pods beside them (their timelines, and what their kubelets know), and the tracer of requests. */
 function traces(
   deps: ControlPlaneDeps,
   { storage, local }: ServerParts,
 ): Pick<ApiServerDeps, 'podRequests' | 'tracer' | 'views'> {
   const podRequests = new PodRequests(deps.platform.clock);
   const schedulerSteps = () => local().schedulerSteps();
-  const view = podTraceView({ ...kubeletAccess(deps, storage), podRequests, schedulerSteps });
-  return { podRequests, tracer: deps.setup?.tracing?.tracer, views: [view] };
+  const kubelets = kubeletAccess(deps, storage);
+  const views = [podTraceView({ ...kubelets, podRequests, schedulerSteps }), podStateView(kubelets)];
+  return { podRequests, tracer: deps.setup?.tracing?.tracer, views };
 }
 
 /** Other servers' APIs behind this one, and the metrics API that this one serves itself. */

@@ -2,6 +2,7 @@
  * Contract between the kubelet's core (sync loop, pod workers, PLEG) and its container runtime manager.
  * Upstream: pkg/kubelet/container (Runtime, PodStatus, Pod) and kuberuntime behind it.
  */
+import type { FailedPull } from '../../component-helpers/pod-node-state.ts';
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
@@ -161,6 +162,10 @@ export interface ContainerRuntime {
     reason?: string;
     signal?: AbortSignal;
   }): Promise<PodSyncResult>;
+  /** How long a container of a pod is held back after its end, in milliseconds; 0: not at all. */
+  restartDelayMs(uid: string, containerName: string): number;
+  /** The pod's pulls that failed last. */
+  failedPulls(uid: string): readonly FailedPull[];
   /** Forgets back-off and caches of a pod that is gone. */
   forgetPod(uid: string): void;
   /** Removes dead containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished pods. */

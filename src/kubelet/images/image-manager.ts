@@ -23,6 +23,12 @@ import { parseImageReference, type ImageReference } from './image-reference.ts';
 import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
 import type { PullVerification } from './pull-verification.ts';
 import { goDuration } from '../runtime/crash-back-off.ts';
+import { formatTime } from '../../api/time.ts';
+import type { FailedPull, PullErrorClass } from '../../component-helpers/pod-node-state.ts';
+import { pullErrorClass } from './pull-error-class.ts';
+
+/** Of a failure, as it is told to those who ask for the pod's state. */
+const maxMessageChars = 4096;
 
 /** Waiting reasons of containers whose image is not there. */
 export type ImageFailureReason =
@@ -88,8 +94,18 @@ export interface ImageNeed {
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
+  /** The pod's pulls that failed last. */
+  failedPulls(uid: string): readonly FailedPull[];
   /** Forgets the pod's back-off. */
   forgetPod(uid: string): void;
+}
+
+interface PullFailure {
+  /** As the container names it. */
+  readonly image: string;
+  readonly text: string;
+  readonly atMs: number;
+  readonly errorClass: PullErrorClass;
 }
 
 interface Pull {
@@ -129,7 +145,7 @@ class KubeletImageManager implements ImageManager {
   readonly #puller: ImagePuller;
   readonly #throttle: TokenBucket | undefined;
   readonly #backOff: KeyedBackoff;
-  readonly #lastFailures = new Map<string, { readonly text: string; readonly atMs: number }>();
+  readonly #lastFailures = new Map<string, PullFailure>();
   readonly #statusCalls = new Map<string, Promise<Image | undefined>>();
 
   constructor(deps: ImageManagerDeps, config: ImageManagerConfig) {
@@ -180,6 +196,18 @@ class KubeletImageManager implements ImageManager {
       (trace) => this.#pull({ need: { ...need, trace }, reference, key, credentials }),
       image,
     );
+  }
+
+  failedPulls(uid: string): readonly FailedPull[] {
+    const prefix = `${uid}_`;
+    const failures = [...this.#lastFailures].filter(([key]) => key.startsWith(prefix));
+    return failures.map(([key, { image, text, atMs, errorClass }]) => ({
+      image,
+      errorClass,
+      message: text.slice(0, maxMessageChars),
+      failedAt: formatTime(atMs),
+      nextTry: formatTime(atMs + this.#backOff.getMs(key)),
+    }));
   }
 
   forgetPod(uid: string): void {
@@ -308,7 +336,9 @@ class KubeletImageManager implements ImageManager {
       const { reason, message } = pullFailure(imageName, error);
       this.#deps.recorder.event(target, 'Warning', 'Failed', `Failed to pull image "${imageName}": ${message}`);
       this.#backOff.next(key, this.#deps.clock.nowMs());
-      this.#lastFailures.set(key, { text: `${reason}: ${message}`, atMs: this.#deps.clock.nowMs() });
+      const errorClass = pullErrorClass(error);
+      const atMs = this.#deps.clock.nowMs();
+      this.#lastFailures.set(key, { image: imageName, text: `${reason}: ${message}`, atMs, errorClass });
       throw new ImageError(reason, message, { cause: error, retryAfterMs: this.#backOff.getMs(key) });
     }
   }

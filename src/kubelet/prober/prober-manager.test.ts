@@ -16,7 +16,7 @@ interface Rig {
   readonly log: string[];
   /** Generates the status anew, as a sync of the pod does. */
   sync(): PodStatus;
-  answer: ProbeResult | undefined;
+  answer: ProbeResult;
   pod: Pod;
   status: PodStatus | undefined;
   containerId: string;
@@ -43,7 +43,7 @@ function rig(container: Partial<Container>): Rig {
     prober: {
       probe: async ({ type }) => {
         note(`probe ${type}`);
-        return rigged.answer;
+        return { result: rigged.answer, output: `${rigged.answer} of ${type}` };
       },
     },
     recorder: { event: (_target, type, reason, message) => note(`${type} ${reason}: ${message}`) },
@@ -220,7 +220,7 @@ describe('probes', () => {
 
   it('do not count a try that could not be run', async () => {
     const it = rig({ livenessProbe: { tcpSocket: { port: 1 }, periodSeconds: 1, failureThreshold: 1 } });
-    it.answer = undefined;
+    it.answer = 'unknown';
     it.manager.addPod(it.pod);
     it.sync();
     await it.platform.clock.advance(5_000);

@@ -9,6 +9,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Counter } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
+import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
 import type { PodStartSteps } from '../pod/start-steps.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
@@ -27,6 +28,8 @@ export interface ProbeManager {
   cleanupPods(desired: ReadonlySet<string>): void;
   /** `status` with `ready` and `started` as the probes have it. */
   updatePodStatus(pod: Pod, status: PodStatus): PodStatus;
+  /** The last answers to the probes of a pod. */
+  answers(uid: string): readonly ProbeAnswer[];
   stop(): void;
 }
 
@@ -139,6 +142,10 @@ class PodProbeManager implements ProbeManager {
       ...(containers === undefined ? {} : { containerStatuses: containers }),
       ...(init === undefined ? {} : { initContainerStatuses: init }),
     };
+  }
+
+  answers(uid: string): readonly ProbeAnswer[] {
+    return [...(this.#workers.get(uid)?.values() ?? [])].flatMap(({ worker }) => worker.answer() ?? []);
   }
 
   stop(): void {

@@ -14,7 +14,7 @@ const pod: Pod = { metadata: { name: 'web', namespace: 'default', uid: 'u' }, sp
 interface Rig {
   readonly platform: SimPlatform;
   readonly events: string[];
-  probe(type: ProbeType, spec: Probe, container?: Container): Promise<string | undefined>;
+  probe(type: ProbeType, spec: Probe, container?: Container): Promise<string>;
 }
 
 function rig(execSync?: ContainerRuntime['execSync']): Rig {
@@ -33,11 +33,10 @@ function rig(execSync?: ContainerRuntime['execSync']): Rig {
   return {
     platform,
     events,
-    probe: (type, spec, container = { name: 'app' }) =>
-      platform.clock.drive(
-        prober.probe({ type, spec, pod, podStatus: { podIP: '10.0.0.1' }, container, containerId: 'c1' }),
-        60_000,
-      ),
+    async probe(type, spec, container = { name: 'app' }) {
+      const request = { type, spec, pod, podStatus: { podIP: '10.0.0.1' }, container, containerId: 'c1' };
+      return (await platform.clock.drive(prober.probe(request), 60_000)).result;
+    },
   };
 }
 
@@ -62,7 +61,7 @@ describe('exec probe', () => {
   const cases: readonly {
     name: string;
     run: ContainerRuntime['execSync'];
-    result: string | undefined;
+    result: string;
     event?: string;
   }[] = [
     { name: 'exit 0', run: async () => ({ exitCode: 0, stdout: bytes(''), stderr: bytes('') }), result: 'success' },
@@ -81,7 +80,7 @@ describe('exec probe', () => {
     {
       name: 'no runtime',
       run: () => Promise.reject(new Error('gone')),
-      result: undefined,
+      result: 'unknown',
       event: 'spec.containers{app} Unhealthy Readiness probe errored and resulted in unknown state: gone',
     },
   ];

@@ -27,10 +27,15 @@ export interface ProbeRequest {
   readonly containerId: string;
 }
 
+export interface ProbeVerdict {
+  readonly result: ProbeResult;
+  readonly output: string;
+}
+
 /** Runs probes. */
 export interface Prober {
-  /** The verdict; undefined when the probe itself could not be run (the try then does not count). Never rejects. */
-  probe(request: ProbeRequest): Promise<ProbeResult | undefined>;
+  /** The verdict and what was answered; `unknown` when the probe itself could not be run (the try then does not count). Never rejects. */
+  probe(request: ProbeRequest): Promise<ProbeVerdict>;
 }
 
 export interface ProberDeps {
@@ -113,11 +118,11 @@ export function createProber(deps: ProberDeps): Prober {
         const { result, output } = await runWithRetries(request);
         if (result === 'failure') event(request, 'Unhealthy', `${name} probe failed: ${output}`);
         if (result === 'warning') event(request, 'ProbeWarning', `${name} probe warning: ${output}`);
-        return result === 'failure' ? 'failure' : 'success';
+        return { result: result === 'failure' ? 'failure' : 'success', output };
       } catch (error) {
         const text = errorMessage(error);
         event(request, 'Unhealthy', `${name} probe errored and resulted in unknown state: ${text}`);
-        return undefined;
+        return { result: 'unknown', output: text };
       }
     },
   };

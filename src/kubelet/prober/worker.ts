@@ -9,10 +9,11 @@
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
-import { parseTime } from '../../api/time.ts';
+import { formatTime, parseTime } from '../../api/time.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
+import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
 import { containerShouldRestart } from '../container/restart-policy.ts';
 import type { AwaitedProbe } from '../pod/start-steps.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -27,6 +28,8 @@ export interface ProbeWorker {
   trigger(): void;
   /** Probes now if this container (bare id) has not been probed yet; a failure of that try does not count. */
   triggerIfNew(containerId: string): void;
+  /** The last answer of this container; undefined before the first. */
+  answer(): ProbeAnswer | undefined;
   stop(): void;
 }
 
@@ -47,6 +50,9 @@ export interface ProbeWorkerDeps {
   readonly count: (result: ProbeResult) => void;
   readonly log: Log;
 }
+
+/** Of an answer, as it is told to those who ask for the pod's state. */
+const maxOutputChars = 1024;
 
 const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {
   liveness: 'success',
@@ -81,6 +87,7 @@ class ContainerProbeWorker implements ProbeWorker {
   /** A failure of the next probe does not count. */
   #failureIsFree = false;
   #lastResult: ProbeResult | undefined;
+  #lastTry: { readonly result: ProbeResult; readonly output: string; readonly atMs: number } | undefined;
   #resultRun = 0;
   #stopped = false;
   #probing = false;
@@ -94,6 +101,14 @@ class ContainerProbeWorker implements ProbeWorker {
     this.type = target.type;
     this.#periodMs = probePeriod(deps.currentPod(), target.type, target.spec).periodMs;
     this.#run();
+  }
+
+  answer(): ProbeAnswer | undefined {
+    const { type } = this;
+    if (this.#lastTry === undefined) return undefined;
+    const { result, output, atMs } = this.#lastTry;
+    const run = { inRow: result === this.#lastResult ? this.#resultRun : 0, threshold: this.#threshold(result) };
+    return { container: this.#container.name, type, result, output, at: formatTime(atMs), ...run };
   }
 
   stop(): void {
@@ -166,6 +181,7 @@ class ContainerProbeWorker implements ProbeWorker {
     this.#onHold = false;
     this.#probed = false;
     this.#lastResult = undefined;
+    this.#lastTry = undefined;
     this.#resultRun = 0;
     // A container that was ready before a restart of the kubelet stays so until a probe fails.
     const initial =
@@ -221,7 +237,7 @@ class ContainerProbeWorker implements ProbeWorker {
     this.#probed = true;
     const failureIsFree = this.#failureIsFree;
     this.#failureIsFree = false;
-    const result = await this.#deps.prober.probe({
+    const { result, output } = await this.#deps.prober.probe({
       type: this.type,
       spec: this.#spec,
       pod: this.#deps.currentPod(),
@@ -229,20 +245,25 @@ class ContainerProbeWorker implements ProbeWorker {
       container: this.#container,
       containerId: this.#containerId,
     });
-    // A probe without a result, or of a container that was replaced meanwhile, changes nothing.
-    if (result === undefined || this.#stopped || probedId !== this.#containerId) return;
+    if (this.#stopped || probedId !== this.#containerId) return;
+    this.#lastTry = { result, output: output.slice(0, maxOutputChars), atMs: this.#deps.clock.nowMs() };
+    // A probe without a result changes nothing, like one of a container that was replaced meanwhile.
+    if (result === 'unknown') return;
     this.#deps.count(result);
     this.#awaited?.tried();
     if (failureIsFree && result === 'failure') return;
     this.#resultRun = result === this.#lastResult ? this.#resultRun + 1 : 1;
     this.#lastResult = result;
-    const threshold = result === 'failure' ? (this.#spec.failureThreshold ?? 3) : (this.#spec.successThreshold ?? 1);
-    if (this.#resultRun < threshold) return;
+    if (this.#resultRun < this.#threshold(result)) return;
     this.#setResult(result);
     if (this.type === 'startup' || (this.type === 'liveness' && result === 'failure')) {
       // The container is restarted, or has started: no more probes until there is a new one.
       this.#onHold = true;
       this.#resultRun = 0;
     }
+  }
+
+  #threshold(result: ProbeResult): number {
+    return result === 'success' ? (this.#spec.successThreshold ?? 1) : (this.#spec.failureThreshold ?? 3);
   }
 }

@@ -345,6 +345,8 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     getPodStatus: (uid, name, namespace) => context.reader.getPodStatus(uid, name, namespace),
     syncPod: (request) => syncPod(request, context),
     killPod: (request) => killPod(request, context),
+    restartDelayMs: (uid, containerName) => context.crashBackOff.delayOf(`${uid}/${containerName}/`),
+    failedPulls: (uid) => context.images.failedPulls(uid),
     forgetPod(uid) {
       context.reader.forgetPod(uid);
       context.images.forgetPod(uid);

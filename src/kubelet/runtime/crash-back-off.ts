@@ -23,6 +23,8 @@ export interface CrashBackOff {
   remainingMs(key: string, finishedAtMs: number, nowMs: number): number;
   /** The whole present delay. */
   delayMs(key: string): number;
+  /** The present delay of the first key with this prefix; 0 when there is none. */
+  delayOf(prefix: string): number;
   /** Counts a restart after a failure at `finishedAtMs`. */
   next(key: string, finishedAtMs: number, nowMs: number): void;
   /** Forgets all keys with this prefix. */
@@ -42,6 +44,10 @@ export function createCrashBackOff({ initialMs = 10_000, maxMs = 300_000 }: Cras
       return Math.max(0, finishedAtMs + entry.delayMs - nowMs);
     },
     delayMs: (key) => entries.get(key)?.delayMs ?? 0,
+    delayOf(prefix) {
+      for (const [key, { delayMs }] of entries) if (key.startsWith(prefix)) return delayMs;
+      return 0;
+    },
     next(key, finishedAtMs, nowMs) {
       const entry = entries.get(key);
       const delayMs =

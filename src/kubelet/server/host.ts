@@ -1,5 +1,6 @@
 /** What the kubelet's HTTP server and stats need from its core. Upstream: server.HostInterface. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { PodStatus } from '../container/runtime.ts';
 
@@ -14,6 +15,8 @@ export interface KubeletHost {
   podStatus(uid: string): PodStatus | undefined;
   /** The steps of a pod's start. */
   readonly stepsOf: StepsOf;
+  /** What is known of a pod and no object tells; undefined: there is no such pod here. */
+  stateOf(namespace: string, name: string): PodNodeState | undefined;
   /** Problems that make /healthz fail; empty when healthy. */
   healthProblems(): readonly string[];
   /** The configuration for /configz. */

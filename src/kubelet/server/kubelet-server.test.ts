@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
 import type { ContainerRuntime, ContainerStatus, PodStatus } from '../container/runtime.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 import { createKubeletServer } from './kubelet-server.ts';
@@ -114,6 +115,7 @@ async function createFixture(
       podByName: (namespace, name) => (namespace === 'default' && name === 'web' ? pod : undefined),
       podByUid: () => pod,
       stepsOf: () => undefined,
+      stateOf: (_namespace, name) => (name === 'web' ? ({ uid: 'uid-web' } as PodNodeState) : undefined),
     },
     runtime: runtime as ContainerRuntime,
     platform,
@@ -246,6 +248,14 @@ test('the other paths', async () => {
   fixture.problems = ['PLEG is not healthy'];
   assert.equal((await get('/healthz')).status, 500);
   assert.equal((await get('/healthz/ping')).status, 200);
+});
+
+test('the state of a pod that is here, for those who may use the proxy of the node', async () => {
+  const { get, asked } = await createFixture();
+  assert.deepEqual(JSON.parse((await get('/podState/default/web')).body), { uid: 'uid-web' });
+  assert.equal((await get('/podState/default/none')).status, 404);
+  assert.equal((await get('/podState/default/web/more')).status, 404);
+  assert.deepEqual(asked.at(-1), 'get proxy');
 });
 
 test('who is nobody or may not is refused, and what is asked for', async () => {

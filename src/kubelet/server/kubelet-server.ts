@@ -5,6 +5,7 @@
  */
 import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { POD_STATE_ROUTE } from '../../component-helpers/pod-node-state.ts';
 import { POD_STEPS_ROUTE } from '../../component-helpers/pod-trace/trace-step.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -56,6 +57,7 @@ const DEBUGGING = [
   'logs',
   'debug',
   'runningpods',
+  POD_STATE_ROUTE,
 ];
 
 /** With when the server began, and its logs of the node. */
@@ -90,6 +92,10 @@ const routes: Readonly<Record<string, Serve>> = {
   [POD_STEPS_ROUTE]: async ({ host }, _request, [namespace = '', name = '', ...more]) => {
     const steps = more.length > 0 ? undefined : host.stepsOf(namespace, name);
     return steps === undefined ? notFound() : jsonResponse(steps);
+  },
+  [POD_STATE_ROUTE]: async ({ host }, _request, [namespace = '', name = '', ...more]) => {
+    const state = more.length > 0 ? undefined : host.stateOf(namespace, name);
+    return state === undefined ? notFound() : jsonResponse(state);
   },
   logs: async ({ nodeLogs }, request, parts) =>
     nodeLogs === undefined ? textResponse(405, 'logs endpoint is disabled.\n') : nodeLogs(request, parts),

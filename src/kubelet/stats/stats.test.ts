@@ -119,6 +119,7 @@ async function createFixture(
         healthProblems: () => [],
         configz: () => ({}),
         stepsOf: () => undefined,
+        stateOf: () => undefined,
       },
       volumes: {
         async volumeStats() {

@@ -9,6 +9,8 @@
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -18,6 +20,8 @@ import type { MountedVolume } from './volume-manager-contract.ts';
 import type { SetUpRequest, SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 
+/** Of an error, as it is told to those who ask for the pod's state. */
+const maxMessageChars = 4096;
 const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
 
 /** Volumes whose set-up begins in one turn of the event loop. */
@@ -55,6 +59,7 @@ interface Entry {
   working: boolean;
   again: boolean;
   attaching: boolean;
+  readonly sinceMs: number;
   plugin?: string;
   cancelTimer?: CancelTimer;
 }
@@ -169,6 +174,16 @@ export class PodVolumes {
     };
   }
 
+  /** Volumes that are not ready, and why. */
+  awaited(): readonly AwaitedVolume[] {
+    return this.#entries.flatMap(({ volume, ready, error, attaching, sinceMs }) => {
+      if (ready !== undefined) return [];
+      const waitsFor = error instanceof VolumeProcessingError ? 'process' : attaching ? 'attach' : 'mount';
+      const text = error === undefined ? undefined : errorMessage(error).slice(0, maxMessageChars);
+      return [{ name: volume.name, waitsFor, since: formatTime(sinceMs), error: text }];
+    });
+  }
+
   /** Calls back after every change of state. */
   onChange(listener: () => void): () => void {
     this.#listeners = this.#listeners.concat(listener);
@@ -209,6 +224,7 @@ export class PodVolumes {
         working: false,
         again: false,
         attaching: false,
+        sinceMs: this.#deps.clock.nowMs(),
       });
     }
     if (added.length === 0) return;

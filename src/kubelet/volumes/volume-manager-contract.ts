@@ -1,4 +1,5 @@
 /** Contract between the kubelet's core, its runtime manager and the volume manager. Upstream: pkg/kubelet/volumemanager. */
+import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 
 /** A volume that is ready on the host for one pod. */
@@ -22,6 +23,8 @@ export interface VolumeManager {
   waitForUnmount(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Volumes of this pod that are ready now, by volume name. */
   mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume>;
+  /** Volumes of this pod that are not ready, and why. */
+  awaitedVolumes(podUid: string): readonly AwaitedVolume[];
   /** Whether anything of this pod is (or may be) still mounted or on disk. */
   podHasVolumes(podUid: string): boolean;
   /** Unique names of attached volumes that are or will be used, for node status; undefined until that is known. */

@@ -5,6 +5,7 @@
  * pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by `waitForUnmount`; a slow sweep tears down
  * the volumes of pods that neither ended.
  */
+import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff, KeyedBackoff } from '../../base/backoff.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
@@ -164,6 +165,10 @@ class KubeletVolumeManager implements VolumeManager {
   async waitForAttachAndMount(pod: Pod, signal: AbortSignal): Promise<void> {
     await this.#teardowns.get(pod.metadata.uid ?? '');
     await waitForPodVolumes(this.#deps.platform.clock, this.#volumesOf(pod), signal);
+  }
+
+  awaitedVolumes(podUid: string): readonly AwaitedVolume[] {
+    return this.#pods.get(podUid)?.awaited() ?? [];
   }
 
   mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> {

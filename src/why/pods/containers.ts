@@ -5,6 +5,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 import { imageCauses, isImageReason } from './images.ts';
+import { nodeStateOf } from './node-state.ts';
 import { environmentMentions, mentionCauses } from './references.ts';
 import { terminationCause } from './termination.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -57,11 +58,13 @@ async function crashCause(pod: Pod, status: ContainerStatus, evidence: Evidence)
   const terminated = status.lastState?.terminated;
   const because =
     terminated === undefined ? [] : [await terminationCause(pod, { status, terminated, previous: true }, evidence)];
+  const held = (await nodeStateOf(pod, evidence))?.heldBack.find(({ name }) => name === status.name);
   const times = `${status.restartCount} ${status.restartCount === 1 ? 'time' : 'times'}`;
   return cause({
     code: 'CrashLoop',
     object: nameOfObject(Pods, pod),
     message: `container ${status.name} ends again and again: it has been restarted ${times}`,
+    nextTry: held?.nextTry,
     facts: status.state?.waiting?.message === undefined ? [] : [status.state.waiting.message],
     because,
   });

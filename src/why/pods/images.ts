@@ -1,9 +1,11 @@
 /** Why the image of a container is not there. */
 import { Pods, Secrets } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
+import type { PullErrorClass } from '../../component-helpers/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+import { nodeStateOf } from './node-state.ts';
 
 /** By the waiting reason. Upstream: kubelet/images ErrImage*, sets of errors of kuberuntime. */
 const cures: Readonly<Record<string, (image: string) => Cure>> = {
@@ -22,6 +24,31 @@ function pullCure(image: string): Cure {
   };
 }
 
+/** What a registry answered, as the kubelet has it. */
+const classes: Readonly<
+  Partial<Record<PullErrorClass, { readonly message: string; readonly cure: (image: string, pod: Pod) => Cure }>>
+> = {
+  NotFound: {
+    message: 'its registry has no such image',
+    cure: (image) => ({ text: `correct the name and tag, or push ${image}` }),
+  },
+  Unauthorized: {
+    message: 'its registry does not give it to the credentials of the node and the pod',
+    cure: (image, { metadata }) => ({
+      text: `check the name of ${image}; if it is right, name a pull secret in imagePullSecrets`,
+      command: `kubectl create secret docker-registry NAME${inNamespace(metadata)} --docker-server=REGISTRY --docker-username=USER --docker-password=PASSWORD`,
+    }),
+  },
+  RateLimited: {
+    message: 'its registry limits the rate',
+    cure: () => ({ text: 'wait, pull with an account, or use a mirror of the registry' }),
+  },
+  Network: {
+    message: 'its registry is out of reach of the node, or not trusted',
+    cure: () => ({ text: 'see name resolution, proxy, firewall and certificates on the node' }),
+  },
+};
+
 export function isImageReason(reason: string): boolean {
   return Object.hasOwn(cures, reason);
 }
@@ -34,13 +61,16 @@ export async function imageCauses(
 ): Promise<readonly Cause[]> {
   const { reason = '' } = state?.waiting ?? {};
   const image = container.image ?? '';
+  const failed = (await nodeStateOf(pod, evidence))?.failedPulls.find((pull) => pull.image === image);
+  const meaning = failed === undefined ? undefined : classes[failed.errorClass];
   return [
     cause({
       code: reason === 'ImagePullBackOff' ? 'ErrImagePull' : reason,
       object: nameOfObject(Pods, pod),
-      message: `image ${image} of container ${container.name} could not be pulled`,
+      message: `image ${image} of container ${container.name} could not be pulled${meaning === undefined ? '' : `: ${meaning.message}`}`,
+      nextTry: failed?.nextTry,
       facts: await pullMessages(pod, container, state?.waiting?.message, evidence),
-      cure: cures[reason]!(image),
+      cure: meaning?.cure(image, pod) ?? cures[reason]!(image),
     }),
     ...(await pullSecretCauses(pod, evidence)),
   ];

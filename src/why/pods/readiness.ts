@@ -1,10 +1,12 @@
 /** Why a pod whose containers run is not ready: probes and readiness gates. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod, Probe } from '../../api/gen/core-v1.ts';
+import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { nodeStateOf } from './node-state.ts';
 import { latestEventCause } from './pod-events.ts';
 import { appendAll } from '../../base/lists.ts';
 
@@ -37,7 +39,16 @@ async function probeCauses(
     cure: { text: 'see whether the program listens where the probe asks, and what it answers' },
     field: `{${container.name}}`,
   });
-  return failure === undefined ? [waitingForProbe(pod, container, kind)] : [failure];
+  const found = failure ?? waitingForProbe(pod, container, kind);
+  const type = isStartup ? 'startup' : 'readiness';
+  const answers = (await nodeStateOf(pod, evidence))?.probes ?? [];
+  const answer = answers.find((one) => one.container === container.name && one.type === type);
+  return [answer === undefined ? found : { ...found, facts: [...(found.facts ?? []), answerText(answer)] }];
+}
+
+/** `2026-…: failure, 2 in a row of 3: HTTP probe failed with statuscode: 500`. */
+function answerText({ at, result, inRow, threshold, output }: ProbeAnswer): string {
+  return `last answer at ${at}: ${result}, ${inRow} in a row of ${threshold}${output === '' ? '' : `: ${output.trimEnd()}`}`;
 }
 
 function waitingForProbe(pod: Pod, { name }: Container, kind: string): Cause {

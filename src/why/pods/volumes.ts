@@ -1,24 +1,48 @@
 /** Why the volumes of a pod are not there: what they are made of, claims, attachment, mounting. */
-import { PersistentVolumeClaims, VolumeAttachments } from '../../api/gen/resources.ts';
+import { PersistentVolumeClaims, Pods, VolumeAttachments } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
+import { parseTime } from '../../api/time.ts';
+import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
+import { nodeStateOf } from './node-state.ts';
 import { latestEventCause } from './pod-events.ts';
 import { hasStarted } from './progress.ts';
 import { mentionCauses, usedVolumes, volumeMentions } from './references.ts';
 import { appendAll } from '../../base/lists.ts';
+
+/** A volume that takes longer keeps the pod. */
+const maxUsualMs = 30_000;
 
 export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   if (hasStarted(pod)) return [];
   const causes = [...(await mentionCauses(pod, volumeMentions(pod), evidence))];
   for (const claimName of claimNames(pod)) appendAll(causes, await claimCauses(pod, claimName, evidence));
   if (causes.length > 0) return causes;
+  const state = await nodeStateOf(pod, evidence);
+  if (state !== undefined)
+    return state.volumes
+      .filter(({ error, since }) => error !== undefined || evidence.nowMs - parseTime(since) > maxUsualMs)
+      .map((volume) => awaitedCause(pod, volume));
   return latestEventCause(pod, evidence, {
     reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],
     code: 'VolumeNotMounted',
     message: 'a volume could not be attached or mounted',
+    cure: { text: 'mend what the message names; the kubelet tries again by itself' },
+  });
+}
+
+/** A volume that the kubelet waits for. */
+function awaitedCause(pod: Pod, { name, waitsFor, since, error }: AwaitedVolume): Cause {
+  const missing = { attach: 'is not attached to the node', mount: 'is not mounted', process: 'cannot be processed' };
+  return cause({
+    code: 'VolumeNotMounted',
+    object: nameOfObject(Pods, pod),
+    message: `volume ${name} ${missing[waitsFor]}`,
+    since,
+    facts: error === undefined ? [] : [error],
     cure: { text: 'mend what the message names; the kubelet tries again by itself' },
   });
 }

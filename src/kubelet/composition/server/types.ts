@@ -1,5 +1,5 @@
 /**
- * Server: the kubelet as its HTTP server and systemd's watchdog see it. Needs the context, the pods, the status, the runtime and the
+ * Server: the kubelet as its HTTP server and systemd's watchdog see it. Needs the context, the pods, the volumes, the status, the runtime and the
  * sync loop.
  */
 import type { KubeletHost } from '../../server/host.ts';
@@ -8,10 +8,12 @@ import type { KubeletPods } from '../pods/types.ts';
 import type { KubeletRuntime } from '../runtime/types.ts';
 import type { KubeletStatus } from '../status/types.ts';
 import type { KubeletSync } from '../sync/types.ts';
+import type { KubeletVolumes } from '../volumes/types.ts';
 
 export interface KubeletServerDeps {
   readonly context: KubeletContext;
   readonly pods: KubeletPods;
+  readonly volumes: KubeletVolumes;
   readonly runtime: KubeletRuntime;
   readonly status: KubeletStatus;
   readonly sync: KubeletSync;

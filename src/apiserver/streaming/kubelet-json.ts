@@ -1,14 +1,13 @@
-/** Asks the kubelet of a node for the steps of a pod's start. */
+/** Asks the kubelet of a node for what it knows of a pod: JSON at paths of its own. */
 import { errorMessage } from '../../base/errors.ts';
-import { POD_STEPS_ROUTE, type ComponentSteps } from '../../component-helpers/pod-trace/trace-step.ts';
 import { answerText } from '../../platform/answer-text.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
-import { kubeletBaseUrl } from '../streaming/kubelet-location.ts';
+import { kubeletBaseUrl } from './kubelet-location.ts';
 
-export interface KubeletStepsDeps {
+export interface KubeletJsonDeps {
   readonly objects: ObjectStore;
   readonly net: Pick<Net, 'http'>;
   readonly clock: Clock;
@@ -23,27 +22,33 @@ export interface PodOnNode {
   readonly name: string;
 }
 
+/** What is read: the first segment of the path, and what a kubelet means that does not find the pod there. */
+export interface KubeletRoute {
+  readonly route: string;
+  readonly notFound: string;
+}
+
 const TIMEOUT_MS = 5000;
-/** A hundred steps have a fifth of it. */
+/** Hundreds of steps, and all texts of a pod's state, have a fifth of it. */
 const MAX_BYTES = 256 * 1024;
 
-/** The steps, or why they cannot be had. */
-export async function readKubeletSteps(
-  { objects, net, clock, kubeletTls, addressTypes }: KubeletStepsDeps,
+/** The kubelet's answer, or why it cannot be had. */
+export async function readKubeletJson<T extends object>(
+  { objects, net, clock, kubeletTls, addressTypes }: KubeletJsonDeps,
+  { route, notFound }: KubeletRoute,
   { nodeName, namespace, name }: PodOnNode,
   signal: AbortSignal,
-): Promise<ComponentSteps | string> {
+): Promise<T | string> {
   const late = new AbortController();
   const cancel = clock.setTimer(TIMEOUT_MS, () => late.abort(new Error(`no answer within ${TIMEOUT_MS} ms`)));
   const both = AbortSignal.any([signal, late.signal]);
   try {
-    const path = [POD_STEPS_ROUTE, namespace, name].map(encodeURIComponent).join('/');
+    const path = [route, namespace, name].map(encodeURIComponent).join('/');
     const url = `${kubeletBaseUrl(objects, nodeName, addressTypes)}/${path}`;
     const answer = await net.http({ method: 'GET', url, tls: kubeletTls(), signal: both });
     const text = await answerText(answer, MAX_BYTES);
-    if (answer.status === 200) return JSON.parse(text) as ComponentSteps;
-    if (answer.status === 404) return 'it remembers no start of the pod';
-    return `it answered with status ${answer.status}`;
+    if (answer.status === 200) return JSON.parse(text) as T;
+    return answer.status === 404 ? notFound : `it answered with status ${answer.status}`;
   } catch (error) {
     signal.throwIfAborted();
     if (isProgramError(error)) throw error;
