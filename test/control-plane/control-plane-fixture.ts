@@ -17,6 +17,7 @@ import { ensureClusterPki } from '../../src/component-helpers/pki/cluster-pki.ts
 import { type ControllerName, controllers as allControllers } from '../../src/controllers/list.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { createMemoryStore } from '../../src/storage/memory/memory-store.ts';
+import type { HistoryLog } from '../../src/storage/history-log.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { until } from '../integration/fixtures/until.ts';
@@ -46,6 +47,8 @@ export interface ControlPlaneFixture {
 export interface ControlPlaneSetup {
   /** Instead of a memory store; closed with the control plane. */
   readonly store?: (platform: NodePlatform) => Promise<Store>;
+  /** Keeps the history of objects; closed with the control plane. */
+  readonly history?: (platform: NodePlatform) => HistoryLog;
   /** Address it says it is reached at. */
   readonly hostAddress?: string;
   /** False: nothing but the API server. */
@@ -108,6 +111,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     },
   );
   const store = (await setup.store?.(platform)) ?? createMemoryStore({ clock: platform.clock });
+  const history = setup.history?.(platform);
   const audiences = [defaultIssuer(instance)];
   const apiServer = await loadApiServerSetup(platform, parseApiServerOptions(setup.flags ?? {}), audiences);
   const chosen = (Object.keys(allControllers) as ControllerName[]).filter((name) => !setup.without?.includes(name));
@@ -116,6 +120,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
     setup: apiServer,
     ...(setup.settings && { settings: setup.settings }),
     store,
+    history,
     pki,
     instance,
     hostAddress: setup.hostAddress ?? '127.0.0.1',
@@ -175,6 +180,7 @@ export async function startControlPlane(setup: ControlPlaneSetup = {}): Promise<
       lifetime.abort(new Error('the test is over'));
       await controllers;
       await controlPlane.stop();
+      await history?.close();
       await store.close();
       platform.close();
       await rm(directory, { recursive: true });

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDeferred } from '../../base/deferred.ts';
+import type { HistoryBatch, HistoryLog } from '../../storage/history-log.ts';
+import { createMemoryStore } from '../../storage/memory/memory-store.ts';
+import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
+import { type Store, StoreError } from '../../storage/store.ts';
+import { createServerStorage } from '../server-storage.ts';
+import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const limits = { sizeBytes: 64 << 20, ageMs: 86_400_000 };
+const map = (name: string, value: string) => ({ metadata: { name }, data: { value } });
+
+interface Parts {
+  readonly platform?: ReturnType<typeof testPlatform>;
+  readonly store?: Store;
+  readonly wrap?: (log: HistoryLog) => HistoryLog;
+  readonly log?: HistoryLog;
+}
+
+async function start(parts: Parts = {}): Promise<TestServer & { readonly log: HistoryLog }> {
+  const { platform = testPlatform(), wrap = (log: HistoryLog) => log } = parts;
+  const { clock } = platform;
+  const log = wrap(parts.log ?? createHistoryHere({ limits, clock, log: platform.log }));
+  const storage = createServerStorage({ store: parts.store ?? createMemoryStore({ clock }), platform, history: log });
+  return { ...(await startTestServer({ storage, platform })), platform, log };
+}
+
+const exact = (name: string, revision: string | number) =>
+  `${maps}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`;
+
+test('a log that does not keep up holds no more than its bound: what is left out is counted and told', async () => {
+  const gate = createDeferred<void>();
+  const wrap = (log: HistoryLog): HistoryLog => ({
+    open: (revision) => log.open(revision),
+    append: async (batch) => (await gate.promise, log.append(batch)),
+    read: (query) => log.read(query),
+    prune: () => log.prune(),
+    close: () => log.close(),
+  });
+  const { send, platform, storage } = await start({ wrap });
+  const first = await send('POST', maps, map('m', 'first'));
+  await platform.clock.advance(10_000);
+  const large = 'x'.repeat(1_000_000);
+  for (let round = 0; round < 40; round++) await send('PUT', `${maps}/m`, map('m', `${round} ${large}`));
+  const { droppedChanges } = storage.history!;
+  assert.ok(droppedChanges > 20 && droppedChanges < 30, String(droppedChanges));
+  assert.match(await platform.metrics.expose(), new RegExp(`history_dropped_changes_total ${droppedChanges}`));
+  gate.resolve();
+  const { body } = await send('GET', `/keelson/v1/history${maps}/m`);
+  assert.equal(body.gaps[0].changes, droppedChanges);
+  const current = (await send('GET', `${maps}/m`)).body.metadata.resourceVersion;
+  assert.equal((await send('GET', exact('m', Number(current) - 3))).status, 410);
+  assert.equal((await send('GET', exact('m', first.body.metadata.resourceVersion))).body.data.value, 'first');
+  const last = await send('PUT', `${maps}/m`, map('m', 'last'));
+  assert.equal((await send('GET', exact('m', last.body.metadata.resourceVersion))).body.data.value, 'last');
+  await send('PUT', `${maps}/m`, map('m', 'beyond'));
+  assert.match((await send('GET', exact('m', current))).body.data.value, /^39 /);
+});
+
+test('a batch that cannot be written is a gap, and the next one is written again', async () => {
+  let fails = false;
+  const wrap = (log: HistoryLog): HistoryLog => ({
+    open: (revision) => log.open(revision),
+    append: (batch: HistoryBatch) =>
+      fails ? Promise.reject(new StoreError('full', 'no space left')) : log.append(batch),
+    read: (query) => log.read(query),
+    prune: () => log.prune(),
+    close: () => log.close(),
+  });
+  const { send, platform } = await start({ wrap });
+  await send('POST', maps, map('m', '1'));
+  await platform.clock.advance(10_000);
+  fails = true;
+  await send('PUT', `${maps}/m`, map('m', '2'));
+  await platform.clock.advance(10_000);
+  assert.equal((await send('GET', `/keelson/v1/history${maps}/m`)).status, 503);
+  fails = false;
+  await send('PUT', `${maps}/m`, map('m', '3'));
+  await platform.clock.advance(60_000);
+  const { body, status } = await send('GET', `/keelson/v1/history${maps}/m`);
+  assert.equal(status, 200);
+  assert.equal(body.gaps.length, 1);
+  assert.equal(platform.log.entries.filter(({ message }) => message.includes('could not be written')).length, 1);
+});
+
+test('what a crash kept from the history is fetched from the store', async () => {
+  const platform = testPlatform();
+  const store = createMemoryStore({ clock: platform.clock });
+  const log = createHistoryHere({ limits, clock: platform.clock, log: platform.log });
+  const first = await start({ platform, store, log });
+  await first.send('POST', maps, map('m', '1'));
+  await platform.clock.advance(10_000);
+  await first.send('PUT', `${maps}/m`, map('m', '2'));
+  first.storage.hub.stop(); // Nothing is flushed any more: the process is gone.
+  const second = await start({ platform, store, log });
+  await second.send('PUT', `${maps}/m`, map('m', '3'));
+  const { body } = await second.send('GET', `/keelson/v1/history${maps}/m`);
+  assert.deepEqual(
+    body.revisions.map(({ fields, user }: { fields: { to: string }[]; user?: string }) => [fields[0]?.to, user]),
+    [
+      ['"3"', 'admin'],
+      ['"2"', undefined],
+      [undefined, 'admin'],
+    ],
+  );
+  assert.deepEqual(body.gaps, []);
+});
+
+test('leases of nodes are not recorded; nothing is opened and nothing told for them', async () => {
+  const batches: HistoryBatch[] = [];
+  const wrap = (log: HistoryLog): HistoryLog => ({
+    open: (revision) => log.open(revision),
+    append: (batch) => (batches.push(batch), log.append(batch)),
+    read: (query) => log.read(query),
+    prune: () => log.prune(),
+    close: () => log.close(),
+  });
+  const { storage, platform } = await start({ wrap });
+  await storage.store.put({ key: '/registry/leases/kube-node-lease/n', value: Buffer.from('{}') });
+  await platform.clock.advance(60_000);
+  assert.deepEqual(batches, []);
+});

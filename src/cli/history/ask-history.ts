@@ -1,0 +1,60 @@
+/** Asks a server for an object's history. */
+import { parseDurationMs } from '../../api/duration.ts';
+import { dateOf, parseTime } from '../../api/time.ts';
+import { StatusError } from '../../api/status-error.ts';
+import type { ObjectAt, ObjectHistory } from '../../apiserver/history/history-view.ts';
+import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
+import { encodeQuery } from '../../client/request-path.ts';
+import { UserError } from '../usage-error.ts';
+import type { NamedObject } from './connect.ts';
+
+/** What is asked for in one page. */
+const PAGE_LIMIT = 500;
+
+/** The newest revisions, those for which `isWanted` holds, at most `limit`; all that were looked at, too. */
+export async function askHistory(
+  object: NamedObject,
+  { limit, isWanted = () => true }: { readonly limit: number; readonly isWanted?: (entry: RevisionEntry) => boolean },
+): Promise<ObjectHistory & { readonly hidden: number; readonly isCut: boolean }> {
+  const found: RevisionEntry[] = [];
+  let hidden = 0;
+  let before: string | undefined;
+  for (;;) {
+    const page = await ask<ObjectHistory>(object, { limit: PAGE_LIMIT, before });
+    for (const entry of page.revisions) {
+      if (found.length >= limit) return { ...page, revisions: found, hidden, isCut: true };
+      if (isWanted(entry)) found.push(entry);
+      else hidden++;
+    }
+    before = page.before;
+    if (before === undefined) return { ...page, revisions: found, hidden, isCut: false };
+  }
+}
+
+/** Rejects with `UserError` when the object was not there, or its state is not kept. */
+export function askAt(object: NamedObject, moment: string): Promise<ObjectAt> {
+  return ask<ObjectAt>(object, { at: momentParam(moment, object.nowMs) });
+}
+
+async function ask<T>(
+  { client, path }: NamedObject,
+  query: Readonly<Record<string, string | number | undefined>>,
+): Promise<T> {
+  try {
+    const { body } = await client.raw({ path: `/keelson/v1/history${path}?${encodeQuery(query)}` });
+    return JSON.parse(Buffer.from(body).toString('utf8')) as T;
+  } catch (error) {
+    if (error instanceof StatusError && error.status.reason === 'NotFound' && error.status.details?.name === undefined)
+      throw new UserError('this server keeps no history of objects: it was switched off, or it is not Keelson');
+    throw error;
+  }
+}
+
+/** `-10m` becomes a time; revisions and times stay. Throws `UserError` with exit code 2. */
+export function momentParam(text: string, nowMs: number): string {
+  if (/^\d{1,15}$/.test(text)) return text;
+  const ago = text.startsWith('-') ? parseDurationMs(text.slice(1)) : undefined;
+  if (ago !== undefined) return dateOf(nowMs - ago).toISOString();
+  if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(parseTime(text))) return text;
+  throw new UserError(`${text} is no revision, no time such as 2026-01-31T12:00:00Z and no age such as -10m`, 2);
+}

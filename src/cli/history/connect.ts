@@ -1,0 +1,82 @@
+/** The one object a command asks about, over the API with the rights of the kubeconfig. */
+import { resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { StatusError } from '../../api/status-error.ts';
+import type { Client, ObjectKey } from '../../client/client.ts';
+import { discoverResources } from '../../client/discovery.ts';
+import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { objectPath } from '../../client/request-path.ts';
+import { createRestClient } from '../../client/rest-client.ts';
+import { createNodePlatform } from '../../platform/node/node-platform.ts';
+import { findResource } from '../../why/find-resource.ts';
+import { dataDirOption } from '../cluster-options.ts';
+import { UserError } from '../usage-error.ts';
+
+/** Options that say which object of which cluster. */
+export interface RawObjectOptions {
+  readonly dataDir: string;
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+}
+
+/** An object by its name; it may be gone. */
+export interface NamedObject {
+  readonly client: Client;
+  readonly info: ResourceInfo<KubernetesObject>;
+  readonly resources: readonly ResourceInfo<KubernetesObject>[];
+  readonly key: ObjectKey;
+  /** Its path in the API. */
+  readonly path: string;
+  readonly nowMs: number;
+}
+
+/** Adds the argument and the options. */
+export function withObjectOptions(command: Command): Command {
+  return command
+    .argument('<target...>', 'KIND/NAME, or KIND NAME')
+    .option('-n, --namespace <namespace>', 'namespace of the object (default: the one of the kubeconfig)')
+    .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')
+    .addOption(dataDirOption());
+}
+
+/** `-o text|json`. */
+export function textOrJsonOption(): Option {
+  return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
+}
+
+/** Does something with the object; what the server refuses is a `UserError`. */
+export async function withNamedObject<T>(
+  words: readonly string[],
+  options: RawObjectOptions,
+  work: (object: NamedObject) => Promise<T>,
+): Promise<T> {
+  const { kind, name } = targetOf(words);
+  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  try {
+    const file = resolve(options.kubeconfig ?? (process.env['KUBECONFIG'] || `${options.dataDir}/admin.kubeconfig`));
+    if (!(await platform.files.exists(file))) throw new UserError(`no cluster: ${file} is not there`);
+    const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-history' }, file);
+    const client = createRestClient(found);
+    const { resources } = await discoverResources(client);
+    const info = findResource(kind, resources);
+    if (info === undefined) throw new UserError(`the server has no kind ${kind}`);
+    const namespace = options.namespace ?? found.namespace ?? 'default';
+    const key = info.namespaced ? { namespace, name } : { name };
+    return await work({ client, info, resources, key, path: objectPath(info, key), nowMs: platform.clock.nowMs() });
+  } catch (error) {
+    throw error instanceof StatusError ? new UserError(error.message) : error;
+  } finally {
+    platform.close();
+  }
+}
+
+/** Throws `UserError` with exit code 2. */
+export function targetOf(words: readonly string[]): { readonly kind: string; readonly name: string } {
+  const parts = words.length === 1 ? words[0]!.split('/') : words;
+  const [kind = '', name = '', more] = parts;
+  if (kind === '' || name === '' || more !== undefined || kind.includes('/') || name.includes('/'))
+    throw new UserError(`${words.join(' ')} is not of the form KIND/NAME: one object`, 2);
+  return { kind, name };
+}
