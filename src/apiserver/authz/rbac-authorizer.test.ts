@@ -121,3 +121,43 @@ test('rulesFor collects what applies in a namespace', () => {
   assert.equal(rbac.rulesFor(ann, 'ns').length, 2);
   assert.equal(rbac.rulesFor(ann, '').length, 1);
 });
+
+test('a role that is bound many times is looked at once, and bindings of other namespaces not at all', () => {
+  const { objects, rbac, decide } = fixture();
+  const everybody: Subject = { kind: 'Group', name: 'dev' };
+  for (let index = 0; index < 1000; index++) {
+    objects.put(RoleBindings, binding(`b-${index}`, everybody, 'r-reader', 'ns'));
+    objects.put(RoleBindings, binding(`b-${index}`, everybody, 'r-reader', 'other'));
+  }
+  let reads = 0;
+  const { get } = objects.store;
+  (objects.store as { get: unknown }).get = (...args: Parameters<typeof get>) => {
+    reads++;
+    return get(...args);
+  };
+  assert.equal(decide(asked(ann, { verb: 'delete' })).decision, 'noOpinion');
+  assert.equal(reads, 1);
+  assert.deepEqual(rbac.rulesFor(ann, 'ns'), [reader]);
+  reads = 0;
+  assert.equal(decide(asked(ann, { namespace: 'third' })).decision, 'noOpinion');
+  assert.equal(reads, 0);
+});
+
+test('a binding that goes leaves what other bindings of the role grant', () => {
+  const { objects, decide } = fixture();
+  const dev: Subject = { kind: 'Group', name: 'dev' };
+  objects.put(RoleBindings, binding('a', dev, 'r-reader', 'ns'), binding('b', dev, 'r-reader', 'ns'));
+  objects.remove(RoleBindings, 'ns', 'a');
+  assert.match(decide(asked(ann)).reason, /RoleBinding "b\/ns"/);
+  objects.remove(RoleBindings, 'ns', 'b');
+  assert.equal(decide(asked(ann)).decision, 'noOpinion');
+});
+
+test('a refusal names the first of many roles that are missing', () => {
+  const { objects, decide } = fixture();
+  for (let index = 0; index < 500; index++)
+    objects.put(RoleBindings, binding(`b-${index}`, { kind: 'User', name: 'ann' }, `gone-${index}`, 'ns'));
+  const { reason } = decide(asked(ann));
+  assert.match(reason, /"gone-0" not found, .*"gone-19" not found, and 480 more\]$/);
+  assert.ok(reason.length < 2000);
+});

@@ -1,17 +1,15 @@
 /**
- * RBAC from memory: bindings are indexed by subject as they change, so that a decision looks only at the bindings of the
- * user and its groups and never waits. Upstream: plugin/pkg/auth/authorizer/rbac.
+ * RBAC from memory: bindings are indexed as they change, so that a decision looks only at the roles of the user and its groups
+ * and never waits. Upstream: plugin/pkg/auth/authorizer/rbac.
  */
-import type { ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from '../../api/gen/rbac-v1.ts';
+import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { ClusterRoleBindings, ClusterRoles, RoleBindings, Roles } from '../../api/gen/resources.ts';
 import type { Principal } from '../../api/transport.ts';
-import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
-import { namespaceOf, principalKeys, subjectKey } from '../../component-helpers/rbac/subjects.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
-import { appendAll } from '../../base/lists.ts';
-
-type Binding = ClusterRoleBinding | RoleBinding;
+import { type Binding, type Grant, GrantIndex } from './grant-index.ts';
+import { rulesAllow } from './rule-index.ts';
 
 /** RBAC with the questions other parts ask of it. */
 export interface RbacAuthorizer extends Authorizer {
@@ -21,47 +19,22 @@ export interface RbacAuthorizer extends Authorizer {
   stop(): void;
 }
 
-/** A binding as one of its subjects sees it. */
-interface Grant {
-  readonly binding: Binding;
-  readonly subject: Subject;
-  /** Made at the first use: it names the binding. */
-  allow: AuthorizationDecision | undefined;
-}
-
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
 /** Creates the authorizer; it follows roles and bindings from then on. */
 export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
-  const bySubject = new Map<string, Map<string, Grant>>();
-  const follow = (object: Binding | undefined, old: Binding | undefined): void => {
-    if (old !== undefined)
-      for (const subject of old.subjects ?? []) forget(bySubject, subjectKey(subject, namespaceOf(old)), old);
-    if (object !== undefined) for (const subject of object.subjects ?? []) remember(bySubject, object, subject);
-  };
+  const index = new GrantIndex();
+  const follow = (binding: Binding | undefined, old: Binding | undefined): void => index.follow(binding, old);
   const stops = [objects.onChange(ClusterRoleBindings, follow), objects.onChange(RoleBindings, follow)];
-
-  const visit = (
-    user: Principal,
-    namespace: string,
-    onGrant: (grant: Grant, rules: readonly PolicyRule[] | undefined) => boolean,
-  ): void => {
-    for (const key of principalKeys(user)) {
-      for (const grant of bySubject.get(key)?.values() ?? []) {
-        const bound = namespaceOf(grant.binding);
-        if (bound !== '' && bound !== namespace) continue;
-        if (onGrant(grant, rulesOf(objects, grant.binding))) return;
-      }
-    }
-  };
   return {
     authorize(asked) {
       let allowed: Grant | undefined;
       let missing: Set<string> | undefined;
-      visit(asked.user, asked.namespace, (grant, rules) => {
+      index.visit(asked.user, asked.namespace, (grant) => {
+        const rules = rulesOf(objects, grant.binding);
         if (rules === undefined) (missing ??= new Set()).add(missingRole(grant.binding));
-        else if (rules.some((rule) => ruleAllows(rule, asked))) allowed = grant;
+        else if (rulesAllow(rules, asked)) allowed = grant;
         return allowed !== undefined;
       });
       if (allowed !== undefined)
@@ -69,12 +42,12 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
       return missing === undefined ? NO_OPINION : { decision: 'noOpinion', reason: `RBAC: ${listText([...missing])}` };
     },
     rulesFor(user, namespace) {
-      const all: PolicyRule[] = [];
-      visit(user, namespace, (_grant, rules) => {
-        appendAll(all, rules ?? []);
+      const roles = new Set<readonly PolicyRule[]>();
+      index.visit(user, namespace, (grant) => {
+        roles.add(rulesOf(objects, grant.binding) ?? []);
         return false;
       });
-      return all;
+      return [...roles].flat();
     },
     stop() {
       for (const stop of stops) stop();
@@ -95,9 +68,14 @@ function missingRole({ roleRef }: Binding): string {
   return `${roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(roleRef.name)} not found`;
 }
 
-/** Several errors as upstream's aggregate prints them. */
+/** Longer lists would make every refusal long, for whoever bindings of many missing roles name. */
+const MOST_ERRORS = 20;
+
+/** Several errors as upstream's aggregate prints them, the first of many. */
 function listText(errors: readonly string[]): string {
-  return errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`;
+  if (errors.length === 1) return errors[0]!;
+  const rest = errors.length - MOST_ERRORS;
+  return `[${errors.slice(0, MOST_ERRORS).join(', ')}${rest > 0 ? `, and ${rest} more` : ''}]`;
 }
 
 function describe({ binding, subject }: Grant): string {
@@ -106,23 +84,6 @@ function describe({ binding, subject }: Grant): string {
   const about = namespace === '' ? name : `${name}/${namespace}`;
   const who = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? namespace}` : subject.name;
   return `${kind} ${JSON.stringify(about)} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${subject.kind} ${JSON.stringify(who)}`;
-}
-
-function bindingKey(binding: Binding): string {
-  return `${namespaceOf(binding)}/${binding.metadata.name}`;
-}
-
-function remember(index: Map<string, Map<string, Grant>>, binding: Binding, subject: Subject): void {
-  const key = subjectKey(subject, namespaceOf(binding));
-  let grants = index.get(key);
-  if (grants === undefined) index.set(key, (grants = new Map()));
-  grants.set(bindingKey(binding), { binding, subject, allow: undefined });
-}
-
-function forget(index: Map<string, Map<string, Grant>>, key: string, binding: Binding): void {
-  const grants = index.get(key);
-  grants?.delete(bindingKey(binding));
-  if (grants?.size === 0) index.delete(key);
 }
 
 /** Members of `system:masters` may do anything, whatever RBAC says. Upstream: authorizerfactory.NewPrivilegedGroups. */

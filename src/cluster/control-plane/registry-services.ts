@@ -9,6 +9,7 @@ import { rangesOf } from '../../base/cidr.ts';
 import { ServiceAllocator } from '../../apiserver/registry/core/services/service-allocator.ts';
 import { createResourceDefinitions } from '../../apiserver/registry/list.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import { rulesReviewStatus } from '../../apiserver/registry/reviews/rules-review.ts';
 import type { ResourceDefinition } from '../../apiserver/registry/resource-definition.ts';
 import type { IssueServiceAccountToken, RegistryServices } from '../../apiserver/registry/services.ts';
 import { createKubeletConnector } from '../../apiserver/streaming/kubelet-connector.ts';
@@ -78,23 +79,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     authorizer: { authorize: (attributes) => decide(deps.authorizers, attributes) },
     issueServiceAccountToken: issuer(tokens),
     authenticateToken: (token, audiences) => reviewToken(deps, token, audiences),
-    rulesFor: async (user, namespace) => {
-      const rules = rbac.rulesFor(user, namespace);
-      return {
-        resourceRules: rules
-          .filter((r) => r.nonResourceURLs === undefined)
-          .map(({ verbs, apiGroups, resources, resourceNames }) => ({
-            verbs,
-            ...(apiGroups && { apiGroups }),
-            ...(resources && { resources }),
-            ...(resourceNames && { resourceNames }),
-          })),
-        nonResourceRules: rules.flatMap(({ verbs, nonResourceURLs }) =>
-          nonResourceURLs === undefined ? [] : [{ verbs, nonResourceURLs }],
-        ),
-        incomplete: false,
-      };
-    },
+    rulesFor: async (user, namespace) => rulesReviewStatus(rbac.rulesFor(user, namespace)),
     kubeletConnector: createKubeletConnector({
       net: platform.net,
       objects,

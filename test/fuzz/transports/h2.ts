@@ -88,7 +88,7 @@ export class H2Client {
       // As Go's client: an answer does not wait for a turn of both sides per 64 KB.
       settings: { initialWindowSize: 4 * 1024 * 1024 },
     });
-    next.once('connect', () => next.setLocalWindowSize(2 ** 30));
+    next.once('connect', () => next.destroyed || next.setLocalWindowSize(2 ** 30));
     next.on('error', () => undefined); // Its streams end with it.
     this.#session = next;
     this.#used = 0;
