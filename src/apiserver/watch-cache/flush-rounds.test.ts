@@ -9,6 +9,7 @@ import { FrameSink } from './watch-sinks.ts';
 function createTurnClock(): {
   clock: Clock;
   turn: () => Promise<void>;
+  wait: (ms: number) => void;
   timers: Map<number, () => void>;
   turnMs: number;
   othersMs: number;
@@ -27,7 +28,12 @@ function createTurnClock(): {
         timers.set(delayMs, callback);
         return () => undefined;
       },
+      setTicker: (periodMs: number, callback: () => void) => {
+        timers.set(periodMs, callback);
+        return () => void timers.delete(periodMs);
+      },
     } as unknown as Clock,
+    wait: (ms: number) => void (nowMs += ms),
     /** Lets everything that yielded go on, one after the other. */
     async turn() {
       await settle();
@@ -153,7 +159,37 @@ test('a reader that takes nothing is cut off with what waits for it; one that go
   await control.turn();
   await assert.rejects(stuck.run, /does not keep up/);
   await quick.run;
-  assert.deepEqual([stuck.written, quick.written], [[5], [5, 2 * large.length, 0]]);
+  assert.deepEqual([stuck.written, quick.written], [[5], [5, large.length, large.length, 0]]);
+});
+
+test('watches that take nothing of their first states are cut off while all together hold too much', async () => {
+  const control = createTurnClock();
+  const rounds = new FlushRounds(control.clock, createMemoryLog());
+  const state = Array.from({ length: 32 }, () => Buffer.alloc(4 * 1024 * 1024));
+  let cut = 0;
+  const pieces: number[] = [];
+  const open = (takes: boolean): void => {
+    const sink = new FrameSink(rounds);
+    const write = (piece: Uint8Array | string): Promise<void> => {
+      if (takes) pieces.push(piece.length);
+      return takes ? Promise.resolve() : new Promise(() => undefined);
+    };
+    sink.run({ write, end: async () => undefined }).catch(() => cut++);
+    sink.push(state);
+  };
+  for (let count = 0; count < 3; count++) open(false);
+  open(true);
+  for (let turn = 0; turn < 80; turn++) await control.turn();
+  assert.equal(pieces.length, 32, 'a reader gets its state piece by piece');
+  control.wait(2500);
+  control.timers.get(1000)!();
+  await settle();
+  assert.equal(cut, 1, '256 MiB are left');
+  control.wait(60_000);
+  control.timers.get(1000)!();
+  await settle();
+  assert.equal(cut, 3);
+  assert.equal(control.timers.has(1000), false, 'nothing is left to look after');
 });
 
 test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {

@@ -6,6 +6,7 @@
  *
  * Invariants: a member is in at most one round at a time, and its frames go out in the order they came.
  */
+import { Backlog, type Unread } from '../../base/backlog.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
@@ -14,6 +15,8 @@ import { background } from '../../platform/unexpected.ts';
 const minPauseMs = 1;
 /** The longest pause, however long a round took. */
 const maxPauseMs = 50;
+
+const BACKLOG_PERIOD_MS = 1000;
 
 /** Watches written between two turns of other work; more when the last turn of other work took long. */
 const leastAtOnce = 32;
@@ -40,10 +43,26 @@ export class FlushRounds {
   #isScheduled = false;
   #pauseMs = 0;
   #lastEndMs = Number.NEGATIVE_INFINITY;
+  readonly #backlog: Backlog;
+  #cancelChecks: (() => void) | undefined;
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
+    this.#backlog = new Backlog(() => clock.monotonicMs());
+  }
+
+  /** A watch whose frames wait: `giveUp` is called when its reader stands still and all watches together hold too much. */
+  reader(giveUp: () => void): Unread {
+    this.#cancelChecks ??= this.#clock.setTicker(BACKLOG_PERIOD_MS, () => this.#checkBacklog());
+    return this.#backlog.reader(giveUp);
+  }
+
+  #checkBacklog(): void {
+    this.#backlog.check();
+    if (!this.#backlog.isEmpty) return;
+    this.#cancelChecks?.();
+    this.#cancelChecks = undefined;
   }
 
   /** Adds a member to the next round. */

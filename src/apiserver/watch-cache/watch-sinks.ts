@@ -1,5 +1,6 @@
 /** Where watch events go: batches of objects for callers in this process, bytes for the network. */
 import type { ObjectEvent } from '../../api/transport.ts';
+import type { Unread } from '../../base/backlog.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import type { FlushRounds, RoundMember } from './flush-rounds.ts';
 import type { WatchSink } from './watcher.ts';
@@ -10,6 +11,11 @@ const maxPendingBytes = 16 * 1024 * 1024;
 const maxPendingEvents = 100_000;
 /** The initial state may be larger than what a watcher may lag behind. */
 const firstBatchFactor = 64;
+
+/** So much is written at once. */
+const maxPieceBytes = 1024 * 1024;
+/** Less than this fits the buffers that each connection has anyway. */
+const countedBytes = 64 * 1024;
 
 type Batch = readonly ObjectEvent[];
 
@@ -103,6 +109,10 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   #out: ByteSink | undefined;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
+  /** Of the write under way. */
+  #writingBytes = 0;
+  /** While much waits. */
+  #unread: Unread | undefined;
   /** Its round is pending, or a write is under way. */
   #isBusy = false;
   /** A write is under way. */
@@ -110,7 +120,8 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   /** The watch was cut off: nothing is written any more. */
   #isCut = false;
   #ended = false;
-  #allowance = maxPendingBytes * firstBatchFactor;
+  /** Of the initial state, what waits; undefined before it came. */
+  #initialBytes: number | undefined;
 
   constructor(rounds: FlushRounds) {
     this.#rounds = rounds;
@@ -123,11 +134,19 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
       this.#pending.push(item);
       this.#pendingBytes += item.length;
     }
-    const fits = this.#pendingBytes <= this.#allowance;
-    this.#allowance = maxPendingBytes;
+    this.#countUnread();
+    const fits = this.#fits();
     if (fits || !this.#isWriting) this.#goOn();
     else this.fail(new Error('the watcher does not keep up'));
     return fits;
+  }
+
+  #fits(): boolean {
+    if (this.#initialBytes === undefined) {
+      this.#initialBytes = this.#pendingBytes;
+      return this.#pendingBytes <= maxPendingBytes * firstBatchFactor;
+    }
+    return this.#pendingBytes - this.#initialBytes <= maxPendingBytes;
   }
 
   end(): void {
@@ -144,12 +163,11 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
 
   flush(join: (frames: readonly Uint8Array[]) => Uint8Array): void {
     if (this.#isCut) return;
-    const frames = this.#pending;
-    this.#pending = [];
-    this.#pendingBytes = 0;
     this.#isWriting = true;
-    this.#out!.write(join(frames)).then(() => {
+    this.#out!.write(join(this.#takePiece())).then(() => {
       this.#isBusy = this.#isWriting = false;
+      this.#writingBytes = 0;
+      this.#countUnread();
       this.#goOn();
     }, this.#finished.reject);
   }
@@ -157,8 +175,36 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   fail(error: unknown): void {
     this.#isCut = true;
     this.#pending = [];
-    this.#pendingBytes = 0;
+    this.#pendingBytes = this.#writingBytes = 0;
+    this.#unread?.set(0);
     this.#finished.reject(error);
+  }
+
+  /** What is written at once: all that waits, of very much a part, so that progress is seen and no long copy is made. */
+  #takePiece(): readonly Uint8Array[] {
+    const frames = this.#pending;
+    if (this.#pendingBytes <= maxPieceBytes) {
+      this.#pending = [];
+      this.#writingBytes = this.#pendingBytes;
+      this.#pendingBytes = this.#initialBytes = 0;
+      return frames;
+    }
+    let count = 0;
+    let bytes = 0;
+    while (bytes < maxPieceBytes) bytes += frames[count++]!.length;
+    this.#pending = frames.slice(count);
+    this.#pendingBytes -= bytes;
+    this.#initialBytes = Math.max(0, (this.#initialBytes ?? 0) - bytes);
+    this.#writingBytes = bytes;
+    return frames.slice(0, count);
+  }
+
+  #countUnread(): void {
+    const bytes = this.#pendingBytes + this.#writingBytes;
+    if (this.#unread === undefined && bytes < countedBytes) return;
+    this.#unread ??= this.#rounds.reader(() => this.fail(new Error('the watcher takes nothing')));
+    this.#unread.set(bytes);
+    if (bytes === 0) this.#unread = undefined;
   }
 
   #goOn(): void {

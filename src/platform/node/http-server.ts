@@ -8,6 +8,7 @@ import * as https from 'node:https';
 import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { BacklogLimits } from '../../base/backlog.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { certificateBlocks } from '../certificate-blocks.ts';
 import type {
@@ -29,6 +30,7 @@ import { Http2Sessions } from './http2-sessions.ts';
 import { certificatesByName, contextOf } from './sni.ts';
 import { authoritiesOf, type ClientTrust, verifyPeerBy } from './tls.ts';
 import { duplexOf, endUnread } from './streams.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
 
 /** Upstream's limits: connections idle for 90 s close (HTTP/2: `http2-sessions.ts`); 250 streams per HTTP/2 connection. */
 const idleTimeoutMs = 90_000;
@@ -41,9 +43,13 @@ const checkEveryMs = 5_000;
 const maxHeaderBytes = 64 * 1024;
 
 /** Opens servers; see `ListenHttp`. What breaks in an answer goes to `log` and ends that answer alone. */
-export function createListenHttp(log: Log, limits: ConnectionLimits = ownConnectionLimits()): ListenHttp {
+export function createListenHttp(
+  log: Log,
+  limits: ConnectionLimits = ownConnectionLimits(),
+  backlog?: BacklogLimits,
+): ListenHttp {
   return async (options, handler) => {
-    const server = new Listener(options, handler, { log, limits });
+    const server = new Listener(options, handler, { log, limits, backlog });
     await server.listen(options);
     return server;
   };
@@ -85,15 +91,17 @@ class Listener implements HttpServer {
   readonly #sockets = new Set<Socket>();
   readonly #connections: ConnectionCount;
   readonly #sessions = new Http2Sessions();
+  readonly #unsent: UnsentAnswers;
 
   constructor(
     options: ListenOptions,
     handler: HttpHandler,
-    of: { readonly log: Log; readonly limits: ConnectionLimits },
+    of: { readonly log: Log; readonly limits: ConnectionLimits; readonly backlog?: BacklogLimits | undefined },
   ) {
     this.#handler = handler;
     this.#log = of.log;
     this.#connections = new ConnectionCount(of.limits);
+    this.#unsent = new UnsentAnswers(of.backlog);
     this.#clientCaPem = options.tls?.clientCaPem;
     this.#tls = options.tls ?? {};
     this.#sni = options.tls?.sni ?? [];
@@ -217,7 +225,8 @@ class Listener implements HttpServer {
       try {
         const result = this.#handler(request);
         if (result instanceof Promise) this.#later(request, this.#answerHttp2(stream, request, result));
-        else sendHttp2(stream, request, result)?.catch((error: unknown) => this.#breakHttp2(stream, request, error));
+        else
+          this.#sendHttp2(stream, request, result)?.catch((error: unknown) => this.#breakHttp2(stream, request, error));
       } catch (error) {
         this.#breakHttp2(stream, request, error);
       }
@@ -226,10 +235,14 @@ class Listener implements HttpServer {
 
   async #answerHttp2(stream: ServerHttp2Stream, request: Http2Request, result: Promise<HttpResponse>): Promise<void> {
     try {
-      await sendHttp2(stream, request, await result);
+      await this.#sendHttp2(stream, request, await result);
     } catch (error) {
       this.#breakHttp2(stream, request, error);
     }
+  }
+
+  #sendHttp2(stream: ServerHttp2Stream, request: Http2Request, result: HttpResponse): Promise<void> | undefined {
+    return sendHttp2(stream, { request, unsent: this.#unsent }, result);
   }
 
   #breakHttp2(stream: ServerHttp2Stream, request: Http2Request, error: unknown): void {
@@ -238,7 +251,7 @@ class Listener implements HttpServer {
     if (stream.destroyed) return;
     // Resetting the stream tells the client that the answer is not whole; `close` would end it first.
     if (stream.headersSent) stream.destroy(error as Error);
-    else this.#later(request, sendHttp2(stream, request, brokenAnswer));
+    else this.#later(request, this.#sendHttp2(stream, request, brokenAnswer));
   }
 
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
@@ -247,7 +260,10 @@ class Listener implements HttpServer {
     try {
       const result = this.#handler(request);
       if (result instanceof Promise) this.#later(request, this.#answerHttp1(response, request, result));
-      else answerHttp1(response, result)?.catch((error: unknown) => this.#breakHttp1(response, request, error));
+      else
+        answerHttp1(response, result, this.#unsent)?.catch((error: unknown) =>
+          this.#breakHttp1(response, request, error),
+        );
     } catch (error) {
       this.#breakHttp1(response, request, error);
     }
@@ -259,7 +275,7 @@ class Listener implements HttpServer {
     result: Promise<HttpResponse>,
   ): Promise<void> {
     try {
-      await answerHttp1(response, await result);
+      await answerHttp1(response, await result, this.#unsent);
     } catch (error) {
       this.#breakHttp1(response, request, error);
     }
@@ -271,7 +287,7 @@ class Listener implements HttpServer {
     if (!isLate || !isOfConnection(error)) this.#report(request, error);
     if (response.destroyed) return;
     if (response.headersSent) response.destroy();
-    else this.#later(request, sendHttp1(response, brokenAnswer));
+    else this.#later(request, sendHttp1(response, brokenAnswer, this.#unsent));
   }
 
   async #onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
@@ -374,9 +390,13 @@ function isOfConnection(error: unknown): boolean {
 
 const streamEnds = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);
 
-function answerHttp1(response: http.ServerResponse, result: HttpResponse): Promise<void> | undefined {
+function answerHttp1(
+  response: http.ServerResponse,
+  result: HttpResponse,
+  unsent: UnsentAnswers,
+): Promise<void> | undefined {
   if (result.kind === 'upgrade') result.dispose?.();
-  return sendHttp1(response, result.kind === 'upgrade' ? notAnUpgrade : result);
+  return sendHttp1(response, result.kind === 'upgrade' ? notAnUpgrade : result, unsent);
 }
 
 async function acceptUpgrade(socket: Socket, result: Extract<HttpResponse, { kind: 'upgrade' }>): Promise<void> {

@@ -12,12 +12,16 @@ import {
 import { writeHead } from './response-head.ts';
 import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
 /** Up to this size the copy as text costs less than a second write. */
 const textBytes = 16 * 1024;
 /** Answers up to this size are joined and written at once: one write is cheaper than a copy of it. */
 export const joinBytes = 256 * 1024;
+
+/** Shorter answers fit the buffers that each connection has anyway. */
+export const countedBytes = 32 * 1024;
 
 /** A request as node:http brought it. */
 export class Http1Request implements HttpRequest {
@@ -127,6 +131,7 @@ export class Http1Request implements HttpRequest {
 export function sendHttp1(
   response: ServerResponse,
   result: Exclude<HttpResponse, { kind: 'upgrade' }>,
+  unsent: UnsentAnswers,
 ): Promise<void> | undefined {
   if (response.destroyed) return undefined;
   if (result.kind === 'stream') return sendStream(response, result);
@@ -136,12 +141,11 @@ export function sendHttp1(
   if (length > 0 && length <= textBytes) {
     // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
     response.end(latin1Of(result.chunks, length), 'latin1');
-  } else if (result.chunks.length <= 1) {
-    response.end(result.chunks[0]);
   } else if (length <= joinBytes) {
-    response.end(Buffer.concat(result.chunks, length));
+    response.end(result.chunks.length <= 1 ? result.chunks[0] : Buffer.concat(result.chunks, length));
+    if (length > countedBytes) unsent.add(response, length);
   } else {
-    return writeInTurns(response, result.chunks);
+    return writeInTurns(response, result.chunks, unsent.add(response, length));
   }
   return undefined;
 }

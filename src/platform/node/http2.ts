@@ -10,9 +10,10 @@ import {
   type PeerCertificate,
 } from '../http.ts';
 import { sendableHeaderValue } from '../../base/header-text.ts';
-import { joinBytes, plainAddress } from './http1.ts';
+import { countedBytes, joinBytes, plainAddress } from './http1.ts';
 import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 /** How a request begins. */
 export interface Http2Head {
@@ -108,7 +109,7 @@ export class Http2Request implements HttpRequest {
 /** Sends a response. Throws and rejects as `sendHttp1`. */
 export function sendHttp2(
   stream: ServerHttp2Stream,
-  request: HttpRequest,
+  { request, unsent }: { readonly request: HttpRequest; readonly unsent: UnsentAnswers },
   result: HttpResponse,
 ): Promise<void> | undefined {
   if (result.kind === 'upgrade') result.dispose?.();
@@ -120,14 +121,14 @@ export function sendHttp2(
   } else if (result.kind === 'stream') {
     return sendStream(stream, result);
   } else {
-    return sendBytes(stream, request.method === 'HEAD', result);
+    return sendBytes(stream, { head: request.method === 'HEAD', unsent }, result);
   }
   return undefined;
 }
 
 function sendBytes(
   stream: ServerHttp2Stream,
-  head: boolean,
+  { head, unsent }: { readonly head: boolean; readonly unsent: UnsentAnswers },
   result: Extract<HttpResponse, { kind: 'bytes' }>,
 ): Promise<void> | undefined {
   const { status, chunks } = result;
@@ -137,8 +138,9 @@ function sendBytes(
   if (status !== 204 && status !== 304) headers['content-length'] ??= String(length);
   stream.respond(headers, { endStream: bodiless });
   if (bodiless) return undefined;
-  if (length > joinBytes) return writeInTurns(stream, chunks);
+  if (length > joinBytes) return writeInTurns(stream, chunks, unsent.add(stream, length));
   stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  if (length > countedBytes) unsent.add(stream, length);
   return undefined;
 }
 

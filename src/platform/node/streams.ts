@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex as NodeDuplex, Writable } from 'node:stream';
 import { hasErrorCode } from '../../base/errors.ts';
+import type { Unread } from '../../base/backlog.ts';
 import type { ByteSink, Duplex } from '../streams.ts';
 
 const lineEnd = Buffer.from('\r\n');
@@ -189,12 +190,21 @@ async function* readIncoming(socket: NodeDuplex, destroyedHere: () => boolean): 
 /**
  * Writes a long answer piece by piece and ends: one piece at a time is on its way, so that other requests get their turn
  * between two and a slow reader holds no copy of the whole. A reader that goes ends it.
+ * @param unread learns what is left, while anything is
  */
-export async function writeInTurns(target: Writable, pieces: Iterable<Uint8Array>): Promise<void> {
+export async function writeInTurns(
+  target: Writable,
+  pieces: readonly Uint8Array[],
+  unread: Unread | undefined,
+): Promise<void> {
+  let left = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
   for (const piece of pieces)
     for (let at = 0; at < piece.byteLength; at += pieceBytes) {
       if (target.destroyed) return;
-      if (!target.write(piece.subarray(at, at + pieceBytes))) await untilDrained(target).catch(() => undefined);
+      const part = piece.subarray(at, at + pieceBytes);
+      if (!target.write(part)) await untilDrained(target).catch(() => undefined);
+      left -= part.byteLength;
+      if (left > 0) unread?.set(left); // What is left at the end is told by the target when it has finished.
     }
   target.end();
 }

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Backlog } from './backlog.ts';
+
+function fixture() {
+  const state = { nowMs: 0, ended: [] as string[] };
+  const backlog = new Backlog(() => state.nowMs, { totalBytes: 100, stalledMs: 2000, stillMs: 60_000 });
+  const reader = (name: string) => backlog.reader(() => void state.ended.push(name));
+  return { state, backlog, reader };
+}
+
+test('a reader that takes nothing for a minute is given up; one that takes a little is not', () => {
+  const { state, backlog, reader } = fixture();
+  const [still, slow] = [reader('still'), reader('slow')];
+  still.set(10);
+  slow.set(10);
+  for (const [nowMs, left] of [
+    [30_000, 9],
+    [59_000, 8],
+    [61_000, 7],
+  ] as const) {
+    state.nowMs = nowMs;
+    slow.set(left);
+    backlog.check();
+  }
+  assert.deepEqual([state.ended, backlog.bytes], [['still'], 7]);
+  slow.set(0);
+  assert.equal(backlog.isEmpty, true);
+});
+
+test('more than the total ends those that stand still, the longest first, until the rest fits', () => {
+  const { state, backlog, reader } = fixture();
+  const readers = ['a', 'b', 'c', 'moving'].map((name) => reader(name));
+  for (const [at, one] of readers.entries()) {
+    state.nowMs = at * 100;
+    one.set(40);
+  }
+  backlog.check();
+  assert.deepEqual(state.ended, [], 'nobody stands still yet');
+  state.nowMs = 3000;
+  readers[3]!.set(39);
+  backlog.check();
+  assert.deepEqual([state.ended, backlog.bytes], [['a', 'b'], 79]);
+});
+
+test('more of it for a reader that stands still is no progress', () => {
+  const { state, backlog, reader } = fixture();
+  const one = reader('one');
+  for (state.nowMs = 0; state.nowMs < 61_000; state.nowMs += 10_000) {
+    one.set(one.bytes + 1);
+    backlog.check();
+  }
+  assert.deepEqual(state.ended, ['one']);
+});

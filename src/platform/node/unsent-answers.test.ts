@@ -1,0 +1,79 @@
+/** Clients that ask for long answers and read nothing of them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { createMemoryLog } from '../sim/log.ts';
+import { createTestAuthority } from './certificates-fixture.ts';
+import { createListenHttp } from './http-server.ts';
+
+/** More than the kernel takes for a connection. */
+const answerBytes = 32 * 1024 * 1024;
+const chunk = Buffer.alloc(answerBytes / 4, 'x');
+/** Room for two answers and a bit. */
+const limits = { totalBytes: 2.5 * answerBytes, stalledMs: 2000, stillMs: 60_000 };
+
+async function withServer(
+  tls: boolean,
+  act: (server: { readonly port: number; open(): number }) => Promise<void>,
+): Promise<void> {
+  const certificate = tls ? await (await createTestAuthority('a')).issue('CN=server', ['127.0.0.1']) : undefined;
+  let open = 0;
+  const server = await createListenHttp(
+    createMemoryLog(),
+    undefined,
+    limits,
+  )({ host: '127.0.0.1', port: 0, ...(certificate && { tls: certificate }) }, ({ signal }) => {
+    open++;
+    signal.addEventListener('abort', () => open--);
+    return { kind: 'bytes', status: 200, headers: {}, chunks: [chunk, chunk, chunk, chunk] };
+  });
+  try {
+    await act({ port: server.port, open: () => open });
+  } finally {
+    await server.close(0);
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test('streams of one connection that are not read are cut until the rest fits, and another client reads on', async () => {
+  await withServer(true, async ({ port, open }) => {
+    const options = { rejectUnauthorized: false, settings: { initialWindowSize: 1024 } };
+    const hostile = connectHttp2(`https://127.0.0.1:${port}`, options);
+    const honest = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    try {
+      const streams = Array.from({ length: 6 }, () => hostile.request({ ':path': '/' }).on('error', () => undefined));
+      await Promise.all(streams.map((stream) => once(stream, 'response')));
+      await until(() => open() === 2);
+      let bytes = 0;
+      for await (const piece of honest.request({ ':path': '/' })) bytes += (piece as Buffer).length;
+      assert.equal(bytes, answerBytes);
+    } finally {
+      hostile.destroy();
+      honest.destroy();
+    }
+  });
+});
+
+test('connections of HTTP/1.1 that are not read are cut until the rest fits', async () => {
+  await withServer(false, async ({ port, open }) => {
+    const sockets = await Promise.all(
+      Array.from({ length: 8 }, async (): Promise<Socket> => {
+        const socket = connectTcp(port, '127.0.0.1').pause();
+        socket.on('error', () => undefined);
+        await once(socket, 'connect');
+        socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        return socket;
+      }),
+    );
+    // Who does not read sees no end: the server's side tells.
+    await until(() => open() === 8);
+    await until(() => open() <= 4);
+    assert.ok(open() > 0, 'those that fit stay');
+    for (const socket of sockets) socket.destroy();
+  });
+});
