@@ -32,7 +32,7 @@ export async function requestCertificate(
     },
     { signal },
   );
-  const name = created.metadata.name ?? '';
+  const name = created.metadata.name;
   const deadlineMs = clock.monotonicMs() + WAIT_MS;
   while (clock.monotonicMs() < deadlineMs) {
     const { status } = await requests.get({ name }, { signal });

@@ -148,7 +148,7 @@ export class TestNodes {
     const client = this.#deps.client();
     const { items } = await client.resource(Pods).list({ fieldSelector: `spec.nodeName=${name}` });
     for (const pod of items.filter(isEvictable)) {
-      const key = { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' };
+      const key = { namespace: pod.metadata.namespace, name: pod.metadata.name };
       await client
         .resource(Pods)
         .createSubresource(key, 'eviction', { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key });

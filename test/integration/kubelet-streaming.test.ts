@@ -6,6 +6,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import * as k8s from '@kubernetes/client-node';
+import { stored } from '../../src/api/stored-fixture.ts';
 import { noSteps } from '../../src/component-helpers/pod-trace/step-scope.ts';
 import type { Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { StatusError } from '../../src/api/status-error.ts';
@@ -187,7 +188,7 @@ describe('streams from kubectl to containerd', () => {
       body: { kind: 'none' },
     };
     try {
-      return (await connector.connectPod(pod, match[1] as 'log', {
+      return (await connector.connectPod(stored(pod), match[1] as 'log', {
         request: apiRequest,
         context: {} as never,
       })) as Exclude<ApiResponse, { kind: 'object' | 'watch' }>;

@@ -18,7 +18,7 @@ import type { ApiResponse } from '../../api/transport.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { callEach } from '../../platform/unexpected.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { ForeignVersion } from '../discovery/groups.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -148,7 +148,7 @@ export class Aggregator {
     return await proxyRequest(call, query === request.query ? request : { ...request, query });
   }
 
-  #follow(service: APIService | undefined, old: APIService | undefined): void {
+  #follow(service: Stored<APIService> | undefined, old: Stored<APIService> | undefined): void {
     const name = (service ?? old)?.metadata.name ?? '';
     const known = this.#remotes.get(name);
     const next = service === undefined ? undefined : remoteServiceOf(service);

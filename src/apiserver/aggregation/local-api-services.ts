@@ -62,9 +62,9 @@ export async function syncLocalApiServices(
   }
   for (const { metadata, spec } of objects.list(APIServices)) {
     const managed = metadata.labels?.[MANAGED] !== undefined && spec?.service === undefined;
-    if (!managed || wanted.has(metadata.name ?? '')) continue;
+    if (!managed || wanted.has(metadata.name)) continue;
     const { resourceVersion = '' } = metadata;
-    const key = { namespace: '', name: metadata.name ?? '' };
+    const key = { namespace: '', name: metadata.name };
     work.push(
       objects.delete(APIServices, key, { preconditions: { resourceVersion } }, ownContext('delete', APIServices, key)),
     );

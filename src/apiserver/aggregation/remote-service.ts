@@ -1,4 +1,5 @@
 /** An API that another server answers, as its APIService describes it. Upstream: kube-aggregator's proxyHandlingInfo. */
+import type { Stored } from '../../api/object.ts';
 import type { APIService } from '../../api/gen/apiregistration-v1.ts';
 import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { TlsOptions } from '../../platform/net.ts';
@@ -41,13 +42,13 @@ export interface Availability {
 }
 
 /** Reads an APIService; undefined for one that this server answers itself. */
-export function remoteServiceOf({ metadata, spec }: APIService): RemoteService | undefined {
+export function remoteServiceOf({ metadata, spec }: Stored<APIService>): RemoteService | undefined {
   const { service, group = '', version = '' } = spec ?? {};
   if (spec === undefined || service === undefined || group === '') return undefined;
   const { namespace = '', name = '', port = 443 } = service;
   const caPem = Buffer.from(spec.caBundle ?? '', 'base64').toString('utf8');
   return {
-    name: metadata.name ?? '',
+    name: metadata.name,
     group,
     version,
     groupPriorityMinimum: spec.groupPriorityMinimum,

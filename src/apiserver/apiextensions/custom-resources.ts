@@ -7,6 +7,7 @@
  * served; what is in the store at start is served before the server is ready; a resource whose definition changed ends its
  * watches, which go on from where they were, and no cache is lost.
  */
+import type { Stored } from '../../api/object.ts';
 import type { CustomResourceDefinition } from '../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../api/gen/resources.ts';
 import type { CustomApi } from '../../api/openapi/custom.ts';
@@ -76,7 +77,7 @@ export class CustomResources {
   /** Serves what the store holds, then follows the definitions. Resolves when all that is established is served. */
   async start(): Promise<void> {
     const { objects } = this.#deps;
-    for (const { metadata } of objects.list(CustomResourceDefinitions)) this.#dirty.add(metadata.name ?? '');
+    for (const { metadata } of objects.list(CustomResourceDefinitions)) this.#dirty.add(metadata.name);
     await this.#work();
     this.#unfollow = objects.onChange(CustomResourceDefinitions, (now, old) => {
       this.#mark((now ?? old)?.metadata.name ?? '');
@@ -140,9 +141,9 @@ export class CustomResources {
 
   /** Writes what is found about names and approval; tells what is to become of Established. */
   async #settleNames(
-    definition: CustomResourceDefinition,
-  ): Promise<{ definition: CustomResourceDefinition; state: ConditionState }> {
-    const name = definition.metadata.name ?? '';
+    definition: Stored<CustomResourceDefinition>,
+  ): Promise<{ definition: Stored<CustomResourceDefinition>; state: ConditionState }> {
+    const { name } = definition.metadata;
     const settle = (current: CustomResourceDefinition): CustomResourceDefinition => {
       const { names, condition } = acceptNames(current, this.#othersOf(current));
       let next = withCondition(current, condition, this.#now());
@@ -174,14 +175,14 @@ export class CustomResources {
     const group = name.slice(name.indexOf('.') + 1);
     for (const other of this.#deps.objects.list(CustomResourceDefinitions)) {
       const waits = other.spec.group === group && !isConditionTrue(other, 'NamesAccepted');
-      if (waits && other.metadata.name !== name) this.#dirty.add(other.metadata.name ?? '');
+      if (waits && other.metadata.name !== name) this.#dirty.add(other.metadata.name);
     }
   }
 
   async #update(
     name: string,
     change: (current: CustomResourceDefinition) => CustomResourceDefinition,
-  ): Promise<CustomResourceDefinition | undefined> {
+  ): Promise<Stored<CustomResourceDefinition> | undefined> {
     try {
       return await this.#deps.objects.guaranteedUpdate(CustomResourceDefinitions, '', name, change);
     } catch (error) {
@@ -202,9 +203,9 @@ export class CustomResources {
     return formatTime(this.#deps.clock.nowMs());
   }
 
-  async #serve(definition: CustomResourceDefinition): Promise<void> {
+  async #serve(definition: Stored<CustomResourceDefinition>): Promise<void> {
     const { metadata, spec, status } = definition;
-    const name = metadata.name ?? '';
+    const { name } = metadata;
     const from = [spec, status?.acceptedNames, isConditionTrue(definition, 'Terminating')];
     const before = this.#served.get(name);
     if (before !== undefined && deepEqual(before.from, from)) return;
@@ -216,7 +217,7 @@ export class CustomResources {
       .filter(({ info }) => this.#deps.storeOf(info)?.definition.schema !== undefined);
     const isOwn = (key: ResourceKey): boolean => this.#deps.storeOf(key)?.definition.schema !== undefined;
     const keys = definitions.map(({ info }) => info).filter(isOwn);
-    this.#served.set(name, { uid: metadata.uid ?? '', from, keys, prefix: customPrefix(definition), apis });
+    this.#served.set(name, { uid: metadata.uid, from, keys, prefix: customPrefix(definition), apis });
   }
 
   #withdraw(name: string): void {

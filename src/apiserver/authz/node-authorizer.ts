@@ -187,7 +187,7 @@ function secretOfVolume(asked: AuthorizationAttributes, view: NodeView): boolean
   const wanted = `${asked.namespace}/${asked.name}`;
   return view.objects
     .list(PersistentVolumes)
-    .some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name ?? '' }, view));
+    .some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name }, view));
 }
 
 function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {

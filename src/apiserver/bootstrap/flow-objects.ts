@@ -37,7 +37,7 @@ async function ensureKind<T extends FlowObject>(
   const names = new Set(all.map(({ metadata }) => metadata.name ?? ''));
   const obsolete = objects
     .list(info)
-    .filter(({ metadata }) => !names.has(metadata.name ?? '') && metadata.annotations?.[annotation] === 'true');
+    .filter(({ metadata }) => !names.has(metadata.name) && metadata.annotations?.[annotation] === 'true');
   await Promise.all([
     ...all.map((wanted) => ensureObject(objects, info, wanted)),
     ...obsolete.map((object) => remove(objects, info, object)),

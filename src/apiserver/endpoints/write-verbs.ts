@@ -125,7 +125,7 @@ export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
   const options = await deleteOptions(call);
   const page = await listCells(store, { ...listRequestOf(call), limit: 0 });
   const objects = page.cells.map((cell) => store.object(cell));
-  const names = objects.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }));
+  const names = objects.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name }));
   await deleteObjects(store, names, deleteRequestOf(call, options));
   const metadata = { resourceVersion: String(page.revision) };
   if (scope.request.wantsObjects) {

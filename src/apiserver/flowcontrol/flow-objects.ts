@@ -5,6 +5,7 @@
  * Changes are taken up in the turn after they are seen; conditions are written a moment later, several at once. What was
  * changed against the rules stays so for a minute: two versions of a server must not undo each other's work without end.
  */
+import type { Stored } from '../../api/object.ts';
 import type { FlowSchema, FlowSchemaCondition, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
 import { FlowSchemas, PriorityLevelConfigurations } from '../../api/gen/resources.ts';
 import { StatusError } from '../../api/status-error.ts';
@@ -67,8 +68,8 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
   };
   const follow =
     <T extends FlowSchema | PriorityLevelConfiguration>(map: Map<string, T>) =>
-    (now: T | undefined, old: T | undefined): void => {
-      if (now !== undefined) map.set(now.metadata.name ?? '', now);
+    (now: Stored<T> | undefined, old: Stored<T> | undefined): void => {
+      if (now !== undefined) map.set(now.metadata.name, now);
       else map.delete(old?.metadata.name ?? '');
       changed();
     };

@@ -8,7 +8,7 @@ import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -88,13 +88,13 @@ export class GenericStore {
   }
 
   /** The object of a cell in the served version. */
-  object(cell: RevisionCell): KubernetesObject {
+  object(cell: RevisionCell): Stored<KubernetesObject> {
     const { definition, stored } = this;
     const { reading } = definition;
     if (reading !== undefined) {
       return cell.view(reading.key, () => {
         if (reading.convert === undefined || cell.object().apiVersion === this.apiVersion)
-          return reading.read(cell.object());
+          return reading.read(cell.object()) as Stored<KubernetesObject>;
         if (cell.origin === undefined) throw new Error(`${cell.key} was read before it was converted`);
         return withResourceVersion(this.object(cell.origin), cell.revision);
       });
@@ -146,7 +146,7 @@ export class GenericStore {
   }
 
   /** From another version; what an older server stored gets the defaults of newer fields. */
-  #converted(cell: RevisionCell): KubernetesObject {
+  #converted(cell: RevisionCell): Stored<KubernetesObject> {
     return cell.view(this.apiVersion, () => {
       const object = cell.object();
       if (object.apiVersion === this.apiVersion) return object;
@@ -157,7 +157,7 @@ export class GenericStore {
         ...converted,
         apiVersion: this.apiVersion,
         kind: this.info.kind,
-      }) as unknown as { object: KubernetesObject };
+      }) as unknown as { object: Stored<KubernetesObject> };
       strategy.applyDefaults?.(renamed);
       return renamed;
     });

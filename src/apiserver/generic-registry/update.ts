@@ -8,7 +8,7 @@
 import { equal } from '../../api/patch/json-patch.ts';
 import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { conflict, invalid, notFound } from '../../api/status-error.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 import { largeBytes } from '../request-context.ts';
@@ -167,13 +167,13 @@ function checkRevision(
 function checkUid(
   store: GenericStore,
   key: string,
-  { draft, old }: { draft: KubernetesObject; old: KubernetesObject },
+  { draft, old }: { draft: KubernetesObject; old: Stored<KubernetesObject> },
 ): void {
   const given = draft.metadata.uid;
   if (given === undefined || given === '' || given === old.metadata.uid) return;
   const why = `Precondition failed: UID in precondition: ${given}, UID in object meta: ${old.metadata.uid}`;
   const text = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
-  throw conflict(store.groupResource, old.metadata.name ?? '', text);
+  throw conflict(store.groupResource, old.metadata.name, text);
 }
 
 /** System fields: what an updater left out, and what none sets. Others than before are refused by validation. */

@@ -91,12 +91,12 @@ function selection({ info }: RequestScope): (object: Metrics) => boolean {
 
 function nodeMetrics(objects: ObjectStore, usage: ReadonlyMap<string, NodeUsage>): Metrics[] {
   return objects.list(Nodes).flatMap(({ metadata }) => {
-    const own = usage.get(metadata.name ?? '')?.node;
+    const own = usage.get(metadata.name)?.node;
     if (own === undefined) return [];
     const metrics: Metrics = {
       kind: 'NodeMetrics',
       apiVersion: API_VERSION,
-      metadata: { name: metadata.name ?? '', creationTimestamp: own.time, ...labelsOf(metadata) },
+      metadata: { name: metadata.name, creationTimestamp: own.time, ...labelsOf(metadata) },
       timestamp: own.time,
       window: WINDOW,
     };
@@ -107,7 +107,7 @@ function nodeMetrics(objects: ObjectStore, usage: ReadonlyMap<string, NodeUsage>
 function podMetrics(objects: ObjectStore, usage: ReadonlyMap<string, NodeUsage>, namespace: string): Metrics[] {
   return objects.list(Pods, namespace).flatMap(({ metadata, spec, status }) => {
     if (status?.phase !== 'Running') return [];
-    const key = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+    const key = `${metadata.namespace}/${metadata.name}`;
     const containers = usage.get(spec?.nodeName ?? '')?.pods.get(key);
     if (containers === undefined) return [];
     const timestamp = [...containers.values()].map(({ time }) => time).sort()[0] ?? '';
@@ -115,8 +115,8 @@ function podMetrics(objects: ObjectStore, usage: ReadonlyMap<string, NodeUsage>,
       kind: 'PodMetrics',
       apiVersion: API_VERSION,
       metadata: {
-        name: metadata.name ?? '',
-        namespace: metadata.namespace ?? '',
+        name: metadata.name,
+        namespace: metadata.namespace,
         creationTimestamp: timestamp,
         ...labelsOf(metadata),
       },

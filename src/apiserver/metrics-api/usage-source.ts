@@ -98,7 +98,7 @@ function nodeNames(objects: ObjectStore): string[] {
   return objects
     .list(Nodes)
     .filter(isNodeReady)
-    .map(({ metadata }) => metadata.name ?? '');
+    .map(({ metadata }) => metadata.name);
 }
 
 async function readNodes(deps: UsageSourceDeps, names: readonly string[]): Promise<Map<string, NodeUsage>> {

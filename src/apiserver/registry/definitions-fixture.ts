@@ -39,12 +39,12 @@ function mapStore(): ObjectStore & { put(info: ResourceInfo, object: KubernetesO
       if (next !== undefined) put(info, next);
       return get(info, namespace, name);
     },
-    ensure: async (_info, object) => object,
+    ensure: async (_info, object) => object as never,
     async delete(info, { namespace, name }) {
       const old = get(info, namespace, name) as KubernetesObject;
       objects.delete(key(info, namespace, name));
       if (info.resource === 'services') for (const listener of listeners) listener(undefined as never, old as never);
-      return old;
+      return old as never;
     },
   };
 }

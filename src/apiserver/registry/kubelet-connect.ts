@@ -1,6 +1,6 @@
 /** Sub-resources that stream through kubelets. Upstream: registry/core/{pod,service,node}/rest. */
 import { Nodes, Pods, Services } from '../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { badRequest, forbidden, notFound } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -17,7 +17,7 @@ function find<T extends KubernetesObject>(
   objects: ObjectStore,
   info: ResourceInfo<T>,
   key: { namespace: string; name: string },
-): T {
+): Stored<T> {
   const object = objects.get(info, key.namespace, key.name);
   if (object === undefined) throw notFound(info, key.name);
   return object;

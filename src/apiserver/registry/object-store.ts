@@ -3,36 +3,40 @@
  * watch cache, writes through the whole generic path (strategy, admission, managed fields) or, where upstream bypasses
  * them, straight to the store.
  */
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** Reads and guarded updates of stored objects. Objects are immutable. */
 export interface ObjectStore {
   /** Newest cached object. */
-  get<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): T | undefined;
-  list<T extends KubernetesObject>(info: ResourceInfo<T>, namespace?: string): readonly T[];
+  get<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): Stored<T> | undefined;
+  list<T extends KubernetesObject>(info: ResourceInfo<T>, namespace?: string): readonly Stored<T>[];
   /** Calls back on every change, after the cache holds it; first with all that is there. */
   onChange<T extends KubernetesObject>(
     info: ResourceInfo<T>,
-    listener: (object: T | undefined, old: T | undefined) => void,
+    listener: (object: Stored<T> | undefined, old: Stored<T> | undefined) => void,
   ): () => void;
   /** Reads from the store itself (linearizable), for decisions that must not be stale. */
-  getFresh<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): Promise<T | undefined>;
+  getFresh<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    namespace: string,
+    name: string,
+  ): Promise<Stored<T> | undefined>;
   /** Compare-and-swap update with retries on conflict: `change` gets the newest object and returns a changed copy, or undefined to leave it. Strategy and validation of the main resource are not run. */
   guaranteedUpdate<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     namespace: string,
     name: string,
-    change: (current: T) => T | undefined,
-  ): Promise<T>;
+    change: (current: Stored<T>) => T | undefined,
+  ): Promise<Stored<T>>;
   /** Creates straight in the store unless it exists; returns what is there. For bootstrap objects. */
-  ensure<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<T>;
+  ensure<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Stored<T>>;
   /** Deletes through the generic path (grace, finalizers, preconditions). */
   delete(
     info: ResourceInfo,
     key: { namespace: string; name: string },
     options: object,
     context: RequestContext,
-  ): Promise<KubernetesObject>;
+  ): Promise<Stored<KubernetesObject>>;
 }

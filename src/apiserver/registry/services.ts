@@ -2,6 +2,7 @@
  * What resource definitions need of the server around them, as narrow interfaces the composition supplies. A service
  * that is absent takes its sub-resources and virtual resources off the list; nothing answers with a stub.
  */
+import type { Stored } from '../../api/object.ts';
 import type { Pod, Node, Service, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { TokenRequest, UserInfo } from '../../api/gen/authentication-v1.ts';
 import type { SubjectRulesReviewStatus } from '../../api/gen/authorization-v1.ts';
@@ -55,7 +56,11 @@ export interface KubeletCall {
 /** Streams between a client and kubelets, pods and services. Upstream: the pod, service and node REST connecters. */
 export interface KubeletConnector {
   /** log, exec, attach, portforward. Options are in the request's query. */
-  connectPod(pod: Pod, subresource: 'log' | 'exec' | 'attach' | 'portforward', call: KubeletCall): Promise<ApiResponse>;
+  connectPod(
+    pod: Stored<Pod>,
+    subresource: 'log' | 'exec' | 'attach' | 'portforward',
+    call: KubeletCall,
+  ): Promise<ApiResponse>;
   /** `target`: name as in the path, with scheme and port (`https:web:8443`) already split off. */
   proxyPod(pod: Pod, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;
   proxyService(service: Service, target: ProxyTarget, call: KubeletCall): Promise<ApiResponse>;

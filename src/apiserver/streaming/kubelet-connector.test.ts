@@ -1,6 +1,7 @@
 /** The API server's side of logs, streams and proxies, on a simulated network. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stored } from '../../api/stored-fixture.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { Node, Pod, Service } from '../../api/gen/core-v1.ts';
 import { EndpointSlices } from '../../api/gen/resources.ts';
@@ -28,11 +29,11 @@ const node: Node = {
     daemonEndpoints: { kubeletEndpoint: { Port: 10_251 } },
   },
 };
-const pod: Pod = {
+const pod = stored<Pod>({
   metadata: { name: 'web', namespace: 'default' },
   spec: { nodeName: 'node-1', containers: [{ name: 'a', ports: [{ containerPort: 8080, name: 'http' }] }] },
   status: { podIP: '10.0.0.2' },
-};
+});
 const service: Service = {
   metadata: { name: 'svc', namespace: 'default' },
   spec: { ports: [{ name: 'http', port: 80 }] },
@@ -129,14 +130,14 @@ test('a log comes over a WebSocket to whom asks for one', async () => {
 });
 
 test('the container meant', () => {
-  const two: Pod = {
+  const two = stored<Pod>({
     ...pod,
     spec: {
       containers: [{ name: 'a' }, { name: 'b' }],
       initContainers: [{ name: 'i' }],
       ephemeralContainers: [{ name: 'e' }],
     },
-  };
+  });
   assert.equal(containerOf(pod, ''), 'a');
   for (const name of ['b', 'i', 'e']) assert.equal(containerOf(two, name), name);
   assert.equal(
@@ -190,7 +191,7 @@ test("logs come from the kubelet of the pod's node; its refusals keep their text
     status: 200,
     body: 'GET /containerLogs/default/web/a?follow=true',
   });
-  const unscheduled: Pod = { ...pod, spec: { containers: [{ name: 'a' }] } };
+  const unscheduled = stored<Pod>({ ...pod, spec: { containers: [{ name: 'a' }] } });
   assert.deepEqual(await read(await connector.connectPod(unscheduled, 'log', call('/x'))), { status: 200, body: '' });
   await assert.rejects(connector.connectPod(unscheduled, 'exec', call('/x?command=ls')), {
     message: 'pod web does not have a host assigned',

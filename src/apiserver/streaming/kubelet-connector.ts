@@ -5,6 +5,7 @@
  * Differs: port-forward tunnelled in WebSockets is refused by the runtime, and clients fall back to SPDY; of remote commands
  * v5 alone is translated, older protocols go to the runtime as they are.
  */
+import type { Stored } from '../../api/object.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -63,13 +64,13 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
   };
 }
 
-function podPath(pod: Pod, ...more: readonly string[]): string {
-  return [pod.metadata.namespace ?? '', pod.metadata.name ?? '', ...more].map(encodeURIComponent).join('/');
+function podPath(pod: Stored<Pod>, ...more: readonly string[]): string {
+  return [pod.metadata.namespace, pod.metadata.name, ...more].map(encodeURIComponent).join('/');
 }
 
-async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: KubeletCall): Promise<ApiResponse> {
+async function podLogs(deps: KubeletConnectorDeps, pod: Stored<Pod>, { request }: KubeletCall): Promise<ApiResponse> {
   const query = new URLSearchParams(request.query);
-  const name = pod.metadata.name ?? '';
+  const name = pod.metadata.name;
   const kubeletQuery = logQuery(query, name);
   const container = containerOf(pod, query.get('container') ?? '');
   const nodeName = pod.spec?.nodeName ?? '';
@@ -101,7 +102,7 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Pod, { request }: Kubele
 }
 
 interface StreamOrder {
-  readonly pod: Pod;
+  readonly pod: Stored<Pod>;
   readonly subresource: 'exec' | 'attach' | 'portforward';
   readonly call: KubeletCall;
 }
@@ -130,7 +131,7 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
   }
 }
 
-function streamPath(pod: Pod, subresource: StreamOrder['subresource'], query: URLSearchParams): string {
+function streamPath(pod: Stored<Pod>, subresource: StreamOrder['subresource'], query: URLSearchParams): string {
   if (subresource === 'portforward') return `portForward/${podPath(pod)}?${portForwardQuery(query)}`;
   const container = containerOf(pod, query.get('container') ?? '');
   return `${subresource}/${podPath(pod, container)}?${streamQuery(query, subresource)}`;

@@ -3,13 +3,14 @@
  * registry/core/pod/strategy.go (LogLocation, ExecLocation, AttachLocation, PortForwardLocation), validation of
  * PodLogOptions.
  */
+import type { Stored } from '../../api/object.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { badRequest, invalid, type FieldCause } from '../../api/status-error.ts';
 import { parseGoBoolean } from '../../base/go-boolean.ts';
 
 /** The container meant: the one named, or the only one. Throws upstream's 400. */
-export function containerOf(pod: Pod, wanted: string): string {
-  const name = pod.metadata.name ?? '';
+export function containerOf(pod: Stored<Pod>, wanted: string): string {
+  const name = pod.metadata.name;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   if (wanted !== '') {
     if ([...containers, ...initContainers, ...ephemeralContainers].some((container) => container.name === wanted))

@@ -9,7 +9,7 @@
  */
 import { ByteArena } from '../../base/byte-arena.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { asRead, asWritten } from '../../api/codec/written-form.ts';
 
@@ -180,9 +180,9 @@ export class RevisionCell {
   readonly origin: RevisionCell | undefined;
   #value: Buffer | undefined;
   #spliced: Spliced | undefined;
-  #object: KubernetesObject | undefined;
+  #object: Stored<KubernetesObject> | undefined;
   /** The object of a resting cell: available as long as others hold it. */
-  #resting: WeakRef<KubernetesObject> | undefined;
+  #resting: WeakRef<Stored<KubernetesObject>> | undefined;
   /** Whether the bytes have the layout of `encodeStored`. */
   readonly #places: Places | undefined;
   /** Other forms by name. A list, since nearly always there is one. */
@@ -197,7 +197,7 @@ export class RevisionCell {
     this.#places = made?.places;
     if (made === undefined) return;
     encoded.delete(value);
-    this.#object = withResourceVersion(made.object, revision);
+    this.#object = withResourceVersion(made.object, revision) as Stored<KubernetesObject>;
   }
 
   /** The stored bytes while they are in memory, if this process made them. */
@@ -225,7 +225,7 @@ export class RevisionCell {
   }
 
   /** The object, with its resourceVersion. Shared: never change it. */
-  object(): KubernetesObject {
+  object(): Stored<KubernetesObject> {
     if (this.#object === undefined) {
       this.#object = this.#resting?.deref() ?? this.#decoded();
       this.#resting = undefined;
@@ -233,10 +233,10 @@ export class RevisionCell {
     return this.#object;
   }
 
-  #decoded(): KubernetesObject {
+  #decoded(): Stored<KubernetesObject> {
     const text = (this.#spliced?.json ?? this.#value!).toString('utf8');
     const { value } = parseJson(text);
-    const object = (text.includes(':null') ? asRead(value) : value) as KubernetesObject;
+    const object = (text.includes(':null') ? asRead(value) : value) as Stored<KubernetesObject>;
     object.metadata.resourceVersion = String(this.revision);
     return object;
   }
@@ -287,7 +287,7 @@ export class RevisionCell {
 
   /** Takes the writer's object, which saves decoding. It must equal what the bytes hold, with resourceVersion. */
   adopt(object: KubernetesObject): void {
-    this.#object ??= object;
+    this.#object ??= object as Stored<KubernetesObject>;
   }
 
   /** Another form of this revision (an older API version, selectable fields), made once. */

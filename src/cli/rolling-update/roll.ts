@@ -110,7 +110,7 @@ class Roller {
       { ...next, metadata: { ...next.metadata, namespace, annotations }, spec: { ...next.spec, replicas: 0 } },
       { signal: this.#signal },
     );
-    this.#deps.say(`Created ${created.metadata.name ?? ''}`);
+    this.#deps.say(`Created ${created.metadata.name}`);
     return created;
   }
 

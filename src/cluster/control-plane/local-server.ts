@@ -304,7 +304,7 @@ class Server implements LocalServer {
       nodes: (objects?.list(Nodes) ?? []).map((node) => {
         const ready = nodeCondition(node, 'Ready');
         return {
-          name: node.metadata.name ?? '',
+          name: node.metadata.name,
           ready: ready?.status === 'True',
           message: ready?.message ?? '',
           kubeletVersion: node.status?.nodeInfo?.kubeletVersion ?? '',

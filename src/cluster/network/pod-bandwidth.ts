@@ -73,7 +73,7 @@ export async function runPodBandwidth(deps: PodBandwidthDeps, instance: Instance
     onAdd: read,
     onUpdate: (_old, pod) => read(pod),
     onDelete: ({ metadata }) => {
-      if (limited.delete(metadata.uid ?? '')) kick();
+      if (limited.delete(metadata.uid)) kick();
     },
   });
   // Heals what others did.

@@ -5,6 +5,7 @@
  * `/kubepods` holds all pods to the node's allocatable resources; guaranteed pods are its children, the others those of
  * `/kubepods/burstable` (shares: the sum of their requests) and `/kubepods/besteffort` (the least there is).
  */
+import { podUid } from '../types/pod-update.ts';
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -282,10 +283,6 @@ function reservedLimits(amounts: Readonly<Record<string, string>>, whole: boolea
     ...(memory === undefined || !whole ? {} : { memoryMaxBytes: quantityValue(memory) }),
     ...(pid === undefined || !whole ? {} : { pidsMax: quantityValue(pid) }),
   };
-}
-
-function podUid(pod: Pod): string {
-  return pod.metadata.uid ?? '';
 }
 
 /** Containers are directly below the root: no cgroup is created, limited or removed per pod. */

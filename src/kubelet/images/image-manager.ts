@@ -5,6 +5,7 @@
  * The image's status is read each time: others may move a tag, for example by loading an image of the same name. Simultaneous
  * reads share one call.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
@@ -320,7 +321,7 @@ class KubeletImageManager implements ImageManager {
     this.#deps.recorder.event(target, 'Normal', 'Pulling', `Pulling image "${imageName}"`);
     try {
       const { image, ...result } = await this.#pullImage(pull);
-      this.#deps.pulled?.(need.pod.metadata.uid ?? '', result.pullMs, image.size);
+      this.#deps.pulled?.(podUid(need.pod), result.pullMs, image.size);
       const [took, waited] = [goDuration(Math.round(result.pullMs)), goDuration(Math.round(result.waitedMs))];
       this.#deps.recorder.event(
         target,

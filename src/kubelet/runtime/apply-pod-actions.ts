@@ -5,6 +5,7 @@
  * A new pod costs RunPodSandbox, PodSandboxStatus (for its addresses; not in the host's network), CreateContainer and
  * StartContainer, no more. One pod is synced by one caller at a time.
  */
+import { podUid } from '../types/pod-update.ts';
 import { firstByName } from '../../base/first-by.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -136,7 +137,7 @@ async function createSandbox(pass: Pass, trace: StepScope): Promise<Sandbox> {
   const podSandboxId = await trace.step('RunPodSandbox', (scope) => {
     running = scope;
     return context.reader.learning(
-      pod.metadata.uid ?? '',
+      podUid(pod),
       async () => (await runtime.runPodSandbox({ config, runtimeHandler }, { span: scope.span })).podSandboxId,
     );
   });

@@ -1,4 +1,5 @@
 /** What a container is made from. Upstream: kuberuntime_container.go (generateContainerConfig), kubelet_pods.go (GenerateRunContainerOptions). */
+import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { ContainerConfig, Image, Mount, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
@@ -101,7 +102,7 @@ async function mountsOf(
       container,
       files,
       unique: deps.uniqueName(),
-      directory: containerDir(paths, pod.metadata.uid ?? '', container.name),
+      directory: containerDir(paths, podUid(pod), container.name),
     }),
   ];
   return [...mounts, ...extra.filter((mount) => mount !== undefined)];

@@ -3,6 +3,7 @@
  *
  * Construction does no I/O and starts nothing; there is nothing to stop.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -145,7 +146,7 @@ function environmentSources(
     getSecret: (namespace, name) => deps.getSecret(namespace, name),
     services: () => deps.services(),
     async readVolumeFile(pod, volumeName, path) {
-      const volume = deps.volumes.mountedVolumes(pod.metadata.uid ?? '').get(volumeName);
+      const volume = deps.volumes.mountedVolumes(podUid(pod)).get(volumeName);
       if (volume === undefined || !(await files.exists(`${volume.hostPath}/${path}`))) return undefined;
       return volumeText(files, volume.hostPath, path);
     },

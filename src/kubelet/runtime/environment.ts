@@ -5,6 +5,7 @@
  * Order matters: services first, then envFrom, then env, each over the one before; `$(NAME)` sees the variables before it
  * and the services.
  */
+import { podNamespace } from '../types/pod-update.ts';
 import { getOwn, setOwn } from '../../api/codec/own-property.ts';
 import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -78,7 +79,7 @@ function isVariableName(name: string): boolean {
 
 async function addSource(into: Environment, source: EnvFromSource, context: Context): Promise<void> {
   const { pod, sources } = context;
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = podNamespace(pod);
   const add = (entries: [string, string][], origin: string): void => {
     const invalid: string[] = [];
     for (const [key, value] of entries) {
@@ -111,7 +112,7 @@ async function addSource(into: Environment, source: EnvFromSource, context: Cont
 
 async function keyValue(variable: EnvVar, context: Context): Promise<string | undefined> {
   const { pod, sources } = context;
-  const namespace = pod.metadata.namespace ?? '';
+  const namespace = podNamespace(pod);
   const from = variable.valueFrom!;
   if (from.configMapKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = from.configMapKeyRef;
@@ -191,7 +192,7 @@ export async function makeEnvironment(context: Context): Promise<Record<string, 
   const { pod, container, sources } = context;
   const services = serviceEnvironment({
     services: sources.services(),
-    namespace: pod.metadata.namespace ?? '',
+    namespace: podNamespace(pod),
     enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
   });
   const result: Environment = { variables: {}, length: 0 };

@@ -2,6 +2,7 @@
  * A container's mounts: its volumes, /etc/hosts and the file for its termination message. Upstream: kubelet_pods.go
  * (makeMounts), kuberuntime_container.go (makeMounts).
  */
+import { podUid } from '../types/pod-update.ts';
 import { trimEndOf } from '../../base/trim-end.ts';
 import type { Container, Pod, VolumeMount } from '../../api/gen/core-v1.ts';
 import type { Device, Mount, MountPropagation } from '../../cri/gen/cri-types.ts';
@@ -94,7 +95,7 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
       ? volume.hostPath
       : await context.subpaths
           .prepare({
-            podUid: pod.metadata.uid ?? '',
+            podUid: podUid(pod),
             volumeName: mount.name,
             volumePath: volume.hostPath,
             subPath,
@@ -147,7 +148,7 @@ export async function hostsFileMount(input: {
   const hostNetwork = pod.spec?.hostNetwork ?? false;
   const own = (container.volumeMounts ?? []).some((mount) => trimEndOf(mount.mountPath, '/') === '/etc/hosts');
   if (own || (podIps.length === 0 && !hostNetwork)) return undefined;
-  const path = hostsFilePath(input.paths, pod.metadata.uid ?? '');
+  const path = hostsFilePath(input.paths, podUid(pod));
   const content = hostNetwork
     ? hostNetworkHostsFile(await files.readText('/etc/hosts').catch(() => ''), pod)
     : managedHostsFile({ pod, podIps, clusterDomain: input.clusterDomain });

@@ -4,6 +4,7 @@
  * that nobody uses more memory than it is to have. Upstream: doPodResizeAction and validateMemoryResizeAction in
  * kuberuntime_manager.go.
  */
+import { podName, podUid } from '../types/pod-update.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities, quantityValue } from '../../api/quantity.ts';
 import { aggregateText } from '../../base/errors.ts';
@@ -39,7 +40,7 @@ export function computeResize(
   context: RuntimeContext,
 ): PodResize | undefined {
   const podBefore = resizeOfPod(pod, context);
-  const settled = context.actuated?.isResizeComplete(pod.metadata.uid ?? '') ?? true;
+  const settled = context.actuated?.isResizeComplete(podUid(pod)) ?? true;
   if (containers.length === 0 && podBefore === undefined && settled) return undefined;
   return { containers, podBefore };
 }
@@ -52,11 +53,11 @@ function resizeOfPod({ metadata, spec }: Pod, { actuated }: RuntimeContext): Con
 
 /** Resizes all containers. Failures are in the steps. */
 export async function resizePod(pod: Pod, resize: PodResize, context: RuntimeContext): Promise<SyncStep[]> {
-  const target = pod.metadata.name ?? '';
+  const target = podName(pod);
   const fail = (error: unknown): SyncStep[] => [
     { action: 'ResizePod', target, reason: 'ResizePodInPlaceError', message: runtimeErrorMessage(error) },
   ];
-  const uid = pod.metadata.uid ?? '';
+  const uid = podUid(pod);
   try {
     await refuseMemoryBelowUse(pod, resize, context);
     await context.podContainers.updatePodCgroup(largest(pod, resize));

@@ -3,6 +3,7 @@
  *
  * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
@@ -137,7 +138,7 @@ async function create(start: StartContainer, context: RuntimeContext, image: Ima
           imageRef: image.id,
           podIps: start.podIps,
           restartCount: await restartCountOf(start, context),
-          volumes: context.volumes.mountedVolumes(pod.metadata.uid ?? ''),
+          volumes: context.volumes.mountedVolumes(podUid(pod)),
           imageVolumes: start.imageVolumes,
           userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
           ...(targetId === undefined ? {} : { targetId }),
@@ -191,7 +192,7 @@ export async function startContainer(start: StartContainer, context: RuntimeCont
   const image = await trace.step('image', (scope) => pull(start, context, scope));
   signal.throwIfAborted();
   const containerId = await trace.step('create', (scope) =>
-    context.reader.learning(pod.metadata.uid ?? '', () => create({ ...start, trace: scope }, context, image)),
+    context.reader.learning(podUid(pod), () => create({ ...start, trace: scope }, context, image)),
   );
   context.recorder.event(target, 'Normal', 'Created', 'Container created');
   try {

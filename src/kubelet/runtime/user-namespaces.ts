@@ -4,6 +4,7 @@
  *
  * A pod's range is in the file `userns` of its directory and is removed with it.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { IDMapping, UserNamespace } from '../../cri/gen/cri-types.ts';
@@ -65,7 +66,7 @@ export function createUserNamespaces(deps: UserNamespacesDeps): UserNamespaces {
     async of(pod, handler) {
       if (pod.spec?.hostUsers !== false) return undefined;
       if (!deps.supported(handler)) throw new Error(cannot(handler));
-      const uid = pod.metadata.uid ?? '';
+      const uid = podUid(pod);
       return mutex.run('ranges', async () => {
         await load();
         const known = ranges.get(uid);

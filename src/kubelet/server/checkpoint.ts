@@ -2,6 +2,7 @@
  * `POST /checkpoint/NAMESPACE/POD/CONTAINER`: writes the state of a running container into a file on the node. Upstream:
  * checkpoint in server.go, CheckpointContainer in kubelet.go. A runtime that cannot answers 404, as upstream.
  */
+import { podUid } from '../types/pod-update.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -30,7 +31,7 @@ export async function serveCheckpoint(
   const pod = host.podByName(namespace, name);
   if (pod === undefined) throw new ServerError(404, 'pod does not exist');
   const container = host
-    .podStatus(pod.metadata.uid ?? '')
+    .podStatus(podUid(pod))
     ?.containers.find((candidate) => candidate.name === containerName && candidate.state === 'running');
   if (container === undefined) throw new ServerError(404, `container ${containerName} does not exist`);
   const timeoutSeconds = timeoutOf(request.query);

@@ -2,6 +2,7 @@
  * `/containerLogs/{namespace}/{pod}/{container}`: finds the container whose log is meant and streams it. Upstream:
  * getContainerLogs in server.go, GetKubeletContainerLogs in kubelet_pods.go.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import { parseGoBoolean } from '../../base/go-boolean.ts';
@@ -46,7 +47,7 @@ export async function serveContainerLogs(
       400,
       `failed to open log file of container "${containerName}" in pod "${podName}": file does not exist`,
     );
-  const uid = pod.metadata.uid ?? '';
+  const uid = podUid(pod);
   const isRunning = (): Promise<boolean> =>
     Promise.resolve(
       deps.host.podStatus(uid)?.containers.some(({ id, state }) => id === container.id && state === 'running') ?? false,
@@ -104,7 +105,7 @@ function chooseContainer(
 ): ContainerStatus {
   const { pod, containerName, previous } = request;
   const about = `"${containerName}" in pod "${pod.metadata.name}"`;
-  const all = (deps.host.podStatus(pod.metadata.uid ?? '')?.containers ?? []).filter(
+  const all = (deps.host.podStatus(podUid(pod))?.containers ?? []).filter(
     ({ name, state }) => name === containerName && state !== 'unknown',
   );
   // A created one that never ran has no log of its own.

@@ -2,6 +2,7 @@
  * Exec, attach and port-forward: asks the runtime for the address of the stream and joins the client with it, byte for
  * byte. Upstream: getExec, getAttach, getPortForward in server.go.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { isUpgradeRequest, openTunnel, type IdleLimit } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
@@ -46,7 +47,7 @@ function findPod(
 }
 
 function findRunning({ host }: ContainerStreamDeps, pod: Pod, containerName: string): ContainerStatus {
-  const found = host.podStatus(pod.metadata.uid ?? '')?.containers.find(({ name }) => name === containerName);
+  const found = host.podStatus(podUid(pod))?.containers.find(({ name }) => name === containerName);
   if (found === undefined || found.state !== 'running')
     throw new ServerError(500, `container not found ("${containerName}")`);
   return found;
@@ -127,7 +128,7 @@ export async function servePortForward(
     throw new ServerError(400, 'invalid port');
   const [namespace = '', name = '', uid] = parts;
   const pod = findPod(deps, { namespace, name, uid });
-  const sandbox = deps.host.podStatus(pod.metadata.uid ?? '')?.sandboxes.find(({ ready }) => ready);
+  const sandbox = deps.host.podStatus(podUid(pod))?.sandboxes.find(({ ready }) => ready);
   if (sandbox === undefined) throw new ServerError(500, `cannot find a ready sandbox for pod "${name}"`);
   return relay(deps, request, await deps.runtime.portForwardUrl({ podSandboxId: sandbox.id, ports }));
 }

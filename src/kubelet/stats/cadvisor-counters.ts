@@ -2,6 +2,7 @@
  * Counters that CRI does not carry: CFS throttling, memory by kind, block devices, OOM kills and packets. Read for
  * `/metrics/cadvisor` alone, from cgroups and the network files of a process of each pod. Upstream: cadvisor's container/libcontainer.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { CgroupCounters, Cgroups } from '../../platform/cgroups.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
@@ -48,7 +49,7 @@ export async function readCounters(deps: CounterDeps, { pods }: NodeSnapshot): P
       const counters = await deps.platform.cgroups.counters(name, id);
       if (counters !== undefined) containers.set(id, counters);
     }
-    read.set(pod.metadata.uid ?? '', {
+    read.set(podUid(pod), {
       own: await deps.platform.cgroups.counters(name),
       containers,
       packets: pod.spec?.hostNetwork === true ? [] : await packetsOf(deps, name),

@@ -4,6 +4,7 @@
  *
  * Differs: only what the runtime and cgroups tell; `id` is the container's own id, not a path of a cgroup.
  */
+import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import type { Container } from '../../api/gen/core-v1.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
@@ -60,9 +61,9 @@ export function cadvisorMetrics({ node, pods, nowMs }: NodeSnapshot, readings: C
     for (const [family, more, value] of values) add(family, { labels: { ...labels, ...more }, value, timeMs: nowMs });
   };
   for (const reading of pods) {
-    const own = waits?.pods.get(reading.pod.metadata.uid ?? '');
+    const own = waits?.pods.get(podUid(reading.pod));
     addPressures(labelsOf(reading), own?.own);
-    const read = counters?.pods.get(reading.pod.metadata.uid ?? '');
+    const read = counters?.pods.get(podUid(reading.pod));
     const deviceNames = counters?.deviceNames ?? new Map<string, string>();
     if (read?.own !== undefined)
       addCounters(labelsOf(reading), counterValues(read.own, { hasQuota: hasCpuLimit(reading), deviceNames }));
@@ -115,8 +116,8 @@ function labelsOf({ pod, images }: PodReading, container?: ContainerUsage): Labe
     id: container?.id ?? `pod${pod.metadata.uid}`,
     image: container === undefined ? '' : (images.get(container.id) ?? ''),
     name: container?.id ?? '',
-    namespace: pod.metadata.namespace ?? '',
-    pod: pod.metadata.name ?? '',
+    namespace: podNamespace(pod),
+    pod: podName(pod),
   };
 }
 

@@ -3,6 +3,7 @@
  *
  * Nothing is read unless somebody asks; several askers within a second share a reading.
  */
+import { podUid } from '../types/pod-update.ts';
 import { formatTime } from '../../api/time.ts';
 import type { CriRuntime } from '../../cri/runtime-service.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -92,7 +93,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
       const pods = await Promise.all(
         now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config, waits }), rates)),
       );
-      disk.keepOnly(new Set(now.pods.map(({ pod }) => pod.metadata.uid ?? '')));
+      disk.keepOnly(new Set(now.pods.map(({ pod }) => podUid(pod))));
       return { node: nodeSummary({ nodeName: deps.host.nodeName, startTime, now, space, rates, waits }), pods };
     },
     async node() {
@@ -152,7 +153,7 @@ interface PodOrder {
 }
 
 async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Promise<PodReadings> {
-  const pressures = waits?.pods.get(pod.pod.metadata.uid ?? '');
+  const pressures = waits?.pods.get(podUid(pod.pod));
   const read = { ...pod, nowMs: now.nowMs, pressures };
   if (space === undefined) return read;
   const logs = new Map<string, { bytes: number; files: number }>();
@@ -160,7 +161,7 @@ async function readPod({ now, pod, space, disk, config, waits }: PodOrder): Prom
   const dir = podLogDir(paths, podLogIdentity(pod.pod));
   for (const { name } of pod.usage.containers) logs.set(name, await disk.logs(`${dir}/${name}`));
   // A container may write as much as it likes into them (CVE-2020-8557).
-  const uid = pod.pod.metadata.uid ?? '';
+  const uid = podUid(pod.pod);
   let ownFileBytes = (await disk.logs(hostsFilePath(paths, uid))).bytes;
   for (const { name } of pod.usage.containers) ownFileBytes += (await disk.logs(containerDir(paths, uid, name))).bytes;
   // A volume that cannot be measured must not hide everything else of the node.

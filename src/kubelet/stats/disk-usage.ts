@@ -6,6 +6,7 @@
  * and measured at every asking. Who asks waits three seconds at most, and no volume keeps the others waiting for longer: a
  * driver may never answer.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -90,7 +91,7 @@ export function createDiskUsage(deps: {
   return {
     async volumes(pod) {
       if (volumePeriodMs < 0) return undefined;
-      const uid = pod.metadata.uid ?? '';
+      const uid = podUid(pod);
       const last = known.get(uid);
       if (last !== undefined && clock.monotonicMs() - last.atMs < volumePeriodMs) return last.uses;
       let work = running.get(uid);

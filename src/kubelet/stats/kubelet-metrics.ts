@@ -2,6 +2,7 @@
  * What `/metrics` of the kubelet says besides counters: what runs, and the space of volumes that claims name. Made when
  * asked for. Upstream: pkg/kubelet/metrics and its collectors/volume_stats.go.
  */
+import { podNamespace } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 import type { KubeletHost } from '../server/host.ts';
@@ -60,7 +61,7 @@ function volumeFamilies(volumes: readonly MeasuredVolume[]): [string, string, Sa
   const claims = new Map(
     volumes.flatMap(({ pod, name, use }) => {
       const claim = claimOf(pod, name);
-      const labels = { namespace: pod.metadata.namespace ?? '', persistentvolumeclaim: claim ?? '' };
+      const labels = { namespace: podNamespace(pod), persistentvolumeclaim: claim ?? '' };
       return claim === undefined ? [] : [[`${labels.namespace}/${claim}`, { labels, use }]];
     }),
   );

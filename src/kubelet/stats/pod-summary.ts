@@ -1,4 +1,5 @@
 /** One pod's part of the summary. Upstream: makePodStats and makeContainerStats in stats/cri_stats_provider.go. */
+import { podNamespace } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podVolume } from '../runtime/pod-facts.ts';
 import { formatTime } from '../../api/time.ts';
@@ -156,7 +157,7 @@ function volumeStats(pod: Pod, uses: NonNullable<PodReadings['volumes']>, time: 
       time,
       ...use,
       name,
-      pvcRef: claim === undefined ? undefined : { name: claim, namespace: pod.metadata.namespace ?? '' },
+      pvcRef: claim === undefined ? undefined : { name: claim, namespace: podNamespace(pod) },
     };
   });
 }

@@ -4,6 +4,7 @@
  * What the runtime tells comes before what the cgroups say. The node's is read from /proc, so it is there on machines with
  * cgroup v1 too (upstream: version 2 alone). Read only for documents that show it.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { collectPressures, type Pressures } from '../../platform/pressure.ts';
 import type { PodCgroups } from '../cgroups/create-pod-container-manager.ts';
@@ -53,7 +54,7 @@ export async function readPressures(deps: PressureDeps, { pods }: NodeSnapshot):
     return { own: usage.pressures ?? (await ofCgroup(name)), containers: new Map(await Promise.all(containers)) };
   };
   const read = new Map<string, PodPressures>();
-  for (const reading of pods) read.set(reading.pod.metadata.uid ?? '', await ofPod(reading));
+  for (const reading of pods) read.set(podUid(reading.pod), await ofPod(reading));
   return { node, allPods: await ofCgroup(podCgroups.rootName), pods: read };
 }
 

@@ -1,4 +1,5 @@
 /** `/metrics/resource`: what metrics-server scrapes. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
+import { podName, podNamespace } from '../types/pod-update.ts';
 import { formatMetrics, type MetricFamily, type Sample } from './prometheus-text.ts';
 import type { NodeSnapshot } from './snapshot.ts';
 
@@ -58,9 +59,7 @@ export function resourceMetrics(snapshot: NodeSnapshot | undefined): string {
       }),
     );
   const ofPods = (read: (pod: (typeof pods)[number]) => number | undefined): Sample[] =>
-    pods.flatMap((pod) =>
-      sample({ namespace: pod.pod.metadata.namespace ?? '', pod: pod.pod.metadata.name ?? '' }, read(pod)),
-    );
+    pods.flatMap((pod) => sample({ namespace: podNamespace(pod.pod), pod: podName(pod.pod) }, read(pod)));
   families.push(
     ...nodeUsage(snapshot),
     {

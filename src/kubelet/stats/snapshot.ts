@@ -1,4 +1,5 @@
 /** One reading of the node and everything that runs on it, from which all documents are made. */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import type { CgroupStats, Cgroups } from '../../platform/cgroups.ts';
@@ -51,7 +52,7 @@ export async function takeSnapshot(deps: SnapshotDeps): Promise<NodeSnapshot> {
   const [node, usages] = await Promise.all([readNodeUsage(platform), deps.runtime.pods()]);
   const pods: PodReading[] = [];
   for (const pod of host.pods()) {
-    const uid = pod.metadata.uid ?? '';
+    const uid = podUid(pod);
     const usage = usages.get(uid);
     if (usage === undefined) continue;
     const containers = (host.podStatus(uid)?.containers ?? []).filter(({ state }) => state === 'running');

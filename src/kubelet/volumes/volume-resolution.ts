@@ -146,7 +146,7 @@ async function boundVolume(
     throw fail(`found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`);
   if (claimRef.uid !== claim.metadata.uid) {
     throw fail(
-      `found PV object ${name} but its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid ?? ''}`,
+      `found PV object ${name} but its pv.Spec.ClaimRef.UID ${claimRef.uid ?? ''} does not point to claim.UID ${claim.metadata.uid}`,
     );
   }
   checkMode(found, { pod, volume });

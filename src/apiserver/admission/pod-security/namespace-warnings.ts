@@ -1,4 +1,5 @@
 /** What a stricter level would say of the pods that are there already. Upstream: EvaluatePodsInNamespace. */
+import type { Stored } from '../../../api/object.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { reasonsText, violationsOf } from './evaluate.ts';
 import { type LevelVersion, levelText } from './policy.ts';
@@ -6,7 +7,7 @@ import { type LevelVersion, levelText } from './policy.ts';
 const maxPods = 3000;
 
 /** One pod per controller first: the others mostly repeat it. */
-function prioritized(pods: readonly Pod[]): Pod[] {
+function prioritized(pods: readonly Stored<Pod>[]): Pod[] {
   const seen = new Set<string>();
   const repeated: Pod[] = [];
   const first = pods.filter((pod) => {
@@ -22,7 +23,7 @@ function prioritized(pods: readonly Pod[]): Pod[] {
 }
 
 /** Warnings in upstream's words; one per combination of broken rules. */
-export function existingPodsWarnings(namespace: string, pods: readonly Pod[], enforce: LevelVersion): string[] {
+export function existingPodsWarnings(namespace: string, pods: readonly Stored<Pod>[], enforce: LevelVersion): string[] {
   const broken = new Map<string, { name: string; count: number }>();
   const checked = prioritized(pods).slice(0, maxPods);
   for (const { metadata, spec } of checked) {

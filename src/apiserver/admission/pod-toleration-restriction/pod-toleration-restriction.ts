@@ -5,6 +5,7 @@
  * The namespace says by annotations, otherwise the configuration holds. Pods that reserve anything tolerate nodes short of
  * memory.
  */
+import type { Stored } from '../../../api/object.ts';
 import { DecodeError, decodeTyped } from '../../../api/codec/typed.ts';
 import type { Namespace, Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import { Namespaces } from '../../../api/gen/resources.ts';
@@ -34,7 +35,7 @@ export function createPodTolerationRestriction(
   objects: () => ObjectStore,
   config: TolerationConfig = { default: [], whitelist: [] },
 ): AdmissionPlugin {
-  const namespaceOf = async ({ namespace }: AdmissionAttributes): Promise<Namespace> => {
+  const namespaceOf = async ({ namespace }: AdmissionAttributes): Promise<Stored<Namespace>> => {
     const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
     if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
     return found;
@@ -84,7 +85,7 @@ function inSteps<T>({ context }: AdmissionAttributes, steps: Steps<T>): T | Prom
 /** Undefined when the namespace says nothing. */
 function readTolerations(
   attributes: AdmissionAttributes,
-  { metadata }: Namespace,
+  { metadata }: Stored<Namespace>,
   annotation: string,
 ): readonly Toleration[] | undefined {
   const text = metadata.annotations?.[annotation];
@@ -96,5 +97,5 @@ function readTolerations(
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof DecodeError)) throw error;
   }
-  throw refusal(attributes, `annotation ${annotation} of namespace ${metadata.name ?? ''} is no list of tolerations`);
+  throw refusal(attributes, `annotation ${annotation} of namespace ${metadata.name} is no list of tolerations`);
 }

@@ -2,7 +2,7 @@
  * Policies with their bindings as they stand, compiled when first needed. Made anew at the first request after a change.
  * Upstream: generic/policy_source.go.
  */
-import type { KubernetesObject } from '../../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../../api/object.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 
@@ -48,6 +48,6 @@ export function followPolicies<P extends KubernetesObject, B extends AnyBinding,
   return () => (current ??= make());
 }
 
-function byName<T extends KubernetesObject>(objects: readonly T[]): T[] {
-  return objects.toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+function byName<T extends KubernetesObject>(objects: readonly Stored<T>[]): Stored<T>[] {
+  return objects.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }

@@ -2,6 +2,7 @@
  * Priority: resolves a pod's priority class to its number and preemption policy, and keeps one class the default.
  * Upstream: plugin/pkg/admission/priority.
  */
+import type { Stored } from '../../../api/object.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { PriorityClasses } from '../../../api/gen/resources.ts';
 import type { PriorityClass } from '../../../api/gen/scheduling-v1.ts';
@@ -47,7 +48,7 @@ function resolve(attributes: AdmissionAttributes, objects: ObjectStore): void {
       pod,
       `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
     );
-  if (found !== undefined) spec.priorityClassName = found.metadata.name ?? '';
+  if (found !== undefined) spec.priorityClassName = found.metadata.name;
   spec.priority = value;
   spec.preemptionPolicy = policy;
 }
@@ -61,7 +62,7 @@ function keep(pod: Pod, old: Pod): void {
 }
 
 /** Of several defaults the smallest value counts. */
-function defaultClass(objects: ObjectStore): PriorityClass | undefined {
+function defaultClass(objects: ObjectStore): Stored<PriorityClass> | undefined {
   const defaults = objects.list(PriorityClasses).filter((c) => c.globalDefault === true);
   return defaults.length === 0
     ? undefined
@@ -78,7 +79,7 @@ function refuseSecondDefault(attributes: AdmissionAttributes, objects: ObjectSto
   throw forbidden(
     attributes.resource,
     candidate.metadata.name ?? '',
-    `PriorityClass ${other.metadata.name ?? ''} is already marked as default. Only one default can exist`,
+    `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`,
   );
 }
 

@@ -9,7 +9,7 @@
  */
 import type { Pod, ResourceQuota } from '../../../api/gen/core-v1.ts';
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
 import type { QuotaEvaluator, QuotaLookups } from '../../../component-helpers/quota/evaluator.ts';
@@ -86,11 +86,11 @@ function changesScope(old: Pod, pod: Pod): boolean {
   return (old.spec?.activeDeadlineSeconds === undefined) !== (pod.spec?.activeDeadlineSeconds === undefined);
 }
 
-async function chargeAll(objects: ObjectStore, charged: readonly ResourceQuota[], work: Charge): Promise<void> {
+async function chargeAll(objects: ObjectStore, charged: readonly Stored<ResourceQuota>[], work: Charge): Promise<void> {
   const { namespace, dryRun } = work.attributes;
   if (dryRun) return;
   for (const { metadata } of charged)
-    await objects.guaranteedUpdate(ResourceQuotas, namespace, metadata.name ?? '', (quota) => withCharge(quota, work));
+    await objects.guaranteedUpdate(ResourceQuotas, namespace, metadata.name, (quota) => withCharge(quota, work));
 }
 
 interface Charge {

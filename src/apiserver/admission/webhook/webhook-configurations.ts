@@ -2,6 +2,7 @@
  * The webhooks of one kind of configuration as they stand, in the order they are called: configurations by name, then as
  * listed. Made anew at the first request after a change. Upstream: admission/configuration and webhook accessors.
  */
+import type { Stored } from '../../../api/object.ts';
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
@@ -42,15 +43,15 @@ export function followWebhooks(
   return () => (current ??= compile(objects.list(info), resolve));
 }
 
-function compile(configurations: readonly AnyConfiguration[], resolve: ResolveService): ConfiguredWebhook[] {
+function compile(configurations: readonly Stored<AnyConfiguration>[], resolve: ResolveService): ConfiguredWebhook[] {
   return configurations
-    .toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .flatMap(({ metadata, webhooks = [] }) => {
       const seen = new Map<string, number>();
       return webhooks.map((hook) => {
         const count = seen.get(hook.name) ?? 0;
         seen.set(hook.name, count + 1);
-        return configured(metadata.name ?? '', hook, { count, resolve });
+        return configured(metadata.name, hook, { count, resolve });
       });
     });
 }

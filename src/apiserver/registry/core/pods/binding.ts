@@ -2,7 +2,7 @@
 import { Field } from '../../../../api/field-error.ts';
 import type { Binding, Pod, PodCondition } from '../../../../api/gen/core-v1.ts';
 import { Pods } from '../../../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { badRequest, conflict, invalid } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { Clock } from '../../../../platform/clock.ts';
@@ -34,8 +34,8 @@ function validateBinding(binding: Binding): void {
     throw invalid({ group: '', kind: 'Binding' }, binding.metadata?.name ?? '', target.errors);
 }
 
-function refuse(pod: Pod, binding: Binding): string | undefined {
-  const name = pod.metadata.name ?? '';
+function refuse(pod: Stored<Pod>, binding: Binding): string | undefined {
+  const name = pod.metadata.name;
   const { uid } = binding.metadata ?? {};
   if (uid !== undefined && uid !== '' && uid !== pod.metadata.uid) {
     return `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`;

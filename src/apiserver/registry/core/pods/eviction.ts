@@ -14,7 +14,7 @@ import {
   type StatusError,
 } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
-import type { KubernetesObject } from '../../../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { isPodReady } from '../../../../component-helpers/pods.ts';
 import { noteFault } from '../../../refused-requests/refusal-source.ts';
 import type { NamedCreateRequest } from '../../resource-definition.ts';
@@ -38,8 +38,8 @@ function budgetRefusal(message: string, retryAfterSeconds: number): StatusError 
   return tooManyRequests(REFUSAL, retryAfterSeconds, [{ reason: 'DisruptionBudget', message }]);
 }
 
-function checkBudget(budget: PodDisruptionBudget, namespace: string): void {
-  const name = budget.metadata.name ?? '';
+function checkBudget(budget: Stored<PodDisruptionBudget>, namespace: string): void {
+  const name = budget.metadata.name;
   const fault = <E>(error: E): E => noteFault(error, BUDGETS, { namespace, name });
   const {
     observedGeneration = 0,
@@ -100,7 +100,7 @@ async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promis
   const budget = budgets[0]!;
   if (mayGoUnhealthy(pod, budget)) return;
   const now = formatTime(deps.clock.nowMs());
-  await deps.objects.guaranteedUpdate(PodDisruptionBudgets, namespace, budget.metadata.name ?? '', (current) => {
+  await deps.objects.guaranteedUpdate(PodDisruptionBudgets, namespace, budget.metadata.name, (current) => {
     checkBudget(current, namespace);
     return dryRun ? undefined : spent(current, name, now);
   });

@@ -3,7 +3,7 @@ import { Field } from '../../../../api/field-error.ts';
 import type { TokenRequest } from '../../../../api/gen/authentication-v1.ts';
 import type { ServiceAccount } from '../../../../api/gen/core-v1.ts';
 import { Nodes, Pods, Secrets, ServiceAccounts } from '../../../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../../../api/object.ts';
+import type { KubernetesObject, Stored } from '../../../../api/object.ts';
 import { badRequest, conflict, invalid, notFound } from '../../../../api/status-error.ts';
 import { formatTime } from '../../../../api/time.ts';
 import type { ObjectStore } from '../../object-store.ts';
@@ -43,18 +43,18 @@ function validate(request: TokenRequest): void {
 
 type Bound = Pick<ServiceAccountTokenOrder, 'bound' | 'node'>;
 
-function boundObject(objects: ObjectStore, account: ServiceAccount, request: TokenRequest): Bound {
+function boundObject(objects: ObjectStore, account: Stored<ServiceAccount>, request: TokenRequest): Bound {
   const reference = request.spec?.boundObjectRef;
   if (reference === undefined) return {};
   const { kind = '', apiVersion = '', name = '' } = reference;
-  const namespace = account.metadata.namespace ?? '';
+  const namespace = account.metadata.namespace;
   if (!['Pod', 'Secret', 'Node'].includes(kind) || apiVersion !== 'v1') {
     throw badRequest(`cannot bind token to object of type ${apiVersion === '' ? '' : `/${apiVersion}`}, Kind=${kind}`);
   }
   const info = kind === 'Pod' ? Pods : kind === 'Secret' ? Secrets : Nodes;
   const object = objects.get<KubernetesObject>(info, kind === 'Node' ? '' : namespace, name);
   if (object === undefined) throw notFound(info, name);
-  const uid = object.metadata.uid ?? '';
+  const uid = object.metadata.uid;
   if ((reference.uid ?? '') !== '' && reference.uid !== uid) {
     const text = `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`;
     throw conflict({ group: '', resource: info.resource }, name, text);
@@ -63,7 +63,11 @@ function boundObject(objects: ObjectStore, account: ServiceAccount, request: Tok
   return kind === 'Pod' ? { ...bound, ...nodeOf(objects, account, { namespace, name }) } : bound;
 }
 
-function nodeOf(objects: ObjectStore, account: ServiceAccount, key: { namespace: string; name: string }): Bound {
+function nodeOf(
+  objects: ObjectStore,
+  account: Stored<ServiceAccount>,
+  key: { namespace: string; name: string },
+): Bound {
   const pod = objects.get(Pods, key.namespace, key.name);
   if ((pod?.spec?.serviceAccountName ?? '') !== account.metadata.name) {
     throw badRequest(
