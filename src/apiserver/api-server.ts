@@ -63,7 +63,7 @@ export interface ApiServerDeps {
   readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
-  /** Remembers the requests that made and bound pods. Absent: nobody asks for them. */
+  /** Remembers the requests that made and bound pods. Absent when they are not needed. */
   readonly podRequests?: PodRequests;
   /** Makes spans of requests. Absent: none is traced. */
   readonly tracer?: Tracer | undefined;

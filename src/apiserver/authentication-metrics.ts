@@ -37,7 +37,7 @@ export class AuthenticationMetrics {
     if (bucket >= 0) this.#expiry.counts[bucket]!++;
   }
 
-  /** The request was refused because nobody knows who sent it. */
+  /** The request was refused: no authenticator recognized it. */
   failed(): void {
     this.#failed++;
   }

@@ -1,7 +1,7 @@
 /**
  * Forgets old revisions: what was newest five minutes ago is the oldest kept. Upstream: storage/etcd3/compact.go.
  *
- * Servers that share a store agree by a key (upstream's, so that its API server may be one of them): whoever changes it
+ * Servers that share a store agree by a key (upstream's, so that its API server may be one of them): the server that changes it
  * since we last saw it has compacted for this period.
  */
 import type { Clock } from '../platform/clock.ts';

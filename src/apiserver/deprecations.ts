@@ -7,7 +7,7 @@ const texts: ReadonlyMap<string, string> = new Map([
   ['/v1/componentstatuses', 'v1 ComponentStatus is deprecated in v1.19+'],
 ]);
 
-/** What to tell a client that uses the resource, if anything. */
+/** The warning for clients that use the resource, if any. */
 export function deprecationOf({ info, deprecationWarning }: ResourceDefinition): string | undefined {
   const { group, version, resource } = info;
   return deprecationWarning ?? texts.get(`${group}/${version}/${resource}`);

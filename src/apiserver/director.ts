@@ -70,7 +70,7 @@ function namesApi(path: string, registry: ResourceRegistry): boolean {
   return [...registry.served].some(({ info, definition }) => info.group === group && definition.schema === undefined);
 }
 
-/** What is not there beside the APIs is told in plain text, as by Go's multiplexer. */
+/** Paths that are not found outside the APIs are answered in plain text, as by Go's multiplexer. */
 function serveOther(routes: RouteTable, scope: RequestScope): Answer {
   try {
     return serveRoute(routes, scope);

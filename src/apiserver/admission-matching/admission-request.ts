@@ -13,7 +13,7 @@ function optionsOf({ operation, options }: AdmissionAttributes): object | null {
   return { ...options, kind: optionsKinds[operation], apiVersion: 'meta.k8s.io/v1' };
 }
 
-/** The request as it is told when it matched as `as`; `kind` is that of its objects there. */
+/** The AdmissionRequest of a request that matched as `as`; `kind` is that of its objects there. */
 export function admissionRequestOf(
   attributes: AdmissionAttributes,
   { own, as }: MatchedResource,

@@ -25,7 +25,7 @@ export interface MatchConditionsResult {
 
 /** Compiled conditions of one webhook or policy. */
 export interface MatchConditions {
-  /** Judges a request that matched as `matched`. Rejects with a StatusError when its objects cannot be converted. */
+  /** Evaluates a request that matched as `matched`. Rejects with a StatusError when its objects cannot be converted. */
   evaluate(
     attributes: AdmissionAttributes,
     matched: MatchedResource,
@@ -76,7 +76,7 @@ export function createMatchConditions(
   };
 }
 
-/** Judges compiled conditions, within the budget all of them share. */
+/** Evaluates compiled conditions, within the budget all of them share. */
 export function judgeConditions(
   conditions: readonly CompiledCondition[],
   activation: Activation,

@@ -14,7 +14,7 @@ import { equivalentsOf } from './equivalent-resources.ts';
 import { ruleMatches, type RuleSubject } from './rules-matcher.ts';
 import { namespaceOf, namespaceSelected, objectSelected } from './selectors.ts';
 
-/** What a policy or a binding says of requests it wants. */
+/** The match constraints of a policy or a binding. */
 export interface MatchCriteria {
   /** None: every request. */
   readonly resourceRules?: readonly NamedRuleWithOperations[];

@@ -5,7 +5,7 @@
 import type { NamedRuleWithOperations } from '../../api/gen/admissionregistration-v1.ts';
 import type { AdmissionOperation } from '../admission/contract.ts';
 
-/** What rules look at. */
+/** The attributes of a request that rules match. */
 export interface RuleSubject {
   readonly operation: AdmissionOperation;
   readonly resource: { readonly group: string; readonly version: string; readonly resource: string };

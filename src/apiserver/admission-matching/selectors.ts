@@ -8,7 +8,7 @@ import { notFound } from '../../api/status-error.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AdmissionAttributes } from '../admission/contract.ts';
 
-/** Whether a request is on a Namespace, which is judged by its own labels. */
+/** Whether a request is on a Namespace, to which its own labels apply. */
 export function isNamespace(resource: { readonly group: string; readonly resource: string }): boolean {
   return resource.group === '' && resource.resource === 'namespaces';
 }

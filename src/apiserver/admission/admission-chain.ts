@@ -1,4 +1,4 @@
-/** Runs admission plugins in order: first all that change, later all that judge. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
+/** Runs admission plugins in order: first all that mutate, later all that validate. Upstream: apiserver/pkg/admission.chainAdmissionHandler. */
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
@@ -55,7 +55,7 @@ export class AdmissionChain {
     );
   }
 
-  /** Lets the plugins judge the object as it will be stored. */
+  /** Runs the validating plugins on the object as it will be stored. */
   validate(attributes: AdmissionAttributes): void | Promise<void> {
     return this.#run(attributes, 'validate', 0);
   }

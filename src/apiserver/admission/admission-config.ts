@@ -25,7 +25,7 @@ const configurable = [
   'ResourceQuota',
 ];
 
-/** Checks a decoded AdmissionConfiguration. Rejects with an Error that says what is wrong. */
+/** Checks a decoded AdmissionConfiguration. Rejects with an Error that names the mistake. */
 export async function readAdmissionConfig(
   value: unknown,
   read: ReadConfiguration,

@@ -7,7 +7,7 @@ import type { RequestContext } from '../request-context.ts';
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 /**
- * The passes of one request over the mutating plugins. A plugin that changed the object after others had looked at it asks
+ * The passes of one request over the mutating plugins. A plugin that changed the object after others had seen it asks
  * for a second pass; there is no third. Upstream: admission.ReinvocationContext.
  */
 export interface Reinvocation {
@@ -49,7 +49,7 @@ export interface AdmissionPlugin {
   handles(operation: AdmissionOperation, resource: ResourceInfo, subresource: string): boolean;
   /** Nothing is set up for it now: requests pass it by. */
   isIdle?(): boolean;
-  /** Its `mutate` refuses requests before others look at them, but changes nothing. */
+  /** Its `mutate` refuses requests before other plugins see them, but changes nothing. */
   readonly onlyRefuses?: boolean;
   /** Changes the draft. */
   mutate?(attributes: AdmissionAttributes): void | Promise<void>;

@@ -2,7 +2,7 @@
  * APIs that other servers answer: knows them by their APIServices, watches over them and passes requests on. Upstream:
  * kube-aggregator. An APIService with a service takes its group version over, even from this server.
  *
- * A remote server is looked at when its APIService, service or endpoints change, and every 30 s; what it serves appears in
+ * A remote server is checked when its APIService, service or endpoints change, and every 30 s; what it serves appears in
  * discovery then.
  */
 import { createAvailabilityMetrics, type AvailabilityMetrics } from './availability-metrics.ts';
@@ -39,7 +39,7 @@ export interface AggregatorDeps {
   readonly builtIns: readonly BuiltInApi[];
   /** The certificate remote servers know this one by (front proxy). */
   readonly identity: () => TlsOptions;
-  /** As `--aggregator-reject-forwarding-redirect` says. */
+  /** The flag `--aggregator-reject-forwarding-redirect`. */
   readonly rejectsRedirects: boolean;
 }
 
@@ -173,7 +173,7 @@ export class Aggregator {
       if (remote.service.namespace === namespace && remote.service.name === of) this.#check(remote.name);
   }
 
-  /** One look at a time; what happens meanwhile is looked at again. */
+  /** One check at a time; a change meanwhile causes another check. */
   #check(name: string): void {
     const running = this.#checking.get(name);
     if (running !== undefined) {
@@ -197,7 +197,7 @@ export class Aggregator {
     if (remote === undefined) return;
     const { availability, resources } = await checkRemote(this.#checks, remote);
     const openApi = availability.available ? await fetchOpenApi(this.#checks, remote) : remote.openApi;
-    if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor is looked at by itself.
+    if (this.#remotes.get(name) !== remote) return; // Replaced meanwhile: its successor has checks of its own.
     this.#metrics.note(name, availability);
     const changed =
       remote.availability?.available !== availability.available || !deepEqual(remote.resources, resources);

@@ -39,7 +39,7 @@ const CHECK_TIMEOUT_MS = 5000;
 const MAX_DISCOVERY_BYTES = 4 * 1024 * 1024;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Looks at the service, its endpoints and the server behind them. Never rejects. */
+/** Checks the service, its endpoints and the server behind them. Never rejects. */
 export async function checkRemote(deps: AvailabilityDeps, remote: RemoteService): Promise<Found> {
   const missing = missingBackend(deps, remote);
   if (missing !== undefined) return { availability: missing, resources: [] };

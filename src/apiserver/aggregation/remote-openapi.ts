@@ -37,7 +37,7 @@ async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: 
     const hash = await stepByStep(hashOf(text, check), () => deps.clock.yield());
     return { etag, text, hash };
   } catch {
-    return known; // Whether the server can be reached is for the look at it to say.
+    return known; // The availability check finds out whether the server can be reached.
   }
 }
 

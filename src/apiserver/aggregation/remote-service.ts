@@ -34,7 +34,7 @@ export interface RemoteService {
   openApi: RemoteOpenApi;
 }
 
-/** What the condition `Available` says. */
+/** The content of the condition `Available`. */
 export interface Availability {
   readonly available: boolean;
   readonly reason: string;

@@ -31,7 +31,7 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-/** Judges the names of a definition. `others`: the group's other definitions. */
+/** Decides which names of a definition are accepted. `others`: the group's other definitions. */
 export function acceptNames(
   definition: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],

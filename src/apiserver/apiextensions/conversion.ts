@@ -17,7 +17,7 @@ import type { Random } from '../../platform/random.ts';
 import type { Conversion } from '../registry/resource-definition.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 
-/** Posts a ConversionReview to a webhook. Rejects with an Error that says why there is no answer. */
+/** Posts a ConversionReview to a webhook. Rejects with an Error when there is no usable answer. */
 export type PostConversionReview = (config: WebhookClientConfig, review: JsonObject) => Promise<JsonObject>;
 
 /** What converting needs. */

@@ -48,7 +48,7 @@ function namesOf({ spec, status }: CustomResourceDefinition): CustomResourceDefi
   return accepted === undefined || accepted.kind === '' ? spec.names : accepted;
 }
 
-/** What discovery says of a version. */
+/** The discovery information of a version. */
 export function customInfo(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,

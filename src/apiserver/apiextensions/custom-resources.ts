@@ -1,5 +1,5 @@
 /**
- * Serves what custom resource definitions define: judges their names, adds and withdraws their resources, and deletes the
+ * Serves what custom resource definitions define: accepts their names, adds and withdraws their resources, and deletes the
  * instances of definitions that go. Upstream: the naming, establishing, API approval, finalizing and discovery controllers
  * of apiextensions-apiserver and its customresource handler.
  *
@@ -139,7 +139,7 @@ export class CustomResources {
     if (definition !== undefined) await this.#cleanup.run(definition, this.#updates(name));
   }
 
-  /** Writes what is found about names and approval; tells what is to become of Established. */
+  /** Writes the conditions of names and approval; returns the wanted state of Established. */
   async #settleNames(
     definition: Stored<CustomResourceDefinition>,
   ): Promise<{ definition: Stored<CustomResourceDefinition>; state: ConditionState }> {

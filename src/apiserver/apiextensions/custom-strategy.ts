@@ -16,7 +16,7 @@ import type { Strategy } from '../registry/resource-definition.ts';
 
 type Custom = KubernetesObject & { status?: unknown };
 
-/** Judges an object; `old` is what it replaces. */
+/** Validates an object; `old` is what it replaces. */
 export type JudgeCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => Steps<FieldCause[]>;
 
 /** What the strategies of a version depend on. */
@@ -28,7 +28,7 @@ export interface CustomRules {
   readonly judge: JudgeCustom;
 }
 
-/** Fills the schema's defaults in place. Throws 413, unless `budget` says otherwise. */
+/** Fills the schema's defaults in place. Throws 413 beyond `budget`, which has a default. */
 export function defaultCustom(schema: StructSchema, draft: KubernetesObject, budget?: DefaultsBudget): void {
   const target = draft as unknown as JsonObject;
   const filled = applySchemaDefaults(schema, target, budget) as JsonObject;

@@ -21,7 +21,7 @@ import { isConditionTrue, type ConditionState } from './conditions.ts';
 export interface InstanceCleanupDeps {
   readonly log: Log;
   storeOf(key: ResourceKey): GenericStore | undefined;
-  /** Has a definition looked at again. */
+  /** Reconciles a definition again. */
   again(name: string): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Judges custom resources by the schema of their version. Upstream: customresource/validator.go and what strategy.go adds.
+ * Validates custom resources by the schema of their version. Upstream: customresource/validator.go and what strategy.go adds.
  */
 import type {
   CustomResourceDefinitionVersion,
@@ -16,7 +16,7 @@ import type { FieldCause } from '../../api/status-error.ts';
 import type { JudgeCustom } from './custom-strategy.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Errors that leave nothing for rules to judge. */
+/** Errors after which rules are not evaluated. */
 const blocking = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -28,7 +28,7 @@ const blocking = new Set([
 const notChecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-/** The judge of a version. Its rules are compiled for the first object, in steps. */
+/** The validator of a version. Its rules are compiled for the first object, in steps. */
 export function createJudge(version: CustomResourceDefinitionVersion): JudgeCustom {
   const schema = version.schema?.openAPIV3Schema ?? {};
   const scale = version.subresources?.scale;

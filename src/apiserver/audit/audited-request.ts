@@ -47,7 +47,7 @@ export class AuditedRequest implements RequestRecorder {
     this.#reference = referenceOf(parts.scope);
   }
 
-  /** The request goes on as somebody else. */
+  /** The request continues as an impersonated user. */
   impersonates(user: Principal, constraint?: string): void {
     this.#impersonated = user;
     this.#impersonationConstraint = constraint;
@@ -61,7 +61,7 @@ export class AuditedRequest implements RequestRecorder {
     this.#requestObject = this.#copy(value);
   }
 
-  /** A create without a name in its path is told by its body. */
+  /** The name of a create without a name in its path is read from its body. */
   #refer(value: JsonObject): void {
     const reference = this.#reference;
     const { metadata } = value;
@@ -98,7 +98,7 @@ export class AuditedRequest implements RequestRecorder {
       const written = backend.write(event);
       if (written === undefined) continue;
       const all = Promise.all([this.#written, written]);
-      all.catch(() => undefined); // Whoever waits is told.
+      all.catch(() => undefined); // Each waiter gets the error itself.
       this.#written = all;
     }
   }
@@ -141,7 +141,7 @@ export class AuditedRequest implements RequestRecorder {
     };
   }
 
-  /** Patches of webhooks belong to the request's body, and are told at its levels only. */
+  /** Patches of webhooks belong to the request's body and are recorded at its levels only. */
   #annotationsFor(stage: AuditStage): Record<string, string> | undefined {
     if (stage === 'RequestReceived' || this.#annotations === undefined || this.#annotations.size === 0)
       return undefined;
@@ -181,7 +181,7 @@ function bodyOf(response: Exclude<ApiResponse, { kind: 'upgrade' }>): unknown {
   return type === 'application/vnd.kubernetes.protobuf' ? decodeProtobuf(bytes) : undefined;
 }
 
-/** As upstream: a Status is told whole but for its details' causes, anything else by its code. */
+/** As upstream: a Status is recorded whole but for its details' causes, anything else by its code. */
 function statusOf(code: number, object: unknown): JsonObject {
   if (!isObject(object) || object['kind'] !== 'Status') return { metadata: {}, code };
   const { status, message, reason, details } = object;

@@ -1,6 +1,6 @@
 /**
  * How audit events get to where they are kept: each at once while the request waits (`blocking`), or in batches behind it,
- * what does not fit into the buffer meanwhile dropped and told. Upstream: plugin/audit/{buffered,truncate} and
+ * what does not fit into the buffer meanwhile is dropped and logged. Upstream: plugin/audit/{buffered,truncate} and
  * server/options/audit.go.
  */
 import { stringifyJson } from '../../api/codec/json.ts';
@@ -115,7 +115,7 @@ class BatchingBackend implements AuditBackend {
     return this.#waiting.splice(0, count);
   }
 
-  /** Waits until a batch may go: so many a second, some at once where there were few before. */
+  /** Waits until a batch may be sent: a rate per second, with a burst after quiet times. */
   async #turn(): Promise<void> {
     const { throttleQps, throttleBurst } = this.#options;
     const { signal } = this.#stop;

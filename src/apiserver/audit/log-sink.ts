@@ -17,7 +17,7 @@ export interface LogSinkDeps {
 }
 
 const MIB = 1024 * 1024;
-/** Events may hold Secrets: nobody but the owner reads them, as upstream. */
+/** Events may hold Secrets: only the owner may read the file, as upstream. */
 const AUDIT_LOG_MODE = 0o600;
 const DAY_MS = 86_400_000;
 
@@ -35,7 +35,7 @@ export function createLogSink(deps: LogSinkDeps, options: AuditLogOptions): Audi
     async send(events) {
       for (const event of events)
         waiting.push(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`);
-      // Whoever comes while a write runs shares the next.
+      // Events that arrive during a write share the next one.
       if (waiting.length === events.length) writing = writing.catch(() => undefined).then(flush);
       await writing;
     },

@@ -45,7 +45,7 @@ export interface AuditDecision {
   readonly omitManagedFields: boolean;
 }
 
-/** Checks a decoded Policy. Throws an Error that says what is wrong. */
+/** Checks a decoded Policy. Throws an Error that names the mistake. */
 export function checkPolicy(given: unknown): AuditPolicy {
   // `users:` with nothing behind it is as good as left out.
   const value = withoutNulls(given);

@@ -15,7 +15,7 @@ export interface WebhookSinkDeps {
 const TIMEOUT_MS = 30_000;
 const attempts = 5;
 const backoffFactor = 1.5;
-/** What all batches together have at the end: whoever waits for the process would kill it. */
+/** The time of all batches together at the end: a supervisor would kill a process that takes longer. */
 const finishMs = 10_000;
 
 /** Makes the sink. Once it is to finish, or stopped, nothing is tried again. */

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/
 import { readClaimExpressions } from './claim-expressions.ts';
 import type { OidcConfig } from './oidc.ts';
 
-/** What the configuration says. */
+/** The decoded configuration. */
 export interface AuthenticationConfig {
   readonly issuers: readonly OidcConfig[];
   /** Absent: the flag decides. */
@@ -16,7 +16,7 @@ export interface AuthenticationConfig {
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** Checks a decoded configuration. Throws an Error that says what is wrong. */
+/** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
   const { apiVersion, kind, jwt = [], anonymous } = objectAt(value, 'the configuration');
   if (!versions.includes(String(apiVersion)) || kind !== 'AuthenticationConfiguration')
@@ -148,7 +148,7 @@ function mappingsOf(value: unknown, place: string): Mappings {
   };
 }
 
-/** Whether anything is said in expressions: their engine is not needed else. */
+/** Whether there are CEL expressions: their engine is not loaded otherwise. */
 function usesExpressions({ claimMappings, claimValidationRules, userValidationRules }: JsonObject): boolean {
   const mappings = Object.values(isObject(claimMappings) ? claimMappings : {});
   const rules = [claimValidationRules, userValidationRules].filter(Array.isArray).flat();

@@ -19,7 +19,7 @@ export interface TokenAuthenticator {
 /** What checking takes. */
 export interface BearerTokenDeps {
   readonly clock: Clock;
-  /** Told why a token is refused: its bearer is not. */
+  /** Called with the reason a token is refused, which the client does not see. */
   readonly log: Log;
 }
 
@@ -73,7 +73,7 @@ function whyOf(error: unknown): LogFields {
   return { reason: reason.slice(0, MAX_REASON) };
 }
 
-/** One kind that refuses a token, or cannot judge it, is no word about the others. */
+/** A refusal or an error of one authenticator does not end the attempts of the others. */
 async function verify(token: string, kinds: readonly TokenAuthenticator[], log: Log): Promise<Principal> {
   for (const kind of kinds) {
     const principal = await kind.authenticateToken(token).catch((err: unknown) => {

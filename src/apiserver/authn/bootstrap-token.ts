@@ -16,14 +16,13 @@ const TYPE = 'bootstrap.kubernetes.io/token';
 const GROUP = 'system:bootstrappers';
 const EXTRA_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 
-/** What it looks at. */
 export interface BootstrapTokenDeps {
   readonly objects: () => ObjectStore;
   readonly clock: Clock;
   readonly crypto: CryptoPort;
 }
 
-/** Makes the authenticator. A token that is expired, unknown or not for authentication is nobody's: a 401. */
+/** A token that is expired, unknown or not for authentication is refused with 401. */
 export function createBootstrapTokenAuthenticator({ objects, clock, crypto }: BootstrapTokenDeps): TokenAuthenticator {
   const same = (a: string, b: string): boolean => crypto.timingSafeEqual(Buffer.from(a), Buffer.from(b));
   return {

@@ -35,7 +35,7 @@ interface Rule {
   readonly program: Program;
 }
 
-/** Reads what `jwt[i]` says in expressions. Throws an Error that names the place. */
+/** Compiles the expressions of `jwt[i]`. Throws an Error that names the place. */
 export function readClaimExpressions(own: JsonObject, place: string): ClaimExpressions {
   const claimsOnly = createEnvironment({ claims: DYN.type });
   const userOnly = createEnvironment({ user: userType.type });
@@ -132,7 +132,7 @@ function checkExtraKey(key: unknown, place: string): asserts key is string {
     throw invalid('k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use');
 }
 
-/** A name made of an address nobody has verified is anybody's. */
+/** A name from an unverified address could be claimed by anybody. */
 function checkEmail(username: Program | undefined, used: readonly (Program | undefined)[], place: string): void {
   if (username === undefined || !/\bclaims\.email\b/.test(username.expression)) return;
   if (used.some((program) => program !== undefined && /\bclaims\.\??email_verified\b/.test(program.expression))) return;

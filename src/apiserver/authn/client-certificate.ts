@@ -14,7 +14,7 @@ export const clientCertificateAuthenticator: Authenticator = {
     const certificate = request.peerCertificate;
     if (certificate === undefined || certificate.commonName === '') return undefined;
     const { uids = [] } = certificate;
-    // Whose it is cannot be told: no other credential of the request is looked at.
+    // Its user is unknown: other credentials of the request are not tried.
     if (uids.length > 1 || uids[0] === '') throw unauthorized();
     return {
       name: certificate.commonName,

@@ -82,7 +82,7 @@ export async function signJwt(
   return `${input}.${Buffer.from(await subtle.sign(signature, key.sign, Buffer.from(input))).toString('base64url')}`;
 }
 
-/** What a token says, unverified; undefined when it is none. */
+/** The claims of a token, unverified; undefined when it is no JWT. */
 export function decodeJwt(token: string): { readonly header: JwtHeader; readonly claims: JwtClaims } | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;

@@ -33,7 +33,7 @@ export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
   /** Where the discovery document is, when it is not below the issuer's own address. */
   readonly discoveryUrl?: string;
   readonly uidClaim?: string;
-  /** What is not told by named claims. */
+  /** Claims that are mapped by expressions. */
   readonly expressions?: ClaimExpressions;
 };
 

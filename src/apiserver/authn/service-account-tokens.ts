@@ -97,7 +97,7 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   issue(input: TokenRequestInput): Promise<SignedToken>;
   /** A token without an end, to be kept in this secret and good while it is. */
   issueLegacy(account: ServiceAccount, secret: Secret): Promise<string>;
-  /** The API server's own: what a token is checked for where nobody says. */
+  /** The API server's own audiences, the default of a check. */
   readonly audiences: readonly string[];
   /** Checks a token for `audiences` (TokenReview). Undefined: not one of ours. */
   review(
@@ -122,7 +122,7 @@ interface Claims extends JwtClaims {
 /** How far clocks of servers may be apart, and how long a token outlives the end of what it is bound to. */
 const LEEWAY_SECONDS = 60;
 
-/** What pods' own tokens are asked for: nobody else asks for so long. */
+/** The lifetime that projected pod tokens request; other clients do not request it. */
 const POD_TOKEN_SECONDS = 3607;
 const EXTENSION_SECONDS = 365 * 24 * 60 * 60;
 

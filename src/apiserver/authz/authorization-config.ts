@@ -18,7 +18,7 @@ export interface ConfiguredWebhook {
   readonly allowedMs: number;
   readonly deniedMs: number;
   readonly timeoutMs: number;
-  /** What it says when it cannot be asked, or a condition fails. */
+  /** The decision when the webhook does not answer or a condition fails. */
   readonly onFailure: 'deny' | 'noOpinion';
   /** Expressions that must hold for it to be asked. */
   readonly conditions: readonly string[];
@@ -34,7 +34,7 @@ const authorizedTtlMs = 300_000;
 const unauthorizedTtlMs = 30_000;
 const longestTimeoutMs = 30_000;
 
-/** Checks a decoded configuration. Throws an Error that says what is wrong. */
+/** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuthorizer[] {
   const { apiVersion, kind, authorizers } = objectAt(value, 'the configuration');
   if (!versions.includes(String(apiVersion)) || kind !== 'AuthorizationConfiguration')

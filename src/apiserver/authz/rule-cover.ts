@@ -7,7 +7,7 @@ import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { HeldRules, type HolderClass } from './held-rules.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** So many missing parts are found at most: the texts of refusals name no more. */
+/** The most missing parts that are found: refusals name no more. */
 const MOST_PARTS = 1000;
 
 /** The first parts of `wanted` that no rule of `held` covers, broken down to single verbs and resources. Empty: all is covered. */
@@ -73,7 +73,7 @@ function axis(ofValues: readonly HolderClass[]): Axis {
   return classes;
 }
 
-/** Where in the lists something is that nobody holds, in the order of the lists; at most `most` of it. */
+/** The entries of the lists that no rule covers, in the order of the lists; at most `most`. */
 function missingOf(holders: HeldRules, axes: readonly Axis[], most: number): (readonly number[])[] {
   if (axes.some(({ size }) => size === 0)) return [];
   const found: (readonly number[])[] = [];

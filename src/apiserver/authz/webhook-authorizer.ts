@@ -1,7 +1,7 @@
 /**
  * Asks a webhook by SubjectAccessReview and keeps its answers for a while. A webhook that cannot be asked has no opinion:
  * the next authorizer is asked. Upstream: plugin/pkg/authorizer/webhook; there the failure becomes a 500 when nobody else
- * consents, here a 403 that tells it.
+ * consents, here a 403 with the reason.
  */
 import { Lru } from '../../base/lru.ts';
 import type {
@@ -26,7 +26,7 @@ export interface WebhookAuthorizerDeps {
 }
 
 const CACHE_SIZE = 8192;
-/** Longer questions, and those with longer answers, are asked each time: nobody must fill the memory. */
+/** Longer questions and answers are not cached, so that no client can fill the memory. */
 const maxKeyLength = 10_000;
 const TIMEOUT_MS = 30_000;
 
@@ -41,7 +41,7 @@ export interface WebhookAuthorizerConfig {
   readonly version?: 'v1beta1' | 'v1';
   /** Default 30 s. */
   readonly timeoutMs?: number;
-  /** What it says when it cannot tell; default `noOpinion`. */
+  /** The decision when the webhook does not answer; default `noOpinion`. */
   readonly onFailure?: 'deny' | 'noOpinion';
   /** Which questions it is asked; it has no opinion on others. Default: all. */
   readonly concerns?: JudgeQuestion;

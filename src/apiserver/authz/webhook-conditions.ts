@@ -20,7 +20,7 @@ const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
   nonResourceAttributes: structOf('kubernetes.NonResourceAttributes', { path: STRING, verb: STRING }),
 });
 
-/** Whether all conditions hold for a question. Throws an Error when that cannot be told. */
+/** Whether all conditions hold for a question. Throws an Error when an evaluation fails. */
 export type JudgeQuestion = (spec: SubjectAccessReviewSpec) => boolean;
 
 /** Compiles the conditions. Throws an Error that names what cannot be compiled. */

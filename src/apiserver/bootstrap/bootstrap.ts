@@ -36,7 +36,7 @@ import { reconcileBootstrap } from './reconcile-policy.ts';
 export interface BootstrapConfig {
   /** First address of the service range. */
   readonly kubernetesServiceIp: string;
-  /** Ranges of service addresses, told as the ServiceCIDR `kubernetes`. */
+  /** Ranges of service addresses, stored as the ServiceCIDR `kubernetes`. */
   readonly serviceCidrs?: readonly string[];
   /** Addresses of all servers there are. */
   readonly advertised: () => Promise<readonly AdvertisedAddress[]>;
@@ -47,7 +47,7 @@ export interface BootstrapConfig {
 
 /** Creates and reconciles all bootstrap objects. */
 export async function bootstrapCluster(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
-  // Before the namespaces, by which a cluster is known to be new: whoever deletes the class does not get it back.
+  // Before the namespaces, by which a cluster is known to be new: a class that was deleted does not come back.
   if (config.localPathClass === true && (await isNew(objects)))
     await objects.ensure(StorageClasses, localPathStorageClass());
   const { roles, bindings } = bootstrapNamespacedRoles();

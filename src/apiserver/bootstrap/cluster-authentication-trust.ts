@@ -44,7 +44,7 @@ export interface ClientAuthoritiesKeeper {
 }
 
 type Data = Readonly<Record<string, string>>;
-/** Whether this certificate's time has been over for so long. */
+/** Whether this certificate expired at least this long ago. */
 type IsOver = (block: string, forMs: number) => boolean;
 
 /** Makes the keeper; nothing is written before `publish`. */

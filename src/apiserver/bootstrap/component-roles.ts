@@ -36,7 +36,7 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
     ),
   },
   'system:node-problem-detector': { rules: rules('get nodes', 'patch nodes/status', ...EVENTS) },
-  // Beyond upstream's: pods, since host ports are rules of our proxy, and what network policies look at.
+  // Beyond upstream's: pods, since host ports are rules of our proxy, and network policies select pods.
   'system:node-proxier': {
     rules: rules(
       'list,watch pods,namespaces',

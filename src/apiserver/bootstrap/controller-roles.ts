@@ -9,7 +9,7 @@ const EVENTS = ['create,patch,update events', 'create,patch,update events:events
 const withEvents = (...lines: string[]): PolicyRule[] => rules(...lines, ...EVENTS);
 
 /**
- * Our controllers write what they change as patches, where upstream's send whole objects: whoever may update may patch.
+ * Our controllers write what they change as patches, where upstream's send whole objects: roles with `update` also have `patch`.
  * A patch cannot do more than an update.
  */
 export function patchWhereUpdate(rule: PolicyRule): PolicyRule {

@@ -63,7 +63,7 @@ async function remove(objects: ObjectStore, info: ResourceInfo, { metadata }: Ku
   try {
     await objects.delete(info, { namespace: '', name }, { preconditions }, ownContext('delete', info, { name }));
   } catch (error) {
-    // Gone already, or somebody's own now: the next look tells.
+    // Already deleted, or changed by somebody else: the next reconciliation decides.
     if (!(error instanceof StatusError) || (error.status.code !== 404 && error.status.code !== 409)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * This API server's identity as a Lease in kube-system, for whoever wants to know which servers there are. Upstream: the
+ * This API server's identity as a Lease in kube-system, for clients that list the servers. Upstream: the
  * apiserver lease controller and its garbage collector (APIServerIdentity). Differs: its name tells servers of one host apart.
  */
 import type { Lease } from '../../api/gen/coordination-v1.ts';

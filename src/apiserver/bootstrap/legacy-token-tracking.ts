@@ -7,7 +7,7 @@ import { formatTime } from '../../api/time.ts';
 import { startOfDayMs, TOKEN_TRACKING, TRACKED_SINCE } from '../../component-helpers/token-secrets.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
-/** Writes today where no day is told; a day that is told stays. */
+/** Writes today where there is no day yet; a day that is there stays. */
 export async function ensureTokenTracking(objects: ObjectStore, nowMs: number): Promise<void> {
   const { namespace, name } = TOKEN_TRACKING;
   const data = { [TRACKED_SINCE]: formatTime(nowMs).slice(0, 10) };

@@ -15,7 +15,7 @@ export interface HttpOptions {
   /** How likely a request of HTTP/2 is to send its connection elsewhere. */
   readonly goawayChance: number;
   readonly minRequestTimeoutMs: number;
-  /** How long requests are served on after the signal to end, while /readyz says no. */
+  /** How long requests are served on after the signal to end, while /readyz fails. */
   readonly shutdownDelayMs: number;
   /** Whether new requests are answered with 429 while those under way end. */
   readonly shutdownSendRetryAfter: boolean;
@@ -78,7 +78,7 @@ export const httpOptions: OptionSet<HttpOptions> = {
   },
 };
 
-/** A pattern that matches within a host's name matches hosts nobody thought of. */
+/** A pattern without anchors matches within a host's name, and so matches unintended hosts. */
 function origin(text: string): string {
   const refuse = (why: string): FlagError =>
     new FlagError(`--cors-allowed-origins has an invalid value ${JSON.stringify(text)}, ${why}`);

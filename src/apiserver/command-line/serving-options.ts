@@ -14,7 +14,7 @@ const tls = tlsOptions({ securePort: 6443, leastPort: 1, certDir: '/var/run/kube
 export interface ServingOptions extends TlsServingOptions {
   /** Default: the machine's own address. */
   readonly advertiseAddress?: string;
-  /** The host in URLs told to others. Default: the address. */
+  /** The host in URLs given to clients. Default: the address. */
   readonly externalHostname?: string;
   /** Whether pods may have privileged containers. */
   readonly allowPrivileged: boolean;

@@ -69,7 +69,7 @@ export function apiResourceList(
 
 /**
  * The text of the aggregated document of `/api` (core: true) or `/apis`. Equal for v2 and v2beta1 but for its apiVersion.
- * It is made anew whenever a kind comes or goes, so what each resource says in it is kept.
+ * It is rebuilt when a kind is added or removed, so the part of each resource is kept.
  */
 export function aggregatedText(
   groups: readonly GroupEntry[],

@@ -62,7 +62,7 @@ function summary(bytes: Uint8Array): string {
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** What Go says of a JSON value that can have no version and kind; undefined for one that can. */
+/** Go's error for a JSON value that cannot have a version and kind; undefined for one that can. */
 function notTyped(value: unknown): string | undefined {
   if (isObject(value)) return undefined;
   return `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into Go value of type ${TYPE_META}`;
@@ -100,7 +100,7 @@ function unrecognized({ kind }: ExpectedKind, why: string, bytes: Uint8Array): S
 /** Where upstream's types are registered, as its errors name it. */
 const SCHEME = 'k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30';
 
-/** What upstream says of a kind that no version has; undefined for one it knows. */
+/** Upstream's error for a kind that no version has; undefined for a known kind. */
 export function unknownKind(apiVersion: string, kind: string): string | undefined {
   if (builtinSchema(apiVersion, kind) !== undefined) return undefined;
   return `no kind "${kind}" is registered for version "${apiVersion}" in scheme "${SCHEME}"`;

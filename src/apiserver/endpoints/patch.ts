@@ -232,7 +232,7 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
   checkKind(result, expectedOf(call));
 }
 
-/** What a client is told of a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
+/** The error for a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
 function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
   if (!(error instanceof DecodeError)) return error;
   const shown =

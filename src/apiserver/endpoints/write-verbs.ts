@@ -110,7 +110,7 @@ export async function serveDelete(call: Call): Promise<ApiResponse> {
   const { name, namespace } = scope.info;
   const options = await deleteOptions(call);
   const { object, removed } = await deleteObject(store, { ...deleteRequestOf(call, options), name, namespace });
-  // 202 tells who asked for dependents to go, in the old way, that they have yet to.
+  // 202 for a client that requested, by orphanDependents, deletion of dependents that still exist.
   const status = !removed && options.orphanDependents === false ? 202 : 200;
   if (!removed || store.definition.returnsDeleted === true) return await writeObject(store, scope, { status, object });
   const { group, resource } = store.info;

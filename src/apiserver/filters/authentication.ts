@@ -1,4 +1,4 @@
-/** Tries the authenticators in order; nobody's recognition is 401. Upstream: endpoints/filters.WithAuthentication. */
+/** Tries the authenticators in order; 401 when none recognizes the request. Upstream: endpoints/filters.WithAuthentication. */
 import { StatusError, unauthorized } from '../../api/status-error.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -1,4 +1,4 @@
-/** Asks the authorizers in order; nobody's consent is a refusal. Upstream: endpoints/filters.WithAuthorization. */
+/** Asks the authorizers in order; 403 when none allows the request. Upstream: endpoints/filters.WithAuthorization. */
 import { forbidden, type StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -70,12 +70,12 @@ function withCors(handler: HttpHandler, patterns: readonly string[]): HttpHandle
   return (request) => {
     if (request.method !== 'OPTIONS') return rest(request);
     const headers = allowed(request);
-    // A script's browser asks first, without credentials: nobody is authenticated for it.
+    // A browser sends a preflight request without credentials: it is not authenticated.
     return headers === undefined ? handler(request) : { kind: 'bytes', status: 204, headers, chunks: [] };
   };
 }
 
-/** Kubelets and balancers look at health to the end. */
+/** Kubelets and load balancers probe health until the end. */
 const alwaysServed = /^\/(healthz|livez|readyz)(\/|$)/;
 
 function withRetryAfter(handler: HttpHandler, refusesNew: () => boolean): HttpHandler {

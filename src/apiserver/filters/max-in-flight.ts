@@ -44,7 +44,7 @@ export class MaxInFlight {
     return { leave: () => this.end(read) };
   }
 
-  /** Counts a request, whatever the limits. Returns what `end` must be told. */
+  /** Counts a request, whatever the limits. Returns the argument for `end`. */
   begin({ info }: RequestScope): boolean {
     const read = readVerbs.has(info.verb);
     if (read) this.readOnly++;

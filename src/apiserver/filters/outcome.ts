@@ -15,7 +15,7 @@ import type { RequestScope } from '../request-scope.ts';
 import { errorResponse, statusOf } from '../responses.ts';
 import type { Answer, Handler } from './filter.ts';
 
-/** Who hears of outcomes. */
+/** The receivers of outcomes. */
 export interface OutcomeDeps {
   readonly clock: Clock;
   readonly log: Log;
@@ -60,12 +60,12 @@ const clientLeft = internalError('the client left').status;
 
 function fail(deps: OutcomeDeps, scope: RequestScope, error: unknown): Answer {
   const { signal } = scope.request;
-  // What was under way for a client that left ends with the signal's reason: nobody reads the answer.
+  // What was under way for a client that left ends with the signal's reason: the answer is not read.
   const status = signal.aborted && error === signal.reason ? clientLeft : statusOf(error, deps.log);
   if (status.code === 429) deps.metrics.terminated();
   if (status.code === 401) {
     deps.metrics.authentication.failed();
-    // Who failed to say who they are is recorded as nobody.
+    // A request that failed authentication is recorded without a user.
     scope.audited ??= deps.auditor?.begin(scope);
   }
   observe(deps, scope, status.code ?? 500);

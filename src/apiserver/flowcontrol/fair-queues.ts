@@ -4,14 +4,14 @@
  * Start-time fair queuing: each queue has a virtual time at which its next request is due, counted in seat-seconds of
  * service it has had. The queue that is due first is served, round robin among equals. What a request takes is guessed
  * when it starts and corrected when it ends, so who sends long or wide requests waits longer. An idle queue gathers no
- * credit, and its debt is dropped once nobody waits.
+ * credit, and its debt is dropped once no request waits.
  *
  * Differs: the debt of a queue survives idle times, since a flow with few requests at a time, which has several queues,
  * would never pay otherwise. A request that starts without waiting belongs to no queue and is not charged.
  */
 import { dealHand } from './shuffle-sharding.ts';
 
-/** Until the end says better. As upstream. */
+/** The estimate until the request ends. As upstream. */
 const guessSeconds = 0.003;
 
 /** Shape of the queues. */
@@ -96,7 +96,7 @@ export class FairQueues<T extends Wide> {
     return queued;
   }
 
-  /** Takes the item whose turn it is, unless it does not fit; `ended` must be told of its end. */
+  /** Takes the item whose turn it is, unless it does not fit; the caller reports its end to `ended`. */
   next(fits: (item: T) => boolean): Queued<T> | undefined {
     if (this.#size === 0) return undefined;
     const count = this.#queues.length;
@@ -146,7 +146,7 @@ export class FairQueues<T extends Wide> {
     }));
   }
 
-  /** Nobody waits: all are even. */
+  /** No request waits: all queues have the same debt. */
   #settle(): void {
     for (const { dueSeconds } of this.#queues) this.#nowSeconds = Math.max(this.#nowSeconds, dueSeconds);
   }

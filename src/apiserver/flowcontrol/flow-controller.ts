@@ -3,7 +3,7 @@
  * level's queues or refuses it. Upstream: util/flowcontrol/apf_controller.go and server/filters/priority-and-fairness.go.
  *
  * A request that finds seats is admitted in the same turn, for the price of one small object. Which schemas can concern a
- * user at all is found once per user. Every ten seconds while there are requests, seats are lent anew by demand.
+ * user at all is found once per user. Every ten seconds while there are requests, seats are lent again by demand.
  */
 import { onAbort } from '../../base/abort.ts';
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';

@@ -1,5 +1,5 @@
 /**
- * Keeps a flow controller at what the store says, writes each schema's condition `Dangling`, and brings back what every
+ * Keeps a flow controller at the stored configuration, writes each schema's condition `Dangling`, and brings back what every
  * cluster must have. Upstream: util/flowcontrol/apf_controller.go and the priority-and-fairness-config-producer hook.
  *
  * Changes are taken up in the turn after they are seen; conditions are written a moment later, several at once. What was

@@ -44,7 +44,7 @@ export class FlowStats {
     this.level = level;
   }
 
-  /** A request was refused after it waited so long. */
+  /** A request was refused after this wait. */
   refuse(reason: RefusalReason, waitedSeconds: number): void {
     this.refused.set(reason, (this.refused.get(reason) ?? 0) + 1);
     this.unserved.add(waitedSeconds);

@@ -57,7 +57,7 @@ export class PriorityLevel<T extends Wide> {
     this.queues.reshape(this.queuing ? { queues, handSize, queueLengthLimit } : noQueues);
   }
 
-  /** Whether there are so many seats. A request wider than the level may have it to itself. */
+  /** Whether this many seats are free. A request wider than the level may have it to itself. */
   fits(width: number): boolean {
     return this.exempt || this.seatsTaken + width <= this.seats || (width > this.seats && this.executing === 0);
   }

@@ -4,7 +4,7 @@
  */
 import type { PriorityLevelConfigurationSpec } from '../../api/gen/flowcontrol-v1.ts';
 
-/** What a level's configuration says, in seats. */
+/** A level's configuration, in seats. */
 export interface SeatLimits {
   /** Its share. */
   readonly nominal: number;

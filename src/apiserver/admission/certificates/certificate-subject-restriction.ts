@@ -11,7 +11,7 @@ import { isOn, refusal } from '../refusal.ts';
 const REFUSED_GROUPS = ['system:masters', SERVER_GROUP];
 const SIGNER = 'kubernetes.io/kube-apiserver-client';
 
-/** Creates the plugin. What the request says is read by the certificate library, which is loaded for this signer only. */
+/** The certificate library reads the request; it is loaded for this signer only. */
 export function createCertificateSubjectRestriction(crypto: CryptoPort): AdmissionPlugin {
   return {
     name: 'CertificateSubjectRestriction',

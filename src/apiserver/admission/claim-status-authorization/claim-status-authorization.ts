@@ -1,10 +1,10 @@
 /**
- * Rights of their own for the parts of a ResourceClaim's status, beside those to write the status at all: who binds (changes
- * `allocation` or `reservedFor`) needs the verb on `resourceclaims/binding` in the whole cluster; who changes what `devices`
- * says needs, for each driver by its name, `arbitrary-node:VERB` on `resourceclaims/driver`, or `associated-node:VERB` as a
- * service account on the one node the claim is allocated for. Neither sub-resource is served. What was said of devices goes
- * with them when they are given back, which takes the right to bind alone. Upstream: registry/resource/utils.go
- * (AuthorizedForBinding, AuthorizedForDeviceStatus), asked by the strategy
+ * Permissions for the parts of a ResourceClaim's status, beside the permission to write the status:
+ * - who binds (changes `allocation` or `reservedFor`) needs the verb on `resourceclaims/binding` in the whole cluster;
+ * - who changes `devices` needs, for each driver by its name, `arbitrary-node:VERB` on `resourceclaims/driver`, or
+ *   `associated-node:VERB` as a service account on the one node that the claim is allocated for.
+ * Neither sub-resource is served. Deallocation removes the statuses of devices, which needs the permission to bind alone.
+ * Upstream: registry/resource/utils.go (AuthorizedForBinding, AuthorizedForDeviceStatus), called by the strategy
  * (DRAResourceClaimGranularStatusAuthorization).
  */
 import type { AllocatedDeviceStatus, AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';

@@ -1,4 +1,4 @@
-/** DefaultTolerationSeconds: a pod tolerates a not-ready or unreachable node for five minutes unless it says otherwise. Upstream: plugin/pkg/admission/defaulttolerationseconds. */
+/** DefaultTolerationSeconds: a pod tolerates a not-ready or unreachable node for five minutes unless it has tolerations of its own for that. Upstream: plugin/pkg/admission/defaulttolerationseconds. */
 import type { Pod, Toleration } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 

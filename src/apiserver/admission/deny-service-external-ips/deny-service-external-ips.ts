@@ -1,4 +1,4 @@
-/** DenyServiceExternalIPs: nobody adds external IPs to services. Upstream: plugin/pkg/admission/network/denyserviceexternalips. */
+/** DenyServiceExternalIPs: external IPs of services cannot be added. Upstream: plugin/pkg/admission/network/denyserviceexternalips. */
 import type { Service } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';

@@ -10,7 +10,7 @@ import type { AdmissionPlugin } from '../contract.ts';
 
 const LABEL = 'resource.kubernetes.io/admin-access';
 
-/** The first that asks for it, by its path. The first beta has the wish in the request itself. */
+/** The path of the first request with adminAccess. In v1beta1 the field is in the request itself. */
 function wishIn({ spec }: ResourceClaim | ResourceClaimTemplate): string | undefined {
   const claim: ResourceClaim['spec'] | undefined = spec !== undefined && 'spec' in spec ? spec.spec : spec;
   const requests: readonly { readonly exactly?: object; readonly adminAccess?: boolean }[] =

@@ -1,4 +1,4 @@
-/** NodeDeclaredFeatureValidator: a pod on a node changes only in ways its kubelet says it can follow. Upstream: plugin/pkg/admission/nodedeclaredfeatures. */
+/** NodeDeclaredFeatureValidator: a pod on a node changes only in ways that the node's declared features support. Upstream: plugin/pkg/admission/nodedeclaredfeatures. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Nodes } from '../../../api/gen/resources.ts';
 import { featuresToUpdate, undeclaredFeatures } from '../../../component-helpers/node-declared-features.ts';

@@ -1,6 +1,6 @@
 /**
  * NodeRestriction: a kubelet may change only its own node and its own pods, and create only mirror pods and tokens for
- * its own pods and of audiences they name. Judges after all mutation. Upstream: plugin/pkg/admission/noderestriction.
+ * its own pods and of audiences they name. It validates after all mutation. Upstream: plugin/pkg/admission/noderestriction.
  */
 import type { TokenRequest } from '../../../api/gen/authentication-v1.ts';
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
@@ -148,7 +148,7 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
 }
 
-/** What resizing a volume on its node tells. */
+/** The fields of a claim's status that the kubelet writes when it resizes a volume. */
 const CLAIM_STATUS = ['capacity', 'conditions', 'allocatedResources', 'allocatedResourceStatuses'];
 
 function claimProblem(attributes: AdmissionAttributes, node: string): string | undefined {

@@ -50,7 +50,7 @@ function lackingOn({ status }: Node, { spec }: Pod): string[] {
     .map(([name, requested, allocatable]) => `${name}, requested: ${requested}, allocatable: ${allocatable}`);
 }
 
-/** Clients tell by the cause what to do about it. */
+/** Clients decide by the cause. */
 function refused(attributes: AdmissionAttributes, reason: string, why: string): StatusError {
   const { status } = refusal(attributes, why);
   return new StatusError({ ...status, details: { ...status.details, causes: [{ reason }] } });

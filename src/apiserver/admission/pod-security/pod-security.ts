@@ -85,7 +85,7 @@ function judgePod(
   return judge(attributes, { config, objects, pod, enforce: true });
 }
 
-/** Whether an update touches what rules look at: containers, and the annotations that once stood for fields. */
+/** Whether an update changes fields that the rules check: containers, and the annotations that once stood for fields. */
 function isSignificant(pod: Pod, old: Pod): boolean {
   const seen = ({ metadata, spec }: Pod): unknown => [
     spec?.containers.map(({ resources: _, ...container }) => container),

@@ -54,7 +54,7 @@ export function parseVersion(text: string): LevelVersion['version'] | undefined 
   return minor === undefined ? undefined : Number(minor);
 }
 
-/** The policy of a namespace, and what is wrong with its labels. A level nobody knows counts as the strictest. */
+/** The policy of a namespace, and what is wrong with its labels. An unknown level counts as the strictest. */
 export function policyOf(labels: Labels, defaults: Policy): { readonly policy: Policy; readonly errors: FieldCause[] } {
   const errors: FieldCause[] = [];
   const complain = (key: string, value: string, text: string): void => {

@@ -110,7 +110,7 @@ function onLinux(run: Run): Run {
   return (pod, minor) => (minor >= 25 && isWindows(pod) ? undefined : run(pod, minor));
 }
 
-/** A root inside a user namespace is none outside, says 1.35. */
+/** Since 1.35 root inside a user namespace is allowed: it is no root outside. */
 function outsideUserNamespaces(run: Run): Run {
   return (pod, minor) => (minor >= 35 && pod.spec.hostUsers === false ? undefined : run(pod, minor));
 }

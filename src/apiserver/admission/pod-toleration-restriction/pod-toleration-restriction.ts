@@ -2,7 +2,7 @@
  * PodTolerationRestriction: pods get the tolerations of their namespace, and may have no others than it allows. Upstream:
  * plugin/pkg/admission/podtolerationrestriction.
  *
- * The namespace says by annotations, otherwise the configuration holds. Pods that reserve anything tolerate nodes short of
+ * Annotations of the namespace take precedence over the configuration. Pods that reserve anything tolerate nodes short of
  * memory.
  */
 import type { Stored } from '../../../api/object.ts';
@@ -82,7 +82,7 @@ function inSteps<T>({ context }: AdmissionAttributes, steps: Steps<T>): T | Prom
   return stepByStep(steps, () => context.pause?.());
 }
 
-/** Undefined when the namespace says nothing. */
+/** Undefined when the namespace has no such annotation. */
 function readTolerations(
   attributes: AdmissionAttributes,
   { metadata }: Stored<Namespace>,

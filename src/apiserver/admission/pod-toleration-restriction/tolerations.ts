@@ -47,7 +47,7 @@ interface OfKey {
 }
 
 interface Lasting {
-  /** What tells tolerations of one key apart. */
+  /** Distinguishes tolerations of one key. */
   readonly text: string;
   readonly seconds: number | bigint;
 }

@@ -7,7 +7,7 @@ import { mergeApplied } from '../../../api/managed-fields/field-merge.ts';
 import { jsonPatch } from '../../../api/patch/json-patch.ts';
 import type { StructSchema, TypeSchema } from '../../../api/schema/type-schema.ts';
 
-/** A mutation cannot be applied; the text says why. */
+/** A mutation cannot be applied; the message is the reason. */
 export class MutationError extends Error {}
 
 /** Merges an apply configuration as server-side apply would, ownership aside. Throws {@link MutationError}. */
@@ -37,7 +37,7 @@ export function applyConfiguration(object: JsonObject, made: unknown, schema: St
 export function applyJsonPatch(object: JsonObject, made: unknown): JsonObject {
   const operations = (jsonValue(made) as JsonObject[]).map((operation) => {
     const { op, value } = operation;
-    // A null field of a literal cannot be told from an absent one, and `add` without value means null.
+    // A null field of a literal is indistinguishable from an absent one, and `add` without value means null.
     return (op === 'add' || op === 'replace' || op === 'test') && value === undefined
       ? { ...operation, value: null }
       : operation;

@@ -11,11 +11,11 @@ export interface Refusal {
   /** Position among the validations; 0 for what is not one of them. */
   readonly index: number;
   readonly message: string;
-  /** Status reason; Invalid unless the validation says otherwise. */
+  /** Status reason; default Invalid. */
   readonly reason?: string;
 }
 
-/** What a policy says. */
+/** The result of a policy's evaluation. */
 export interface Verdict {
   readonly refusals: readonly Refusal[];
   readonly annotations: readonly { readonly key: string; readonly value: string }[];

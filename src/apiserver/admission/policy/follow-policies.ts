@@ -1,5 +1,5 @@
 /**
- * Policies with their bindings as they stand, compiled when first needed. Made anew at the first request after a change.
+ * Policies with their bindings as they stand, compiled when first needed. Rebuilt at the first request after a change.
  * Upstream: generic/policy_source.go.
  */
 import type { KubernetesObject, Stored } from '../../../api/object.ts';

@@ -35,7 +35,7 @@ export interface Invocation<B> {
   readonly param: KubernetesObject | undefined;
 }
 
-/** Hears of policies and bindings that cannot be used. */
+/** Called for policies and bindings that cannot be used. */
 export type OnConfigurationError<B> = (message: string, binding: B | undefined) => void;
 
 /** A request before policies. */
@@ -52,7 +52,7 @@ export class PolicyRequest {
     this.decisions = new Decisions((asked) => deps.authorizer.authorize(asked));
   }
 
-  /** The invocations of a policy. What is wrong with its configuration is told and leaves out what it concerns. */
+  /** The invocations of a policy. A mistake in the configuration is reported, and the part with the mistake is left out. */
   async invocations<P extends AnyPolicy, B extends AnyBinding>(
     { policy, bindings }: { readonly policy: P; readonly bindings: readonly B[] },
     onError: OnConfigurationError<B>,
@@ -107,7 +107,7 @@ export class PolicyRequest {
     return { ...known, params: param === undefined ? null : dynValue(param) };
   }
 
-  /** To be told when a policy changed the object. */
+  /** To be called when a policy changed the object. */
   objectChanged(): void {
     this.#values.clear();
   }
@@ -119,7 +119,7 @@ export class PolicyRequest {
     return { ...(await requestValues(this.attributes, matched)), namespaceObject: namespaceValue(found) };
   }
 
-  /** `authorizer` and `authorizer.requestResource`, anew for each evaluation. */
+  /** `authorizer` and `authorizer.requestResource`, created for each evaluation. */
   authorizer(): Activation {
     return authorizerValues(this.attributes, this.decisions);
   }

@@ -1,6 +1,6 @@
 /**
- * ValidatingAdmissionPolicy: judges requests by the policies that are bound and match. All bindings of all policies are
- * evaluated; the first refusal is told. Upstream: admission/plugin/policy/validating.
+ * ValidatingAdmissionPolicy: validates requests by the policies that are bound and match. All bindings of all policies are
+ * evaluated; the first refusal is the answer. Upstream: admission/plugin/policy/validating.
  */
 import type {
   ValidatingAdmissionPolicy as Policy,

@@ -62,7 +62,7 @@ const kinds = [
 ];
 const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
-/** Reads the plugin's configuration. Throws an Error that says what is wrong. */
+/** Reads the plugin's configuration. Throws an Error that names the mistake. */
 export function readLimitedResources(own: JsonObject): LimitedResource[] {
   const kind = `${String(own['apiVersion'])} ${String(own['kind'])}`;
   if (!kinds.includes(kind)) throw new Error(`${kind} is not ${kinds[0]}`);

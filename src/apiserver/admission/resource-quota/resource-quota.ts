@@ -77,7 +77,7 @@ export function createResourceQuota(
   };
 }
 
-/** Pods are measured anew when a change puts them into other scopes, and when they are resized. */
+/** Pods are evaluated again when a change puts them into other scopes, and when they are resized. */
 function isPodUpdate({ operation, resource, subresource }: AdmissionAttributes): boolean {
   return operation === 'UPDATE' && resource.group === '' && resource.resource === 'pods' && subresource === '';
 }

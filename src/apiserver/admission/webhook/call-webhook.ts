@@ -123,7 +123,7 @@ async function call(
   }
 }
 
-/** Whether a failed call is to be overlooked; told in the log. */
+/** Whether a failed call is ignored; it is logged. */
 export function failsOpen({ log }: WebhookAdmissionDeps, { webhook }: Invocation, error: unknown): boolean {
   if (!(error instanceof CallingWebhookError) || webhook.hook.failurePolicy !== 'Ignore') return false;
   log.warn('Failed calling webhook, failing open', { webhook: webhook.hook.name, reason: error.message });

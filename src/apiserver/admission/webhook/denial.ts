@@ -3,7 +3,7 @@ import type { Status } from '../../../api/gen/meta-v1.ts';
 import { badRequest, internalError, StatusError } from '../../../api/status-error.ts';
 import { noteRefusal } from '../../refused-requests/refusal-source.ts';
 
-/** The call failed; whether that counts, the webhook's failurePolicy says. */
+/** The call failed; the webhook's failurePolicy decides whether the request is refused. */
 export class CallingWebhookError extends Error {
   constructor(webhook: string, reason: string, options?: ErrorOptions) {
     super(`failed calling webhook ${JSON.stringify(webhook)}: ${reason}`, options);

@@ -8,7 +8,7 @@ import {
 import type { MatchConditions } from './call-webhook.ts';
 import type { AnyWebhook } from './webhook-configurations.ts';
 
-/** Makes the evaluation. What fails refuses the request or skips the webhook, as its failurePolicy says. */
+/** An error refuses the request or skips the webhook, by its failurePolicy. */
 export function createWebhookMatchConditions(authorizer: Authorizer): MatchConditions {
   const compiled = new WeakMap<AnyWebhook, Conditions>();
   return async (invocation, attributes) => {

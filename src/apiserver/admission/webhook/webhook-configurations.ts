@@ -1,6 +1,6 @@
 /**
  * The webhooks of one kind of configuration as they stand, in the order they are called: configurations by name, then as
- * listed. Made anew at the first request after a change. Upstream: admission/configuration and webhook accessors.
+ * listed. Rebuilt at the first request after a change. Upstream: admission/configuration and webhook accessors.
  */
 import type { Stored } from '../../../api/object.ts';
 import type {
@@ -22,7 +22,7 @@ export type AnyConfiguration = MutatingWebhookConfiguration | ValidatingWebhookC
 
 /** One webhook, ready to be asked. */
 export interface ConfiguredWebhook {
-  /** Tells it from all others: configuration, name, and how often the name came before. */
+  /** Its unique identity: configuration, name, and how many hooks of that name precede it. */
   readonly uid: string;
   readonly configuration: string;
   readonly hook: AnyWebhook;

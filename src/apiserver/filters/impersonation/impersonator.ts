@@ -18,7 +18,7 @@ export interface Impersonated {
 /** Rejects with the first refusal when there is no way. */
 export type Impersonator = (attempt: Attempt) => Promise<Impersonated>;
 
-/** So many users' last ways are remembered. */
+/** The number of users whose last successful mode is remembered. */
 const REMEMBERED = 10_000;
 
 export function createImpersonator(): Impersonator {

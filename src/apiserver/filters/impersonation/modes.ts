@@ -23,7 +23,7 @@ export interface Mode {
 /** One attempt to act as somebody. */
 export interface Attempt {
   readonly wanted: WantedUser;
-  /** What is to be done, by whoever asks. */
+  /** What the requester asks to do as that user. */
   readonly request: AuthorizationAttributes;
   readonly authorizers: readonly Authorizer[];
 }
@@ -46,7 +46,7 @@ export const MODES: readonly Mode[] = [
   { name: '', applies: () => true },
 ];
 
-/** So many groups or extra values are asked for at once first. */
+/** The number of groups or extra values that are checked at once first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
@@ -137,7 +137,7 @@ async function demandExtra(asking: Asking, extra: WantedUser['extra']): Promise<
     for (const name of values) await demand(asking.authorizers, { ...asked, subresource, name });
 }
 
-/** Why nobody may have such extra values in a constrained way. */
+/** Why such extra values cannot be impersonated by constrained impersonation. */
 function extraFault(extra: WantedUser['extra']): string | undefined {
   for (const [key, values] of Object.entries(extra)) {
     if (key === '') return 'impersonating the empty string key in extra is not allowed';

@@ -23,7 +23,7 @@ export function wantsImpersonation(request: ApiRequest): boolean {
   return false;
 }
 
-/** The user; undefined: nobody, all headers are empty. Throws 400 when there are traits without a name. */
+/** The user; undefined when all headers are empty. Throws 400 when there are traits without a name. */
 export function wantedUser(request: ApiRequest): WantedUser | undefined {
   const { headers } = request;
   const extra: HeaderExtra = {};

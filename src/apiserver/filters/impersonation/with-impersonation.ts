@@ -1,4 +1,4 @@
-/** A request goes on as the user that its headers name. Upstream: WithConstrainedImpersonation. */
+/** A request continues as the user that its headers name. Upstream: WithConstrainedImpersonation. */
 import type { Authorizer } from '../../authz/contract.ts';
 import { noteRefusal } from '../../refused-requests/refusal-source.ts';
 import { attributesOf } from '../authorization.ts';
