@@ -180,7 +180,7 @@ class GenericApiServer implements ApiServer {
     const inFlight = this.#inFlight();
     this.#inFlightNow = inFlight;
     this.#fairness = this.#createFairness(inFlight);
-    const metrics = new RequestMetrics(inFlight);
+    const metrics = new RequestMetrics(inFlight, storage.registry);
     this.handler = buildHandlerChain({
       clock,
       log,

@@ -140,3 +140,20 @@ test('aggregated APIs that cannot be reached are told, once per reason, until th
   availability.gone(name);
   assert.equal(now(), undefined);
 });
+
+test('series of a resource that is taken off go, others stay', async () => {
+  const { send, server, storage } = await startTestServer();
+  const seriesOf = async (resource: string): Promise<number> => {
+    const { text } = await send('GET', '/metrics');
+    return [...text.matchAll(new RegExp(`^apiserver_request_total\\{.*resource="${resource}"`, 'gm'))].length;
+  };
+  await send('GET', '/apis/apps/v1/deployments');
+  await send('GET', '/apis/apps/v1/namespaces/d/deployments');
+  await send('GET', '/api/v1/configmaps');
+  await send('GET', '/version');
+  assert.deepEqual([await seriesOf('deployments'), await seriesOf('configmaps')], [2, 1]);
+  storage.registry.remove([{ group: 'apps', version: 'v1', resource: 'deployments' }]);
+  assert.deepEqual([await seriesOf('deployments'), await seriesOf('configmaps')], [0, 1]);
+  assert.ok((await seriesOf('')) > 0, 'what is no resource stays');
+  await server.stop();
+});

@@ -4,6 +4,7 @@
  */
 import type { Steps } from '../base/steps.ts';
 import { AuthenticationMetrics } from './authentication-metrics.ts';
+import type { ResourceKey, ResourceRegistry } from './generic-registry/resource-registry.ts';
 import { exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
 import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
@@ -18,6 +19,8 @@ type Labels = readonly (readonly [string, string])[];
 
 interface Series {
   readonly labels: Labels;
+  /** The registry's resource that was asked for; undefined for what other parts of the server answer. */
+  readonly resource: ResourceKey | undefined;
   readonly codes: Map<number, number>;
   readonly whole: Durations;
   /** Without waits for a turn; absent where requests last as long as their clients like. */
@@ -110,11 +113,22 @@ function textOf(labels: Labels): string {
 export class RequestMetrics {
   readonly #series = new Map<string, Series>();
   readonly #inFlight: MaxInFlight;
+  readonly #registry: ResourceRegistry;
   #terminations = 0;
   readonly authentication = new AuthenticationMetrics();
 
-  constructor(inFlight: MaxInFlight) {
+  /** Series of resources that the registry takes off go with them: definitions that come and go would fill memory. */
+  constructor(inFlight: MaxInFlight, registry: ResourceRegistry) {
     this.#inFlight = inFlight;
+    this.#registry = registry;
+    registry.onChange(() => {
+      for (const [key, { resource }] of this.#series)
+        if (resource !== undefined && !this.#isServed(resource)) this.#series.delete(key);
+    });
+  }
+
+  #isServed({ group, version, resource }: ResourceKey): boolean {
+    return this.#registry.find(group, version, resource) !== undefined;
   }
 
   /**
@@ -131,7 +145,10 @@ export class RequestMetrics {
     if (series === undefined) {
       const labels = place === undefined ? unknownLabels : labelsOf(scope, place);
       const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
-      this.#series.set(key, (series = { labels, codes: new Map(), whole: noDurations(), served }));
+      const { apiGroup: group, apiVersion: version, resource: name } = scope.info;
+      const asked = { group, version, resource: name };
+      const resource = place !== undefined && this.#isServed(asked) ? asked : undefined;
+      this.#series.set(key, (series = { labels, resource, codes: new Map(), whole: noDurations(), served }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);
     add(series.whole, answer.seconds);

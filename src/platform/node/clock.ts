@@ -9,6 +9,8 @@ import { guarded } from '../unexpected.ts';
 
 /** Longest piece of a timer: a day, well below 2^31 ms. */
 const maxPieceMs = 24 * 3_600_000;
+/** Lists of timers of longer durations are given back when their last timer is cancelled. */
+const longMs = 60_000;
 const jumpCheckMs = 2_000;
 const jumpThresholdMs = 1_000;
 
@@ -48,19 +50,40 @@ function guardedTimers(log: Log): Timers {
 
 function setTimer(delayMs: number, callback: () => void): CancelTimer {
   if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
-  if (delayMs <= maxPieceMs) {
+  if (delayMs <= longMs) {
     const timer = setTimeout(callback, Math.max(0, delayMs)).unref();
     return () => clearTimeout(timer);
   }
+  if (delayMs <= maxPieceMs) return setLongTimer(delayMs, callback);
   const dueMs = performance.now() + delayMs;
-  let timer: NodeJS.Timeout;
+  let cancel: CancelTimer;
   const arm = (): void => {
     const leftMs = dueMs - performance.now();
-    timer =
-      leftMs > maxPieceMs ? setTimeout(arm, maxPieceMs).unref() : setTimeout(callback, Math.max(0, leftMs)).unref();
+    cancel = leftMs > maxPieceMs ? setLongTimer(maxPieceMs, arm) : setLongTimer(leftMs, callback);
   };
   arm();
-  return () => clearTimeout(timer);
+  return () => cancel();
+}
+
+/**
+ * Node.js has a list of timers for each duration. The empty list of a timer that kept no process alive stays until its
+ * duration is over: a day of timers of random hours would leave thousands. Of one that did, the list goes at once.
+ */
+function setLongTimer(delayMs: number, callback: () => void): CancelTimer {
+  let isPending = true;
+  const timer = setTimeout(
+    () => {
+      isPending = false;
+      callback();
+    },
+    Math.max(0, delayMs),
+  ).unref();
+  return () => {
+    if (!isPending) return;
+    isPending = false;
+    timer.ref();
+    clearTimeout(timer);
+  };
 }
 
 function setTicker(periodMs: number, callback: () => void): CancelTimer {
