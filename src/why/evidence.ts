@@ -75,7 +75,7 @@ export class Evidence {
       try {
         return { object: await this.client.resource(info).get(key, this.#options()), missing: false };
       } catch (error) {
-        if (error instanceof StatusError && error.reason === 'NotFound') return { missing: true };
+        if (isAbsent(error)) return { missing: true };
         this.#unreadable(what, error);
         return { missing: false };
       }
@@ -223,6 +223,12 @@ export class Evidence {
     this.#looks.set(what, reading);
     return reading;
   }
+}
+
+/** Whether the object is not there. A kind that the server does not serve has a 404 without a name: nothing is known then. */
+function isAbsent(error: unknown): boolean {
+  if (!(error instanceof StatusError) || error.reason !== 'NotFound') return false;
+  return (error.status.details?.name ?? '') !== '';
 }
 
 /** When an event was seen last, in milliseconds since the Unix epoch. */

@@ -6,9 +6,11 @@ import {
   CustomResourceDefinitions,
   DaemonSets,
   Deployments,
+  EndpointSlices,
   HorizontalPodAutoscalers,
   Ingresses,
   Jobs,
+  MutatingWebhookConfigurations,
   Namespaces,
   Nodes,
   PersistentVolumeClaims,
@@ -18,6 +20,7 @@ import {
   ReplicaSets,
   Services,
   StatefulSets,
+  ValidatingWebhookConfigurations,
 } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
@@ -26,8 +29,11 @@ import { explainDefinition } from './cluster/definition.ts';
 import { explainNamespace } from './cluster/namespace.ts';
 import { explainNode } from './cluster/node.ts';
 import { explainSigningRequest } from './cluster/signing-request.ts';
+import { explainMutatingWebhooks, explainValidatingWebhooks } from './cluster/webhooks.ts';
 import type { Evidence } from './evidence.ts';
 import type { Diagnosis } from './explanation.ts';
+import { explainEndpointSlice } from './network/endpoint-slice.ts';
+import { explainGateway, explainHttpRoute, Gateways, HttpRoutes } from './network/gateway-api.ts';
 import { explainIngress } from './network/ingress.ts';
 import { explainService } from './network/service.ts';
 import { explainPod } from './pods/pod.ts';
@@ -61,6 +67,9 @@ const explainers = [
   row(HorizontalPodAutoscalers, explainAutoscaler),
   row(PodDisruptionBudgets, explainBudget),
   row(Services, explainService),
+  row(EndpointSlices, explainEndpointSlice),
+  row(Gateways, explainGateway),
+  row(HttpRoutes, explainHttpRoute),
   row(Ingresses, explainIngress),
   row(PersistentVolumeClaims, explainClaim),
   row(PersistentVolumes, explainVolume),
@@ -68,6 +77,8 @@ const explainers = [
   row(Namespaces, explainNamespace),
   row(CustomResourceDefinitions, explainDefinition),
   row(APIServices, explainApiService),
+  row(MutatingWebhookConfigurations, explainMutatingWebhooks),
+  row(ValidatingWebhookConfigurations, explainValidatingWebhooks),
   row(CertificateSigningRequests, explainSigningRequest),
 ] as const;
 

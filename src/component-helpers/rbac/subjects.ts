@@ -17,7 +17,7 @@ export function principalKeys(user: Principal): string[] {
   return [`User:${user.name}`, ...user.groups.map((group) => `Group:${group}`)];
 }
 
-/** The namespace of a role or binding; '' for those of the whole cluster. */
+/** The namespace of an object; '' for those of the whole cluster. */
 export function namespaceOf({ metadata }: KubernetesObject): string {
   return metadata.namespace ?? '';
 }

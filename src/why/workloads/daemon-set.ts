@@ -4,6 +4,7 @@ import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { onDeleteCause } from './on-delete.ts';
 import { ownedPods, unreadyPodCauses } from './owned-pods.ts';
 import { refusedPodCauses } from './refused-pods.ts';
 
@@ -12,7 +13,11 @@ export async function explainDaemonSet(set: DaemonSet, evidence: Evidence): Prom
   const summary = `is ready on ${numberReady} of ${desiredNumberScheduled} nodes, ${updatedNumberScheduled} of the newest template`;
   if (desiredNumberScheduled === 0) return { state: 'Trouble', summary, causes: [noNodeCause(set)] };
   const isUpdated = updatedNumberScheduled >= desiredNumberScheduled || set.spec?.updateStrategy?.type === 'OnDelete';
-  if (numberReady >= desiredNumberScheduled && isUpdated) return { state: 'Fine', summary, causes: [] };
+  if (numberReady >= desiredNumberScheduled && isUpdated) {
+    const causes =
+      updatedNumberScheduled < desiredNumberScheduled ? [onDeleteCause(nameOfObject(DaemonSets, set))] : [];
+    return { state: 'Fine', summary, causes };
+  }
   const pods = await ownedPods(set, set.spec?.selector, evidence);
   const causes = [...(await refusedPodCauses(DaemonSets, set, evidence)), ...(await unreadyPodCauses(pods, evidence))];
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };

@@ -6,6 +6,7 @@ import { isPodReady } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { onDeleteCause } from './on-delete.ts';
 import { ownedPods } from './owned-pods.ts';
 import { refusedPodCauses } from './refused-pods.ts';
 
@@ -16,13 +17,27 @@ export async function explainStatefulSet(set: StatefulSet, evidence: Evidence): 
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete';
   const summary = `has ${readyReplicas} of ${wanted} pods ready, ${updatedReplicas} of the newest template`;
   const isUpdated = updatedReplicas >= wanted - partition || isOnDelete || set.status?.updateRevision === undefined;
-  if (readyReplicas >= wanted && isUpdated) return { state: 'Fine', summary, causes: [] };
+  if (readyReplicas >= wanted && isUpdated) return { state: 'Fine', summary, causes: heldBackCauses(set) };
   const pods = await ownedPods(set, set.spec?.selector, evidence);
   const causes = [
     ...(await refusedPodCauses(StatefulSets, set, evidence)),
     ...(await firstUnreadyCauses(set, pods, evidence)),
   ];
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };
+}
+
+/** What keeps pods of an older template, on purpose. */
+function heldBackCauses(set: StatefulSet): readonly Cause[] {
+  const wanted = set.spec?.replicas ?? 1;
+  const { updateStrategy } = set.spec ?? {};
+  const { updatedReplicas = 0, updateRevision, currentRevision } = set.status ?? {};
+  if (updateRevision === currentRevision || updatedReplicas >= wanted) return [];
+  const object = nameOfObject(StatefulSets, set);
+  if (updateStrategy?.type === 'OnDelete') return [onDeleteCause(object)];
+  const partition = updateStrategy?.rollingUpdate?.partition ?? 0;
+  const message = `pods below ordinal ${partition}, its partition, keep the older template`;
+  const cure = { text: 'lower spec.updateStrategy.rollingUpdate.partition to go on' };
+  return [cause({ code: 'HeldByPartition', object, message, cure })];
 }
 
 /** The pod with the lowest ordinal that is not ready: the later ones wait for it, unless all start at once. */

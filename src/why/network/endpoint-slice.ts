@@ -1,0 +1,32 @@
+/** Why an endpoint slice has no ready endpoint: the service it is of says. */
+import { EndpointSlices, Services } from '../../api/gen/resources.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Diagnosis } from '../explanation.ts';
+import { nameOf, nameOfObject } from '../object-name.ts';
+
+const serviceLabel = 'kubernetes.io/service-name';
+
+export async function explainEndpointSlice(slice: EndpointSlice, evidence: Evidence): Promise<Diagnosis> {
+  const { namespace = '', labels = {} } = slice.metadata;
+  const endpoints = slice.endpoints ?? [];
+  const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false).length;
+  const summary = `has ${ready} of ${endpoints.length} endpoints ready`;
+  const name = labels[serviceLabel];
+  if (name === undefined) {
+    const message = `it has no label ${serviceLabel}, so it belongs to no service`;
+    const cure = { text: `label it ${serviceLabel}=SERVICE` };
+    const object = nameOfObject(EndpointSlices, slice);
+    return { state: 'Trouble', summary, causes: [cause({ code: 'NoService', object, message, cure })] };
+  }
+  const { object: service, missing } = await evidence.get(Services, { namespace, name });
+  if (missing) {
+    const object = nameOf(Services, { namespace, name });
+    const message = `service ${name}, whose endpoints it has, does not exist`;
+    const cure = { text: `create service ${name}, or delete the slice` };
+    return { state: 'Trouble', summary, causes: [cause({ code: 'ServiceMissing', object, message, cure })] };
+  }
+  if (service === undefined || ready > 0) return { state: 'Fine', summary, causes: [] };
+  const causes = await evidence.causesOf(Services, service);
+  return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary, causes };
+}
