@@ -22,6 +22,7 @@ import type {
 } from '../http.ts';
 import type { Log } from '../log.ts';
 import { background } from '../unexpected.ts';
+import { Pipelines } from './pipelines.ts';
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from './connection-limits.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
@@ -89,6 +90,7 @@ class Listener implements HttpServer {
   #named: ReadonlyMap<string, SecureContext> = new Map();
   #closed: Promise<void> | undefined;
   readonly #sockets = new Set<Socket>();
+  readonly #pipelines = new Pipelines();
   readonly #connections: ConnectionCount;
   readonly #sessions = new Http2Sessions();
   readonly #unsent: UnsentAnswers;
@@ -256,6 +258,10 @@ class Listener implements HttpServer {
 
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     goOnReading(message.socket);
+    this.#pipelines.enter(message.socket, response, () => this.#serve(message, response));
+  }
+
+  #serve(message: http.IncomingMessage, response: http.ServerResponse): void {
     const request = new Http1Request(message, response);
     try {
       const result = this.#handler(request);
