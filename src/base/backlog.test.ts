@@ -43,6 +43,16 @@ test('more than the total ends those that stand still, the longest first, until 
   assert.deepEqual([state.ended, backlog.bytes], [['a', 'b'], 79]);
 });
 
+test('what the writer says of a reader that was given up counts no more', () => {
+  const { state, backlog, reader } = fixture();
+  const one = reader('one');
+  one.set(200);
+  state.nowMs = 3000;
+  backlog.check();
+  one.set(150);
+  assert.deepEqual([state.ended, backlog.bytes, backlog.isEmpty], [['one'], 0, true]);
+});
+
 test('more of it for a reader that stands still is no progress', () => {
   const { state, backlog, reader } = fixture();
   const one = reader('one');

@@ -25,6 +25,7 @@ export class Unread {
   readonly #giveUp: () => void;
   #bytes = 0;
   #movedMs = 0;
+  #hasLeft = false;
 
   constructor(backlog: Backlog, giveUp: () => void) {
     this.#backlog = backlog;
@@ -42,15 +43,22 @@ export class Unread {
 
   /** What it has not taken now; less than before means that it took something. Zero: it takes no place. */
   set(bytes: number): void {
+    if (this.#hasLeft) return;
     const before = this.#bytes;
     this.#bytes = bytes;
     if (before === 0 || bytes < before) this.#movedMs = this.#backlog.nowMs();
     this.#backlog.changed(this, bytes - before);
   }
 
+  /** It has taken everything, or is gone: what its writer says later counts no more. */
+  leave(): void {
+    this.set(0);
+    this.#hasLeft = true;
+  }
+
   /** Ends it as one that stands still. */
   giveUp(): void {
-    this.set(0);
+    this.leave();
     this.#giveUp();
   }
 }

@@ -192,6 +192,20 @@ test('watches that take nothing of their first states are cut off while all toge
   assert.equal(control.timers.has(1000), false, 'nothing is left to look after');
 });
 
+test('nothing is left to look after of a watch whose peer went away in the middle of its state', async () => {
+  const control = createTurnClock();
+  const sink = new FrameSink(new FlushRounds(control.clock, createMemoryLog()));
+  const write = (): Promise<void> => Promise.reject(new Error('gone'));
+  const run = sink.run({ write, end: async () => undefined });
+  sink.push([Buffer.alloc(9 * 1024 * 1024)]);
+  await control.turn();
+  await assert.rejects(run, /gone/);
+  await settle();
+  sink.push([Buffer.alloc(1024 * 1024)]);
+  control.timers.get(1000)!();
+  assert.equal(control.timers.has(1000), false);
+});
+
 test('sinks write what came together in one piece, the same for all, and go on when the connection has taken it', async () => {
   const control = createTurnClock();
   const rounds = new FlushRounds(control.clock, createMemoryLog());

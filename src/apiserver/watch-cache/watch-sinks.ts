@@ -125,7 +125,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
 
   constructor(rounds: FlushRounds) {
     this.#rounds = rounds;
-    this.#finished.promise.catch(() => undefined); // It may fail before it runs.
+    this.#finished.promise.catch(() => this.#drop()); // It may fail before it runs.
   }
 
   /** False for a reader that is too far behind. A reader that takes nothing is cut off: its frames and connection are dropped. */
@@ -173,11 +173,15 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   }
 
   fail(error: unknown): void {
+    this.#drop();
+    this.#finished.reject(error);
+  }
+
+  #drop(): void {
     this.#isCut = true;
     this.#pending = [];
     this.#pendingBytes = this.#writingBytes = 0;
-    this.#unread?.set(0);
-    this.#finished.reject(error);
+    this.#unread?.leave();
   }
 
   /** What is written at once: all that waits, of very much a part, so that progress is seen and no long copy is made. */
@@ -201,7 +205,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
 
   #countUnread(): void {
     const bytes = this.#pendingBytes + this.#writingBytes;
-    if (this.#unread === undefined && bytes < countedBytes) return;
+    if (this.#isCut || (this.#unread === undefined && bytes < countedBytes)) return;
     this.#unread ??= this.#rounds.reader(() => this.fail(new Error('the watcher takes nothing')));
     this.#unread.set(bytes);
     if (bytes === 0) this.#unread = undefined;

@@ -35,7 +35,7 @@ export class UnsentAnswers {
   add(target: Target, bytes: number): Unread | undefined {
     if (target.writableFinished) return undefined;
     const unread = this.#backlog.reader(() => target.destroy(notRead()));
-    const done = (): void => unread.set(0);
+    const done = (): void => unread.leave();
     target.once('close', done);
     target.once('finish', done);
     unread.set(bytes);
