@@ -19,6 +19,7 @@ async function explainLast(cluster: Cluster, client = cluster.client) {
   const found = await findRefused(client, last!.id);
   const { summary, causes } = await explainRefusal(found!, { client, nowMs: cluster.nowMs });
   const [first] = firstCauses(causes);
+  assert.notEqual(causes[0]!.object.name, '');
   return { summary, code: causes[0]!.code, first: first!.code, at: first!.object.name, command: first!.cure?.command };
 }
 

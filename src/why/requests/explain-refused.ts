@@ -89,8 +89,9 @@ function passedText({ passed, milliseconds }: RefusedRequest): string {
   return `${before}; ${milliseconds} ms in all`;
 }
 
-function targetOf({ resource: target, path, user }: RefusedRequest): ObjectName {
-  if (target === undefined) return path === '' ? nameOfUser(user) : { kind: 'path', name: path };
+function targetOf({ resource: target, path }: RefusedRequest): ObjectName {
+  // Lists, and objects whose names are in their bodies, are told by their path.
+  if (target === undefined || target.name === '') return { kind: 'path', name: path };
   const { group, resource, namespace, name } = target;
   const info = allResources.find((one) => one.group === group && one.resource === resource);
   return info === undefined ? { kind: resource, namespace, name } : nameOf(info, { namespace, name });
