@@ -44,7 +44,7 @@ export interface HistoryGap {
 
 /** What is appended at once. */
 export interface HistoryBatch {
-  readonly records: readonly { readonly lane: HistoryLane; readonly record: HistoryRecord }[];
+  readonly records: Readonly<Record<HistoryLane, readonly HistoryRecord[]>>;
   readonly gaps: readonly HistoryGap[];
   /** Every recorded key's changes up to this revision have been appended, but for the gaps. */
   readonly covered: number;

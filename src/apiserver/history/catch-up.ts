@@ -1,6 +1,6 @@
 /** Changes that the store still knows and the history does not: those of the seconds before a crash. */
 import type { Clock } from '../../platform/clock.ts';
-import type { HistoryLane, HistoryRecord } from '../../storage/history-log.ts';
+import type { HistoryAuthor, HistoryLane, HistoryRecord } from '../../storage/history-log.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent } from '../../storage/store.ts';
 import { REGISTRY_PREFIX } from '../watch-cache/cache-hub.ts';
 import { laneOf } from './lanes.ts';
@@ -9,10 +9,16 @@ import { laneOf } from './lanes.ts';
 const MAX_REVISIONS = 20_000;
 const DEADLINE_MS = 10_000;
 
-/** A record and its place. */
-export interface MissedChange {
+/** A record whose author may be told later than its change. */
+interface HeldRecord extends Omit<HistoryRecord, 'author' | 'value'> {
+  value: Uint8Array;
+  author: HistoryAuthor | undefined;
+}
+
+/** A record that is yet to be written, and its place. */
+export interface HeldChange {
   readonly lane: HistoryLane;
-  readonly record: HistoryRecord;
+  readonly record: HeldRecord;
 }
 
 /** The changes after one revision up to another; undefined when the store has forgotten them. */
@@ -20,21 +26,21 @@ export async function catchUp(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   after: number,
   until: number,
-): Promise<readonly MissedChange[] | undefined> {
+): Promise<readonly HeldChange[] | undefined> {
   if (until - after > MAX_REVISIONS) return undefined;
   const events = await eventsOf({ store, clock }, after, until);
   const timeMs = clock.nowMs();
-  return events?.flatMap((event): MissedChange[] => {
+  return events?.flatMap((event): HeldChange[] => {
     const lane = laneOf(event.key);
     return lane === undefined ? [] : [{ lane, record: recordOf(event, timeMs) }];
   });
 }
 
-function recordOf(event: StoreEvent, timeMs: number): HistoryRecord {
+function recordOf(event: StoreEvent, timeMs: number): HeldRecord {
   const { key, revision, value = new Uint8Array() } = event;
   const isNew = event.createRevision === revision;
   const change = event.type === 'delete' ? 'deleted' : isNew ? 'created' : 'changed';
-  return { key, revision, timeMs, change, value };
+  return { key, revision, timeMs, change, author: undefined, value };
 }
 
 function eventsOf(

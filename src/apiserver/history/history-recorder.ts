@@ -21,7 +21,7 @@ import type {
 import type { Store, StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
-import { catchUp } from './catch-up.ts';
+import { catchUp, type HeldChange } from './catch-up.ts';
 import { laneOf } from './lanes.ts';
 
 const FLUSH_MS = 1000;
@@ -45,11 +45,6 @@ export interface HistoryRecorderDeps {
   readonly metrics: Metrics;
 }
 
-interface Pending {
-  readonly lane: HistoryLane;
-  readonly record: HistoryRecord;
-}
-
 const LANES: readonly HistoryLane[] = ['objects', 'events'];
 const NO_VALUE = new Uint8Array();
 
@@ -60,7 +55,7 @@ export class HistoryRecorder implements ChangeRecorder {
   readonly #recorded: Counter;
   readonly #dropped: Counter;
   readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
-  #pending: Pending[] = [];
+  #pending: HeldChange[] = [];
   #gaps: HistoryGap[] = [];
   #authors = new Map<number, HistoryAuthor>();
   #heldBytes = 0;
@@ -126,16 +121,20 @@ export class HistoryRecorder implements ChangeRecorder {
     if (this.#heldBytes + value.length > MAX_HELD_BYTES) return this.#drop(lane, revision, 1);
     const timeMs = this.#deps.clock.nowMs();
     if (previous !== undefined && previous.revision <= this.#baselines[lane]) {
-      const known = { key, revision: previous.revision, timeMs: 0, change: 'known', value: previous.stored() } as const;
-      this.#hold({ lane, record: known });
+      const { revision: before } = previous;
+      const bytes = previous.stored();
+      this.#hold({
+        lane,
+        record: { key, revision: before, timeMs: 0, change: 'known', author: undefined, value: bytes },
+      });
     }
     const change = event.type === 'delete' ? 'deleted' : previous === undefined ? 'created' : 'changed';
-    this.#hold({ lane, record: { key, revision, timeMs, change, value } });
+    this.#hold({ lane, record: { key, revision, timeMs, change, author: undefined, value } });
     if (this.#pending.length >= FLUSH_CHANGES || this.#heldBytes >= FLUSH_BYTES) this.#flushIn(0);
     else if (this.#timer === undefined) this.#flushIn(FLUSH_MS);
   }
 
-  #hold(pending: Pending): void {
+  #hold(pending: HeldChange): void {
     this.#pending.push(pending);
     this.#heldBytes += pending.record.value.length;
   }
@@ -203,30 +202,32 @@ export class HistoryRecorder implements ChangeRecorder {
     if (count === 0 && this.#gaps.length === 0 && !isLast) return;
     const taken = this.#pending.slice(0, count);
     const covered = found < 0 ? this.#seen : taken.reduce((most, { record }) => Math.max(most, record.revision), 0);
-    const records = taken.map(({ lane, record }) => ({ lane, record: this.#completed(record) }));
+    const takenBytes = taken.reduce((sum, { record }) => sum + record.value.length, 0);
     const gaps = this.#gaps;
     this.#gaps = [];
     this.#pending = this.#pending.slice(count);
+    const records: Record<HistoryLane, HistoryRecord[]> = { objects: [], events: [] };
+    for (const { lane, record } of taken) records[lane].push(this.#complete(record));
     for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
     try {
       this.#setStatus(await this.log.append({ records, gaps, covered }));
-      this.#recorded.inc({}, records.length);
+      this.#recorded.inc({}, taken.length);
       this.#failure = '';
     } catch (error) {
       this.#fail(error);
       for (const gap of gaps) this.#addGap(gap);
       for (const { lane, record } of taken) this.#drop(lane, record.revision, 1);
     } finally {
-      for (const { record } of taken) this.#heldBytes -= record.value.length;
+      this.#heldBytes -= takenBytes;
     }
   }
 
-  /** With its author, in the form in which the store keeps it. */
-  #completed(record: HistoryRecord): HistoryRecord {
-    const { key, revision, value, change } = record;
+  /** Adds the author, and takes the form in which the store keeps the value. */
+  #complete(record: HeldChange['record']): HistoryRecord {
     const { cipher } = this.#deps.store;
-    const sealed = value.length === 0 || cipher === undefined ? value : cipher.seal(key, value);
-    return { ...record, value: sealed, author: change === 'known' ? undefined : this.#authors.get(revision) };
+    if (record.change !== 'known') record.author = this.#authors.get(record.revision);
+    if (cipher !== undefined && record.value.length > 0) record.value = cipher.seal(record.key, record.value);
+    return record;
   }
 
   /** Opens the log and fetches from the store what a crash has kept from it. */

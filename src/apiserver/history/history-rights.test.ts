@@ -85,7 +85,7 @@ test('states are kept encrypted where the store encrypts them, and are lost with
   assert.equal((await send('GET', exact)).body.data.password, 'hunter2');
   assert.ok(batches.length > 0);
   for (const { records } of batches)
-    for (const { record } of records) assert.ok(!Buffer.from(record.value).includes('password'));
+    for (const { value } of records.objects) assert.ok(!Buffer.from(value).includes('password'));
   hasKey = false;
   assert.equal((await send('GET', exact)).status, 410);
   const told = (await send('GET', `/keelson/v1/history${maps}/m`)).body.revisions;

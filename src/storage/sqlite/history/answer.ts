@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { StoreError } from '../../store.ts';
 import { storeErrorOf } from '../errors.ts';
-import { fromColumns, toColumns } from './columns.ts';
+import { toColumns } from './columns.ts';
 import { HistoryDatabase } from './history-database.ts';
 import type { HistoryCall, HistoryRequests } from './history-protocol.ts';
 
@@ -25,11 +25,8 @@ export class HistoryAnswers {
     if (this.#database === undefined) throw new StoreError('closed', 'the history is not open');
     const { nowMs } = call.ask;
     switch (call.op) {
-      case 'append': {
-        const { lanes, gaps, covered } = call.ask;
-        const records = fromColumns(call.ask).map((record, index) => ({ lane: lanes[index]!, record }));
-        return this.#database.append({ records, gaps, covered }, nowMs);
-      }
+      case 'append':
+        return this.#database.append(call.ask, nowMs);
       case 'read': {
         const { records, ...page } = this.#database.read(call.ask, nowMs);
         return { ...page, ...toColumns(records) };

@@ -1,10 +1,13 @@
-/** Records by columns: what threads say to each other and what segments hold should be few objects. */
+/**
+ * Records by columns: what threads say to each other and what segments hold. A change costs a microsecond or two in all
+ * threads together, so nothing is made per record but its place in a few long buffers.
+ */
 import type { HistoryAuthor, HistoryChange, HistoryRecord } from '../../history-log.ts';
-import { pack, unpacker } from '../protocol.ts';
 
 /** Records of equal index; their values lie packed one after the other. */
 export interface RecordColumns {
-  readonly keys: readonly string[];
+  /** Joined by NUL, which no recorded key has. */
+  readonly keys: string;
   /** Of each record revision, time, code of the change, index of the author (-1: not known) and length of the value. */
   readonly numbers: Float64Array<ArrayBuffer>;
   readonly authors: readonly HistoryAuthor[];
@@ -12,53 +15,112 @@ export interface RecordColumns {
 }
 
 const WIDTH = 5;
+const AUTHOR = 3;
+const SEPARATOR = '\0';
 const CHANGES: readonly HistoryChange[] = ['created', 'changed', 'deleted', 'known'];
 
 export function toColumns(records: readonly HistoryRecord[]): RecordColumns {
   const numbers = new Float64Array(records.length * WIDTH);
-  const authors: HistoryAuthor[] = [];
-  const indexes = new Map<string, number>();
-  const indexOf = (author: HistoryAuthor | undefined): number => {
-    if (author === undefined) return -1;
-    const { user, manager, verb, subresource } = author;
-    const id = `${user}\0${manager}\0${verb}\0${subresource}`;
-    const known = indexes.get(id);
-    if (known !== undefined) return known;
-    indexes.set(id, authors.length);
-    return authors.push(author) - 1;
-  };
+  const authors = new Authors();
+  const keys: string[] = [];
+  let bytes = 0;
+  for (const { value } of records) bytes += value.length;
+  const values = new Uint8Array(bytes);
   let at = 0;
-  for (const { revision, timeMs, change, author, value } of records) {
+  let offset = 0;
+  for (const { key, revision, timeMs, change, author, value } of records) {
+    keys.push(key);
     numbers[at] = revision;
     numbers[at + 1] = timeMs;
     numbers[at + 2] = CHANGES.indexOf(change);
-    numbers[at + 3] = indexOf(author);
+    numbers[at + AUTHOR] = author === undefined ? -1 : authors.indexOf(author);
     numbers[at + 4] = value.length;
+    values.set(value, offset);
     at += WIDTH;
+    offset += value.length;
   }
-  return { keys: records.map(({ key }) => key), numbers, authors, values: pack(records.map(({ value }) => value)) };
+  return { keys: keys.join(SEPARATOR), numbers, authors: authors.list, values };
 }
 
-/** The records for which `isWanted` holds; their values are copies. */
-export function fromColumns(
-  columns: RecordColumns,
-  isWanted: (key: string) => boolean = () => true,
-): readonly HistoryRecord[] {
-  const { keys, numbers, authors, values } = columns;
+/** The authors of some records, each once. */
+class Authors {
+  readonly list: HistoryAuthor[] = [];
+  readonly #indexes = new Map<string, number>();
+  #last = -1;
+
+  indexOf(author: HistoryAuthor): number {
+    const last = this.list[this.#last];
+    if (last !== undefined && isSame(last, author)) return this.#last;
+    const { user, manager, verb, subresource } = author;
+    const id = [user, manager, verb, subresource].join(SEPARATOR);
+    const known = this.#indexes.get(id);
+    this.#last = known ?? this.list.push(author) - 1;
+    if (known === undefined) this.#indexes.set(id, this.#last);
+    return this.#last;
+  }
+}
+
+function isSame(a: HistoryAuthor, b: HistoryAuthor): boolean {
+  return a.user === b.user && a.verb === b.verb && a.manager === b.manager && a.subresource === b.subresource;
+}
+
+/** How many records there are. */
+export function countOf({ numbers }: RecordColumns): number {
+  return numbers.length / WIDTH;
+}
+
+/** The keys, one for each record. */
+export function keysOf(columns: RecordColumns): readonly string[] {
+  return countOf(columns) === 0 ? [] : columns.keys.split(SEPARATOR);
+}
+
+/** The greatest revision, and the latest time. */
+export function newestOf({ numbers }: RecordColumns): { readonly revision: number; readonly timeMs: number } {
+  let revision = 0;
+  let timeMs = 0;
+  for (let at = 0; at < numbers.length; at += WIDTH) {
+    revision = Math.max(revision, numbers[at]!);
+    timeMs = Math.max(timeMs, numbers[at + 1]!);
+  }
+  return { revision, timeMs };
+}
+
+/** The records, all or those of one key; their values are copies. */
+export function fromColumns(columns: RecordColumns, wanted?: string): readonly HistoryRecord[] {
+  const { numbers, authors, values } = columns;
   const records: HistoryRecord[] = [];
+  let at = 0;
   let offset = 0;
-  for (const [index, key] of keys.entries()) {
-    const [revision, timeMs, change, author, length] = numbers.subarray(index * WIDTH, (index + 1) * WIDTH);
-    if (isWanted(key))
+  for (const key of keysOf(columns)) {
+    const length = numbers[at + 4]!;
+    if (wanted === undefined || key === wanted)
       records.push({
         key,
-        revision: revision!,
-        timeMs: timeMs!,
-        change: CHANGES[change!]!,
-        author: authors[author!],
-        value: unpacker(values.subarray(offset))(length!),
+        revision: numbers[at]!,
+        timeMs: numbers[at + 1]!,
+        change: CHANGES[numbers[at + 2]!]!,
+        author: authors[numbers[at + AUTHOR]!],
+        value: values.slice(offset, offset + length),
       });
-    offset += length!;
+    at += WIDTH;
+    offset += length;
   }
   return records;
+}
+
+/** One set of columns behind the other. */
+export function joinColumns(all: readonly RecordColumns[]): RecordColumns {
+  const filled = all.filter((columns) => countOf(columns) > 0);
+  const numbers = new Float64Array(filled.reduce((sum, one) => sum + one.numbers.length, 0));
+  const authors: HistoryAuthor[] = [];
+  let at = 0;
+  for (const one of filled) {
+    numbers.set(one.numbers, at);
+    for (let place = at + AUTHOR; place < at + one.numbers.length; place += WIDTH)
+      if (numbers[place]! >= 0) numbers[place]! += authors.length;
+    for (const author of one.authors) authors.push(author);
+    at += one.numbers.length;
+  }
+  const values = new Uint8Array(Buffer.concat(filled.map((one) => one.values)));
+  return { keys: filled.map(({ keys }) => keys).join(SEPARATOR), numbers, authors, values };
 }

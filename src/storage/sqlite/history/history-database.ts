@@ -6,17 +6,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { fnv32a } from '../../../base/fnv.ts';
 import {
   EVENTS_SHARE,
-  type HistoryBatch,
   type HistoryGap,
   type HistoryLane,
   type HistoryLimits,
   type HistoryPage,
   type HistoryQuery,
-  type HistoryRecord,
   type HistoryStatus,
   type LaneStatus,
 } from '../../history-log.ts';
 import { makePrivate } from '../private-file.ts';
+import { countOf, fromColumns, joinColumns, newestOf, type RecordColumns } from './columns.ts';
 import { openHistorySchema } from './history-schema.ts';
 import { PageBuilder } from './page-builder.ts';
 import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
@@ -33,6 +32,12 @@ const LAST_LEVEL = 9;
 const MAX_GAPS = 100;
 
 const LANES: readonly HistoryLane[] = ['objects', 'events'];
+
+export interface ColumnBatch {
+  readonly lanes: Readonly<Record<HistoryLane, RecordColumns>>;
+  readonly gaps: readonly HistoryGap[];
+  readonly covered: number;
+}
 
 interface SegmentRow {
   readonly id: number;
@@ -63,7 +68,8 @@ export class HistoryDatabase {
     const isForeign = this.#covered() > nowRevision;
     this.#atomically(() => {
       if (isForeign)
-        for (const table of ['segment', 'content', 'gap', 'lane', 'covered']) this.#run(`DELETE FROM ${table}`);
+        for (const table of ['segment', 'directory', 'content', 'gap', 'lane', 'covered'])
+          this.#run(`DELETE FROM ${table}`);
       if (this.#covered() === 0) this.#begin(nowRevision, nowMs);
       this.#pruneAll(nowMs);
     });
@@ -76,13 +82,12 @@ export class HistoryDatabase {
     this.#run('INSERT INTO covered VALUES (?)', revision);
   }
 
-  append({ records, gaps, covered }: HistoryBatch, nowMs: number): HistoryStatus {
+  append({ lanes, gaps, covered }: ColumnBatch, nowMs: number): HistoryStatus {
     this.#atomically(() => {
       for (const gap of gaps) this.#addGap(gap);
       for (const lane of LANES) {
-        const own = records.filter((one) => one.lane === lane).map(({ record }) => record);
-        if (own.length === 0) continue;
-        this.#insert(lane, own, 0);
+        if (countOf(lanes[lane]) === 0) continue;
+        this.#insert(lane, lanes[lane], 0);
         this.#mergeTail(lane);
       }
       this.#run('UPDATE covered SET revision = max(revision, ?)', covered);
@@ -91,24 +96,22 @@ export class HistoryDatabase {
     return this.status();
   }
 
-  #insert(lane: HistoryLane, records: readonly HistoryRecord[], level: number): void {
-    const { bytes, rawBytes, hashes } = encodeSegment(records);
-    const newest = records.reduce((most, { revision }) => Math.max(most, revision), 0);
-    const ended = records.reduce((most, { timeMs }) => Math.max(most, timeMs), 0);
+  #insert(lane: HistoryLane, columns: RecordColumns, level: number): void {
+    const { bytes, rawBytes, hashes } = encodeSegment(columns);
+    const { revision, timeMs } = newestOf(columns);
     const index = new Uint8Array(hashes.buffer);
-    const size = bytes.length + index.length;
-    const inserted = this.#run(
-      'INSERT INTO segment (lane, level, newest, ended, records, raw, size, hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    const { lastInsertRowid: id } = this.#run(
+      'INSERT INTO segment (lane, level, newest, ended, records, raw, size) VALUES (?, ?, ?, ?, ?, ?, ?)',
       lane,
       rawBytes > MERGEABLE_RAW_BYTES ? LAST_LEVEL : level,
-      newest,
-      Math.ceil(ended),
-      records.length,
+      revision,
+      Math.ceil(timeMs),
+      countOf(columns),
       rawBytes,
-      size,
-      index,
+      bytes.length + index.length,
     );
-    this.#run('INSERT INTO content VALUES (?, ?)', inserted.lastInsertRowid, bytes);
+    this.#run('INSERT INTO directory VALUES (?, ?)', id, index);
+    this.#run('INSERT INTO content VALUES (?, ?)', id, bytes);
   }
 
   /** Eight small segments of one level become one of the next, so that a record is written anew a few times at most. */
@@ -121,12 +124,12 @@ export class HistoryDatabase {
       );
       if (tail.length < MERGED_SEGMENTS || tail.some((row) => row.level !== level)) return;
       const isTooMuch = tail.reduce((sum, { raw }) => sum + raw, 0) > SEGMENT_RAW_BYTES;
-      const merged = isTooMuch ? [] : tail.toReversed().flatMap(({ id }) => decodeSegment(this.#content(id)));
+      const merged = isTooMuch ? [] : tail.toReversed().map(({ id }) => decodeSegment(this.#content(id)));
       for (const { id } of tail)
         if (isTooMuch) this.#run('UPDATE segment SET level = ? WHERE id = ?', LAST_LEVEL, id);
         else this.#drop(id);
       if (isTooMuch) return;
-      this.#insert(lane, merged, level + 1);
+      this.#insert(lane, joinColumns(merged), level + 1);
     }
   }
 
@@ -136,6 +139,7 @@ export class HistoryDatabase {
 
   #drop(id: number | bigint): void {
     this.#run('DELETE FROM content WHERE segment = ?', id);
+    this.#run('DELETE FROM directory WHERE segment = ?', id);
     this.#run('DELETE FROM segment WHERE id = ?', id);
   }
 
@@ -206,9 +210,11 @@ export class HistoryDatabase {
     const page = new PageBuilder(query);
     const hash = fnv32a(key);
     // One row at a time: all hashes of a full history are 16 MB.
-    const rows = this.#statement('SELECT id, hashes FROM segment WHERE lane = ? ORDER BY id DESC').iterate(lane);
+    const rows = this.#statement(
+      'SELECT id, hashes FROM segment JOIN directory ON segment = id WHERE lane = ? ORDER BY id DESC',
+    ).iterate(lane);
     for (const row of rows as Iterable<{ readonly id: number; readonly hashes: Uint8Array }>)
-      if (mayHold(row.hashes, hash) && !page.add(decodeSegment(this.#content(row.id), key))) break;
+      if (mayHold(row.hashes, hash) && !page.add(fromColumns(decodeSegment(this.#content(row.id)), key))) break;
     return { ...page.end(), gaps: this.#gaps(lane), status: this.#laneStatus(lane) };
   }
 

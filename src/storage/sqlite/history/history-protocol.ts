@@ -21,8 +21,8 @@ export interface HistoryRequests {
     answer: HistoryStatus & { readonly discarded: string };
   };
   append: {
-    ask: RecordColumns & {
-      readonly lanes: readonly HistoryLane[];
+    ask: {
+      readonly lanes: Readonly<Record<HistoryLane, RecordColumns>>;
       readonly gaps: readonly HistoryGap[];
       readonly covered: number;
       readonly nowMs: number;

@@ -1,9 +1,9 @@
-/** The tables of `history.db`. A segment's bytes stand in a table of their own, so that looking for keys reads no values. */
+/** The tables of `history.db`. A segment's bytes and the hashes of its keys stand in tables of their own: few pages are read that are not needed. */
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Marks a file as Keelson's history ("Kehi"). */
 const APPLICATION_ID = 0x4b656869;
-const FORMAT_VERSION = 1;
+const FORMAT_VERSION = 2;
 
 /** Opens the tables, making them in an empty file. Throws when the file is another program's or of a later version. */
 export function openHistorySchema(database: DatabaseSync): void {
@@ -26,9 +26,10 @@ export function openHistorySchema(database: DatabaseSync): void {
       ended INTEGER NOT NULL,
       records INTEGER NOT NULL,
       raw INTEGER NOT NULL,
-      size INTEGER NOT NULL,
-      hashes BLOB NOT NULL
+      size INTEGER NOT NULL
     );
+    CREATE INDEX IF NOT EXISTS segment_by_lane ON segment (lane, id);
+    CREATE TABLE IF NOT EXISTS directory (segment INTEGER PRIMARY KEY, hashes BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS content (segment INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS lane (name TEXT PRIMARY KEY, since INTEGER NOT NULL, since_ms INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS gap (lane TEXT NOT NULL, after INTEGER NOT NULL, until INTEGER NOT NULL, changes INTEGER NOT NULL);

@@ -41,10 +41,9 @@ function record(key: string, revision: number, parts: Partial<HistoryRecord> = {
   };
 }
 
-const inLane = (lane: HistoryLane, one: HistoryRecord) => ({ lane, record: one });
 const append = (log: HistoryLog, records: readonly HistoryRecord[], lane: HistoryLane = 'objects') =>
   log.append({
-    records: records.map((one) => inLane(lane, one)),
+    records: { objects: [], events: [], [lane]: records },
     gaps: [],
     covered: records.at(-1)?.revision ?? START,
   });
@@ -157,8 +156,8 @@ test('gaps that follow each other are one, and go with what was recorded before 
   const log = place.open();
   await log.open(START);
   const gap = (after: number, until: number) => ({ lane: 'objects', after, until, changes: 2 }) as const;
-  await log.append({ records: [], gaps: [gap(20, 30)], covered: 30 });
-  await log.append({ records: [inLane('objects', record('/a', 35))], gaps: [gap(30, 33)], covered: 35 });
+  await log.append({ records: { objects: [], events: [] }, gaps: [gap(20, 30)], covered: 30 });
+  await log.append({ records: { objects: [record('/a', 35)], events: [] }, gaps: [gap(30, 33)], covered: 35 });
   const { gaps, status } = await read(log, '/a');
   assert.deepEqual(
     gaps.map(({ after, until, changes }) => [after, until, changes]),

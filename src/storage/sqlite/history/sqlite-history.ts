@@ -82,8 +82,8 @@ class SqliteHistory implements HistoryLog {
   }
 
   append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
-    const lanes = records.map(({ lane }) => lane);
-    const ask = { ...toColumns(records.map(({ record }) => record)), lanes, gaps, covered, nowMs: this.#nowMs };
+    const lanes = { objects: toColumns(records.objects), events: toColumns(records.events) };
+    const ask = { lanes, gaps, covered, nowMs: this.#nowMs };
     this.#nowRevision = Math.max(this.#nowRevision, covered);
     return this.#with(({ answerer }) => answerer.ask('append', ask));
   }
