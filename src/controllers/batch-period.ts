@@ -10,7 +10,7 @@ const MAX_MS = 500;
 
 /** The periods of all owners, by how many pods they had last. */
 export interface BatchPeriods {
-  /** So many pods were looked at. */
+  /** Records that this many pods were visited. */
   saw(key: string, pods: number): void;
   ms(key: string): number;
   forget(key: string): void;

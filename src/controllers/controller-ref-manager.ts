@@ -3,7 +3,7 @@
  * ControllerRefManager.
  *
  * Invariants: an object with another controller is never touched; before the first adoption the owner is read live, so
- * that an owner deleted and made anew under the same name adopts nothing by mistake.
+ * that an owner deleted and recreated under the same name adopts nothing by mistake.
  */
 import type { LabelMatcher } from '../api/label-selector.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';

@@ -34,7 +34,7 @@ export interface ControllersConfig {
   readonly serviceCidrs?: readonly string[];
   /** What the names of services end with. Default `cluster.local`. */
   readonly clusterDomain?: string;
-  /** What the API server's certificate says: no other server may have one that says the same. */
+  /** The names in the API server's certificate: no other server may have a certificate with them. */
   readonly apiServerNames?: { readonly dnsNames: readonly string[]; readonly ipAddresses: readonly string[] };
   /** CA bundle published in every namespace as `kube-root-ca.crt`. */
   readonly rootCaPem?: string;

@@ -12,7 +12,7 @@ export interface SliceChanges {
   readonly remove: readonly EndpointSlice[];
 }
 
-/** What is told. */
+/** The metrics. */
 export interface EndpointSliceMetrics {
   /** Changes that were written. */
   changed(changes: SliceChanges): void;

@@ -1,18 +1,18 @@
-/** Gauges that tell how many objects there are of each set of labels, as counted last: what has gone is told no more. */
+/** Gauges of the number of objects of each set of labels, as counted last: sets that are gone are removed. */
 import type { Gauge } from '../platform/metrics.ts';
 
 /** Labels of one series. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What several gauges have told. */
+/** The values that several gauges have. */
 export interface GroupCounts {
-  /** Counts the objects anew. */
+  /** Counts the objects again. */
   tell<T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void;
-  /** Takes back all that was told. */
+  /** Removes all values. */
   forget(): void;
 }
 
-/** Nothing told yet. */
+/** No values yet. */
 export function createGroupCounts(): GroupCounts {
   const told = new Map<Gauge, readonly Labels[]>();
   const tell: GroupCounts['tell'] = (to, objects, labelsOf) => {

@@ -81,7 +81,7 @@ export interface SlowStartResult {
   readonly error?: unknown;
 }
 
-/** So many tasks of a slow start run at once. Upstream: MaxBatchSize of the StatefulSet controller. */
+/** The most tasks of a slow start that run at once. Upstream: MaxBatchSize of the StatefulSet controller. */
 const MAX_BATCH = 500;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Ends a pod that a taint drives away: an event, the condition that says why, the deletion. Upstream: addConditionAndDeletePod
+ * Deletes a pod that does not tolerate a taint: an event, the condition with the reason, the deletion. Upstream: addConditionAndDeletePod
  * of tainteviction and devicetainteviction.
  */
 import type { Pod } from '../api/gen/core-v1.ts';
@@ -28,7 +28,7 @@ export interface EvictionWords {
 
 /** What evictions are measured by. */
 export interface EvictionMetrics {
-  /** A pod was deleted so many seconds after it was due. */
+  /** Records how many seconds after it was due a pod was deleted. */
   deleted(latencySeconds: number): void;
 }
 

@@ -12,7 +12,7 @@ import { PODS_BY_CONTROLLER } from './pod-events.ts';
 
 /** What is counted of one owner's pods. */
 export interface Tally {
-  /** The pod is as told now. */
+  /** The pod has this state now. */
   put(pod: Stored<Pod>): void;
   /** The pod is gone, or another's. */
   remove(uid: string): void;
@@ -21,7 +21,7 @@ export interface Tally {
 /** How a controller counts. */
 export interface TallyKind<T extends Tally, R> {
   make(rules: R, pods: readonly Stored<Pod>[]): T;
-  /** Whether the tally counts by these rules: else it is made anew. */
+  /** Whether the tally counts by these rules; otherwise it is rebuilt. */
   isBy(tally: T, rules: R): boolean;
 }
 
@@ -29,7 +29,7 @@ export interface TallyKind<T extends Tally, R> {
 export interface Tallies<T extends Tally, R> {
   /** What the informer holds of the owner's pods, counted by these rules; kept up from then on. */
   of(owner: Stored<KubernetesObject>, rules: R): T;
-  /** These are the tally's owner's now: they count before the informer tells so. */
+  /** These pods now have the tally's owner: they count before the informer delivers it. */
   adopted(tally: T, pods: readonly Stored<Pod>[]): void;
   all(): Iterable<T>;
   /** The owner is gone. */

@@ -47,7 +47,7 @@ import type { Counter } from '../../platform/metrics.ts';
 const PODS_BY_VOLUME = 'pods by the references of their volumes';
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
-/** How long a volume that nobody wants may stay in use on a sick node before it is taken away. */
+/** How long an unwanted volume may stay in use on an unhealthy node before it is detached by force. */
 const MAX_WAIT_FOR_UNMOUNT_MS = 360_000;
 const RETRY_MS = 5000;
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';

@@ -40,7 +40,7 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
       deps.platform.crypto,
       Buffer.from(csr.spec.request, 'base64').toString('utf8'),
     ).catch(() => undefined);
-    // What cannot be read, or is no kubelet's request, is for people to judge.
+    // People decide on requests that cannot be parsed or are not a kubelet's.
     if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return;
     const own = parsed.commonName === csr.spec.username;
     const name = parsed.commonName.slice(NODE_PREFIX.length);

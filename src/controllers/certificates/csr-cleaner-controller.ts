@@ -1,6 +1,6 @@
 /**
  * Deletes certificate requests that have served: an hour after they were issued, denied or failed, a day after they were made
- * and never judged. Upstream: pkg/controller/certificates/cleaner.
+ * and never approved or denied. Upstream: pkg/controller/certificates/cleaner.
  */
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';

@@ -64,7 +64,7 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
     if (csr === undefined || !isOpen(csr)) return;
     const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
     const parsed = await parseRequest(deps.platform.crypto, pem).catch(() => undefined);
-    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // For people to judge.
+    if (parsed === undefined || signerProblem(csr, parsed, reserved) !== undefined) return; // People decide on it.
     const problem = servingProblem(csr, parsed, { nodes: nodes.list(), serverAddresses: serverAddresses() });
     if (problem !== undefined) {
       log.info('a serving certificate waits', { csr: key, user: csr.spec.username, problem });

@@ -78,7 +78,7 @@ export function mostRecentDue(schedule: Schedule, earliestMs: number, nowMs: num
   return { latestMs, tooMany: missed > MANY };
 }
 
-/** When to look at a schedule again that was followed since then: at the first time that is not yet due. */
+/** When to sync a schedule again: at the first time that is not yet due. */
 export function nextDueMs(schedule: Schedule, sinceMs: number, nowMs: number): number | undefined {
   // From the last time, not from now: what comes `@every` so often would else never come where it is asked more often.
   return schedule.nextMs(mostRecentDue(schedule, sinceMs, nowMs).latestMs ?? sinceMs);

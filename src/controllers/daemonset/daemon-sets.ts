@@ -1,4 +1,4 @@
-/** What a DaemonSet's spec says, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go. */
+/** Readings of a DaemonSet's spec, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go. */
 import { scaledValue } from '../../api/int-or-string.ts';
 import { DaemonSets } from '../../api/gen/resources.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';

@@ -118,7 +118,7 @@ export class DaemonTally implements Tally {
     return [...this.#pods.values(), this.#unplaced].flatMap((there) => [...there.values()]);
   }
 
-  /** Looks at what changed, so that all is as at this moment. */
+  /** Recomputes what changed, so that the tally holds for this moment. */
   look(moment: Moment): void {
     if (this.#moment === undefined || !isJudgedAlike(this.#moment, moment)) this.#markAll();
     else this.#markAged(this.#moment.nowMs, moment.nowMs);
@@ -127,7 +127,7 @@ export class DaemonTally implements Tally {
     this.#changed.clear();
   }
 
-  /** How many nodes are of which kind, when last looked at. */
+  /** The number of nodes of each kind, when last computed. */
   counts(): NodeCounts {
     return this.#counts;
   }
@@ -212,7 +212,7 @@ function factsOf(view: NodeView): NodeFacts | undefined {
   };
 }
 
-/** Whether a node that did not change is judged as before, time aside. */
+/** Whether the result for an unchanged node stays the same, apart from time. */
 function isJudgedAlike(a: Moment, b: Moment): boolean {
   const [{ metadata: was }, { metadata: is }] = [a.set, b.set];
   return (

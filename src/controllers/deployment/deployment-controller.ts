@@ -129,7 +129,7 @@ class DeploymentController {
     return await writer.updateStatus(deployment, { ...deployment.status, conditions });
   }
 
-  /** Changes the template back; the next sync, without the wish, rolls it out. */
+  /** Restores the old template; the next sync, without the rollback annotation, rolls it out. */
   async #rollBack(
     context: SetsContext,
     deployment: Stored<Deployment>,

@@ -18,7 +18,7 @@ export interface DeploymentWriter {
   getSet(namespace: string, name: string): Promise<Stored<ReplicaSet>>;
   /** Deletes; gone already is fine. */
   deleteSet(set: Stored<ReplicaSet>): Promise<void>;
-  /** Writes spec and annotations, if nobody has changed it since it was read. */
+  /** Writes spec and annotations, unless the object changed since it was read. */
   update(deployment: Deployment): Promise<Stored<Deployment>>;
   annotate(deployment: Stored<Deployment>, annotations: Record<string, string>): Promise<Stored<Deployment>>;
   updateStatus(deployment: Stored<Deployment>, status: DeploymentStatus): Promise<Stored<Deployment>>;
@@ -62,7 +62,7 @@ export function createDeploymentWriter(client: Client, recorder: EventRecorder, 
       return await deployments.patch(
         { namespace, name },
         { type: 'merge', patch: { metadata: { annotations } } },
-        // As upstream: a change of annotations elsewhere would be a new generation, which nobody asked for.
+        // As upstream: a change of annotations elsewhere would be a new generation without a change of the spec.
         { subresource: 'status', signal },
       );
     },

@@ -5,7 +5,7 @@ import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { compareAge, replicasOf } from './replica-math.ts';
 
-/** The label that tells the pods of different templates apart. */
+/** The label that distinguishes the pods of different templates. */
 export const HASH_LABEL = 'pod-template-hash';
 
 /** The ReplicaSets of one Deployment. */

@@ -16,7 +16,7 @@ export function condition(
   return { ...fields, lastUpdateTime: now, lastTransitionTime: now };
 }
 
-/** Whether the Deployment says how long progress may take. */
+/** Whether the Deployment has a progressDeadlineSeconds. */
 export function hasProgressDeadline(deployment: Deployment): boolean {
   const seconds = deployment.spec?.progressDeadlineSeconds;
   return seconds !== undefined && seconds !== NO_DEADLINE;

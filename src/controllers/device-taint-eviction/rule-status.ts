@@ -1,5 +1,5 @@
 /**
- * Tells in a DeviceTaintRule's condition EvictionInProgress what it does: how many pods are still to go, or, of a rule
+ * Reports in a DeviceTaintRule's condition EvictionInProgress what it does: how many pods are still to go, or, of a rule
  * without effect, how many would. Upstream: maybeUpdateRuleStatus of devicetainteviction.
  *
  * Writes alone: the condition. Said at once when a rule is new or changed, then at most every ten seconds. What an earlier
@@ -74,7 +74,7 @@ export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<C
   };
 }
 
-/** What the loop looks at. */
+/** What the loop reads. */
 export interface RuleStatusDeps {
   readonly rules: OptionalInformer<DeviceTaintRule>;
   readonly client: Client;
@@ -118,7 +118,7 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     }
     const { lastTransitionTime: _, ...said } = before ?? { lastTransitionTime: '' };
     const condition = ruleCondition(rule, counts);
-    // Pods may go by themselves: looked at until none is left.
+    // Pods may end by themselves: checked until none is left.
     if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
     if (deepEqual(said, condition)) return;
     const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };

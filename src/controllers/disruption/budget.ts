@@ -8,7 +8,7 @@ import type { Stored } from '../../api/object.ts';
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { smallest } from '../../base/lists.ts';
 
-/** An evicted pod that has not begun to terminate after so long counts as there again. */
+/** An evicted pod that has not begun to terminate after this time counts as present again. */
 const DELETION_TIMEOUT_MS = 2 * 60_000;
 
 /** Pods on their way out by eviction. */
@@ -21,7 +21,7 @@ export interface Disrupted {
   readonly recheckMs?: number;
 }
 
-/** Looks at the evictions the API server noted. */
+/** Checks the evictions that the API server recorded. */
 export function disruptedPods(budget: PodDisruptionBudget, pods: readonly Stored<Pod>[], nowMs: number): Disrupted {
   const noted = budget.status?.disruptedPods ?? {};
   const kept: Record<string, string> = {};

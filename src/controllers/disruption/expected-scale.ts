@@ -20,7 +20,7 @@ export interface ScaleDeps {
   readonly owners: readonly Informer<Sized>[];
 }
 
-/** Kinds whose size the caches tell. */
+/** Kinds whose scale is in the caches. */
 export const SIZED_KINDS = [Deployments, ReplicaSets, ReplicationControllers, StatefulSets] as readonly ResourceInfo[];
 
 /** The sum over all owners, each counted once, and the pods without one. Rejects when an owner has no size. */
@@ -62,7 +62,7 @@ async function sizeOf(
   const owner = informer.get({ namespace, name: reference.name });
   if (owner?.metadata.uid !== reference.uid) return undefined;
   const above = controllerOf(owner);
-  // A ReplicaSet of a Deployment: the Deployment says how many there are to be, whatever the rollout is at.
+  // A ReplicaSet of a Deployment: the Deployment's replicas count, whatever the state of the rollout.
   if (above?.kind === 'Deployment') return await sizeOf(deps, namespace, { reference: above, signal });
   return { uid: reference.uid, size: owner.spec?.replicas ?? 1 };
 }

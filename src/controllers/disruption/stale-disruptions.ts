@@ -41,7 +41,7 @@ export function createStaleDisruptionLoop(deps: ControllerDeps, client: Client):
       const leftMs = dueMs - clock.nowMs();
       if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
       const { uid, resourceVersion } = pod.metadata;
-      // What was said of the end that did not come goes with it.
+      // Reason and message of the disruption that did not happen are removed, too.
       const untold = { reason: null, message: null };
       const conditions = [{ type: TYPE, status: 'False', lastTransitionTime: formatTime(clock.nowMs()), ...untold }];
       // What announced it again meanwhile must win.

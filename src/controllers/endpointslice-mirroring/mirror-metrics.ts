@@ -1,11 +1,11 @@
-/** What is told of mirroring alone, beside what both writers of slices tell. Upstream: endpointslicemirroring/metrics. */
+/** Metrics of mirroring alone, beside those that both writers of slices have. Upstream: endpointslicemirroring/metrics. */
 import { firstBy } from '../../base/first-by.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { MirrorPlan } from './mirror-plan.ts';
 
-/** What is told. */
+/** The metrics. */
 export interface MirrorMetrics {
   /** A plan was carried out. */
   mirrored(existing: readonly EndpointSlice[], plan: MirrorPlan): void;

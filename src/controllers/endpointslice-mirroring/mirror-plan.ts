@@ -17,7 +17,7 @@ import { SubsetPacker } from '../subset-packer.ts';
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
-/** At most so many addresses of one subset are mirrored. */
+/** The most addresses of one subset that are mirrored. */
 const MAX_PER_SUBSET = 1000;
 const NOT_COPIED = [
   'endpoints.kubernetes.io/last-change-trigger-time',
@@ -51,7 +51,7 @@ export function planMirror(endpoints: Stored<Endpoints>, existing: readonly Endp
   return { create: [...wanted.values()], update, remove, skipped };
 }
 
-/** Addresses of ports that are looked at: an object of 3 MiB can name billions. */
+/** The most addresses of ports that are read: an object of 3 MiB can name billions. */
 const MAX_PAIRS = 100_000;
 
 /**

@@ -168,7 +168,7 @@ class EndpointSliceController {
     throw error;
   }
 
-  /** Hints went as nobody wants them any more. */
+  /** Hints were removed because they are no longer requested. */
   #tellTopologyEnded(service: Service, type: AddressType): void {
     const key = `${keyOfObject(service)}/${type}`;
     const hadHints = this.#topology.get(key) === HINTS_GIVEN;

@@ -1,13 +1,13 @@
-/** What is told of syncs of services alone, beside what both writers of slices tell. Upstream: endpointslice/metrics. */
+/** Metrics of syncs of services alone, beside those that both writers of slices have. Upstream: endpointslice/metrics. */
 import type { Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What is told. */
+/** The metrics. */
 export interface SyncMetrics {
   /** A sync has ended. */
   synced(result: 'success' | 'error'): void;
-  /** So many slices of one address type were written; `byZone`: their endpoints have hints by the nodes' processors. */
+  /** Records the number of slices of one address type that were written; `byZone`: their endpoints have hints by the nodes' processors. */
   wrote(service: Service, slices: number, byZone: boolean): void;
   /** The service is gone, or has no slices of this controller. */
   forget(key: string): void;

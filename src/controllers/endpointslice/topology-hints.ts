@@ -3,7 +3,7 @@
  * processors, its own as far as they go, so that traffic stays in the zone without overloading anybody. All or nothing: where
  * a zone could not be served well enough no endpoint gets a hint. Pure. Upstream: endpointslice/topologycache.
  *
- * Differs on purpose: all slices of a service are allotted anew at each change, always in one order, instead of those alone
+ * Differs on purpose: all slices of a service are allocated again at each change, always in one order, instead of those alone
  * that are written anyway.
  */
 import type { Endpoint } from '../../api/gen/discovery-v1.ts';
@@ -14,7 +14,7 @@ import { isNodeReady, zoneOf } from '../../component-helpers/nodes.ts';
 const ANNOTATION = 'service.kubernetes.io/topology-mode';
 const EARLY_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
-/** What a service is told when its endpoints get hints. */
+/** The event of a service whose endpoints get hints. */
 export const HINTS_GIVEN = 'Topology Aware Hints has been enabled';
 /** A zone's endpoints may get so much more than their share. */
 const OVERLOAD = 0.2;
@@ -40,7 +40,7 @@ export function zoneShares(nodes: readonly Node[]): ReadonlyMap<string, number> 
   return total === 0 ? undefined : new Map([...cpus].map(([zone, cpu]) => [zone, cpu / total]));
 }
 
-/** Whether hints were given; the event that tells it. */
+/** Whether hints were set, and the event that reports it. */
 export interface TopologyVerdict {
   readonly enabled: boolean;
   readonly message: string;
@@ -81,7 +81,7 @@ function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, nu
     : undefined;
 }
 
-/** Zones with more than their share give to those with less, until nobody lacks a whole endpoint. */
+/** Zones with more than their share give to those with less, until no zone lacks a whole endpoint. */
 function redistribute(
   byZone: ReadonlyMap<string, Endpoint[]>,
   shares: ReadonlyMap<string, number>,

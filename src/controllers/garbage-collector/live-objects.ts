@@ -8,7 +8,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Identity } from './graph.ts';
 import type { ResourceMonitors } from './resource-monitors.ts';
 
-/** A cluster-scoped object names a namespaced owner: nobody can say in which namespace, so it is never collected. */
+/** A cluster-scoped object names a namespaced owner: the namespace is unknown, so it is never collected. */
 export class NamespacedOwnerError extends Error {
   constructor(identity: Identity) {
     super(`cluster-scoped objects cannot refer to namespaced owners (${identity.kind} ${identity.name})`);

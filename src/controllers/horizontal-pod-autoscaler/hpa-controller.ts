@@ -277,7 +277,7 @@ class HorizontalController {
     return { evaluations, failures };
   }
 
-  /** Undefined when the target's pods cannot be told apart from those of others, which is recorded. */
+  /** Undefined when the target's pods cannot be distinguished from those of others, which is recorded. */
   async #evaluationState(reconciliation: Reconciliation, { scale }: ScaleTarget): Promise<EvaluationState | undefined> {
     const { hpa, key, signal } = reconciliation;
     const { autoscalers, pods, metrics, client } = this.#deps;

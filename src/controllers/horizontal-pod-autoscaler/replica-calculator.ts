@@ -76,7 +76,7 @@ export function valueReplicas(state: TargetState, milliValue: number, targetMill
   const ratio = milliValue / targetMilliValue;
   if (state.currentReplicas === 0) return Math.ceil(ratio);
   if (isWithin(state.tolerances, ratio)) return state.currentReplicas;
-  // None of them seen yet is no wish for none.
+  // No pod seen yet does not mean that none is desired.
   if (state.pods.length === 0) throw new Error(NO_PODS);
   const ready = state.pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod)).length;
   return Math.ceil(ratio * ready);

@@ -21,7 +21,7 @@ function latest(moments: readonly number[]): number {
   return moments.reduce((last, ms) => Math.max(last, ms), -Infinity);
 }
 
-/** The delay of an index after so many failures of its own. */
+/** The delay of an index after this number of failures of its own. */
 export function remainingIndexBackoffMs(lastFailed: Pod, failures: number, nowMs: number): number {
   return failures === 0 ? 0 : Math.max(0, finishedAtMs(lastFailed) + delayMs(failures) - nowMs);
 }

@@ -39,7 +39,7 @@ const WORKERS = 5;
 interface Managed {
   readonly numbers: PodNumbers;
   readonly verdict: Verdict | undefined;
-  /** Pods were made or deleted as the plan says: suspension can be told. */
+  /** Pods were created or deleted by the plan: the condition Suspended can be set. */
   readonly managed: boolean;
   readonly action: JobAction;
   readonly error?: unknown;

@@ -3,7 +3,7 @@ import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** What is told. */
+/** The metrics. */
 export interface JobMetrics {
   /** A sync; `action`: what it did about pods. */
   synced(job: Job, told: { action: JobAction; failed: boolean; seconds: number }): void;

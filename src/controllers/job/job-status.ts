@@ -11,7 +11,7 @@ export interface PodNumbers {
   readonly terminating: number;
 }
 
-/** Something to tell the user. */
+/** An event for the user. */
 export interface JobNews {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;

@@ -28,7 +28,7 @@ export interface PodOrder {
 export interface JobPlan {
   readonly remove: readonly Stored<Pod>[];
   readonly create: readonly PodOrder[];
-  /** Look again after so long: back-off holds creations. */
+  /** The delay until the next sync: back-off delays creations. */
   readonly retryMs?: number;
 }
 

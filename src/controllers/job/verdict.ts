@@ -62,7 +62,7 @@ function restartsExceedLimit({ spec, active }: JobView): boolean {
 export function deadlineMs({ job, spec, nowMs }: JobView): number | undefined {
   const startedMs = parseTime(job.status?.startTime);
   if (spec.activeDeadlineSeconds === undefined || spec.suspend === true || Number.isNaN(startedMs)) return undefined;
-  // Just resumed: the start time is about to be set anew.
+  // Just resumed: the start time is about to be set again.
   if (trueCondition(job, 'Suspended') !== undefined) return undefined;
   return Math.max(0, startedMs + secondsToMs(spec.activeDeadlineSeconds) - nowMs);
 }
@@ -106,7 +106,7 @@ export function withJobCondition(
     old.message === wanted.message
   )
     return conditions;
-  // A job never suspended says nothing about it.
+  // A job that was never suspended has no such condition.
   if (old === undefined && wanted.status !== 'True') return conditions;
   const time = formatTime(nowMs);
   const next: JobCondition = { ...wanted, lastProbeTime: time, lastTransitionTime: time };

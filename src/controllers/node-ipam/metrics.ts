@@ -9,7 +9,7 @@ export interface CidrSetMetrics {
   usage(part: number): void;
 }
 
-/** Registers the metrics of a range of so many subnets. */
+/** Registers the metrics of a range with this number of subnets. */
 export function createCidrSetMetrics(metrics: Metrics, clusterCIDR: string, maxSubnets: number): CidrSetMetrics {
   const labels = ['clusterCIDR'];
   const own = { clusterCIDR };

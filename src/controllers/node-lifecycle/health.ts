@@ -1,5 +1,5 @@
 /**
- * Judges nodes by what is heard of them: status heartbeats and leases, aged by our own monotonic clock. Pure. Upstream:
+ * Decides the health of nodes by status heartbeats and leases, aged by our own monotonic clock. Pure. Upstream:
  * controller/nodelifecycle tryUpdateNodeHealth.
  */
 import { formatTime } from '../../api/time.ts';

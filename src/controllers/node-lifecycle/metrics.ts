@@ -3,11 +3,11 @@ import type { Node } from '../../api/gen/core-v1.ts';
 import { isNodeReady, zoneKeyOf } from '../../component-helpers/nodes.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What is told. */
+/** The metrics. */
 export interface NodeLifecycleMetrics {
   /** The zones at the end of a round, which took so long. */
   round(nodes: readonly Node[], seconds: number): void;
-  /** One node was judged. */
+  /** Records how long the health check of one node took. */
   judged(seconds: number): void;
   /** A node of this zone was tainted so that its pods go. */
   evicted(zone: string): void;

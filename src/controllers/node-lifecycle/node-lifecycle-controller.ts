@@ -195,7 +195,7 @@ class NodeLifecycleController implements Controller {
     return all.reduce((first, node) => Math.min(first, this.#silentFromMs(node)), Infinity) - this.#clock.monotonicMs();
   }
 
-  /** Updates the conditions of a silent node and tells its pods; returns the node as it then is. */
+  /** Updates the conditions of a silent node and marks its pods NotReady; returns the updated node. */
   async #judge(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
     let current = node;
     if (!this.#isHeardOf(node)) {

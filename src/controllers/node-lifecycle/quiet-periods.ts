@@ -13,7 +13,7 @@ export interface QuietPeriods {
   disturb(): void;
 }
 
-/** However quiet it is, there is a round after so many periods. */
+/** The most periods without a round, when nothing changes. */
 const MOST_PERIODS = 720;
 
 /** Makes it. `quietMs`: how long, from now on, nothing can come to pass unless `disturb` is called. */

@@ -6,7 +6,7 @@ import { rankPodsForDeletion } from '../../component-helpers/pod-deletion-rankin
 import { isPodReady } from '../../component-helpers/pods.ts';
 import { smallest } from '../../base/lists.ts';
 
-/** At most so many creations or deletions in one round. */
+/** The most creations or deletions in one sync. */
 export const BURST_REPLICAS = 500;
 
 /** Creates, deletes, or nothing. */

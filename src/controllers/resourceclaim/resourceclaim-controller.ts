@@ -186,7 +186,7 @@ class ResourceClaimController implements Controller {
       .catch(ignoreNotFound);
   }
 
-  /** Whether the consumer is a pod that may still use the claim; what is no pod is not ours to judge. */
+  /** Whether the consumer is a pod that may still use the claim; this controller does not decide on other consumers. */
   #uses(claim: Stored<ResourceClaim>, { resource, apiGroup = '', name, uid }: ResourceClaimConsumerReference): boolean {
     if (resource !== 'pods' || apiGroup !== '') return true;
     const pod = this.#pods.get({ namespace: claim.metadata.namespace, name });

@@ -1,6 +1,6 @@
 /**
  * Follows the kinds that quotas count, each from the first quota that counts it. Upstream: QuotaMonitor. Differs on
- * purpose: kinds nobody counts are not watched.
+ * purpose: kinds that no quota counts are not watched.
  */
 import { Pods, Services, PersistentVolumeClaims, allResources } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';

@@ -2,7 +2,7 @@
  * Counts what namespaces use against their quotas. Upstream: pkg/controller/resourcequota.
  *
  * Watches: ResourceQuotas and the kinds they count. Writes: ResourceQuota status, which admission raises and this loop alone
- * lowers. Counts anew when a quota changes, when something counted goes, and every five minutes.
+ * lowers. Recalculates when a quota changes, when something counted goes, and every five minutes.
  */
 import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';

@@ -1,5 +1,5 @@
 /**
- * Tells whether a range of service addresses is in use, and holds it as long as services have addresses of it. Upstream:
+ * Reports whether a range of service addresses is in use, and keeps it as long as services have addresses of it. Upstream:
  * pkg/controller/servicecidrs.
  *
  * Watches: ServiceCIDRs, Services. Writes alone: the Ready condition and the `networking.k8s.io/service-cidr-finalizer`.
@@ -39,7 +39,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
     try {
       if (range.metadata.deletionTimestamp !== undefined) return await release(range, signal);
       const cidrs = parsed(range.spec?.cidrs ?? []);
-      // A controller manager that was not told the ranges takes the server's word.
+      // A controller manager without configured ranges uses those of the server.
       if (own.length > 0 && !cidrs.every((cidr) => own.includes(formatCidr(cidr))))
         return await tell(range, unused(own), signal);
       const held = await setFinalizers(range, [...finalizersBut(range), FINALIZER], signal);

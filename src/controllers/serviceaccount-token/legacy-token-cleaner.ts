@@ -36,14 +36,14 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
   const pods = deps.informers.informer(Pods);
   const secrets = deps.informers.informer(Secrets, { fieldSelector: `type=${TOKEN_SECRET_TYPE}` });
 
-  /** From the first whole day on. Infinity: nobody has noted anything yet. */
+  /** From the first whole day on. Infinity while no use is recorded yet. */
   async function trackedSinceMs(signal: AbortSignal): Promise<number> {
     const map = await account.resource(ConfigMaps).get(TOKEN_TRACKING, { signal }).catch(ignoreNotFound);
     return (startOfDayMs(map?.data?.[TRACKED_SINCE]) ?? Infinity) + DAY_MS;
   }
 
   async function round(signal: AbortSignal): Promise<void> {
-    // Before, that no use was noted says nothing.
+    // Before this day, a missing record does not mean that there was no use.
     if (clock.nowMs() < (await trackedSinceMs(signal)) + YEAR_MS) return;
     const mounted = new Set(pods.list().flatMap(mountedSecrets));
     for (const secret of secrets.list()) {
@@ -84,7 +84,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
         );
       }
     } catch (error) {
-      // Changed or gone since it was judged: tomorrow again.
+      // Changed or deleted since it was checked: tried again tomorrow.
       if (!isReason(error, 'NotFound', 'Conflict')) throw error;
     }
   }

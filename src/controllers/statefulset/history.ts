@@ -63,7 +63,7 @@ export async function resolveRevisions(input: HistoryInput): Promise<StatefulHis
 
 /**
  * Whether a revision differs from the present template in nothing but what another release wrote otherwise: defaults it did
- * not know, fields that are null or empty, quantities spelled in another way. Pods are not made anew for that. What the
+ * not know, fields that are null or empty, quantities spelled in another way. Pods are not recreated for that. What the
  * revision records is written as it would be today, and compared then. Asked of the newest alone, since older ones are
  * no longer what the pods have. Upstream: setMatchesLatestExistingRevision, the gate StatefulSetSemanticRevisionComparison.
  */

@@ -20,7 +20,7 @@ export interface StatefulPodControl {
   create(set: Stored<StatefulSet>, pod: Pod): Promise<boolean>;
   /** Makes missing claims of a waiting pod, and sets labels and claim owners right. */
   repair(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
-  /** Sets the owners of the pod's claims as the retention policy says. */
+  /** Sets the owners of the pod's claims by the retention policy. */
   retainClaims(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
   remove(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
 }

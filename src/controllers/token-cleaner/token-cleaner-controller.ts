@@ -36,7 +36,7 @@ export function createTokenCleanerController(deps: ControllerDeps): Controller {
     if (leftMs > 0) return loop.queue.addAfter(key, leftMs);
     const { uid, resourceVersion } = secret.metadata;
     try {
-      // As it was judged: a token renewed meanwhile stays.
+      // In the version that was checked: a token renewed meanwhile stays.
       await client.delete(parseKey(key), { preconditions: { uid, resourceVersion }, signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;

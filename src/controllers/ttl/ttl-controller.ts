@@ -1,5 +1,5 @@
 /**
- * Tells nodes for how long secrets and config maps may be kept without asking again: longer in larger clusters. Upstream:
+ * Sets on nodes for how long secrets and config maps may be kept without asking again: longer in larger clusters. Upstream:
  * pkg/controller/ttl.
  *
  * Watches: nodes. Writes: the annotation `node.alpha.kubernetes.io/ttl`. Our kubelet watches what its pods use and needs no
@@ -16,7 +16,7 @@ const NAME = 'ttl-controller';
 const ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 const WORKERS = 5;
 
-/** Nodes there may be, and the seconds that hold for so many. */
+/** Numbers of nodes, and the seconds that hold for each. */
 const BANDS: readonly { readonly min: number; readonly max: number; readonly seconds: number }[] = [
   { min: 0, max: 100, seconds: 0 },
   { min: 90, max: 500, seconds: 15 },

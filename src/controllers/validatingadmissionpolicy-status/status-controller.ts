@@ -1,5 +1,5 @@
 /**
- * Tells in a policy's status what type checking found in its expressions. Upstream:
+ * Reports in a policy's status what type checking found in its expressions. Upstream:
  * pkg/controller/validatingadmissionpolicystatus.
  *
  * Watches: ValidatingAdmissionPolicies. Writes: their status.

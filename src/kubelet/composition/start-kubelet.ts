@@ -1,5 +1,5 @@
 /**
- * The order in which a kubelet's parts start: volumes, a first look at the runtime, node status, pod statuses, PLEG and runtime
+ * The order in which a kubelet's parts start: volumes, a first check of the runtime, node status, pod statuses, PLEG and runtime
  * events, eviction, main loop, and the pod sources last. Upstream: (*Kubelet).Run and startKubelet.
  */
 import { onAbort } from '../../base/abort.ts';

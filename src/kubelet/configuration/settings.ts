@@ -23,7 +23,7 @@ export interface NodeIdentity {
 
 const ms = (text: string): number => parseDurationMs(text) ?? 0;
 
-/** Restart back-off starts and ends so when the shorter decay is on and nothing else is said. */
+/** Initial and maximum restart back-off when the shorter decay is on and no other values are configured. */
 const SHORT_DECAY = { initialMs: 1_000, maxMs: 60_000 };
 
 function crashLoopBackOff(c: KubeletConfigurationV1Beta1): KubeletConfiguration['crashLoopBackOff'] {

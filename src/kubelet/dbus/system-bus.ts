@@ -1,4 +1,4 @@
-/** The system's message bus for calls: connected at the first, and anew after the connection has broken; closed with its signal. */
+/** The system's message bus for calls: connected at the first call, and again after the connection has broken; closed with its signal. */
 import { onAbort } from '../../base/abort.ts';
 import type { Net } from '../../platform/net.ts';
 import { connectDbus, type DbusConnection } from './dbus-connection.ts';

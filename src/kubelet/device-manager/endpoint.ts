@@ -23,7 +23,7 @@ export interface Endpoint {
     readonly size: number;
   }): Promise<readonly string[]>;
   preStartContainer(ids: readonly string[]): Promise<void>;
-  /** All devices, each time something changes. Ends or throws when the plugin goes away. */
+  /** All devices, each time something changes. Ends or throws when the plugin disconnects. */
   listAndWatch(signal: AbortSignal): AsyncIterable<readonly PluginDevice[]>;
   disconnect(): void;
 }

@@ -43,7 +43,7 @@ export interface DraManager {
   /** What the container has of its claims, as far as they are ready. */
   claimResources(pod: Pod, container: Container): readonly ClaimResources[];
   /**
-   * Names of the container's devices for the runtime, as far as drivers have told them. Throws when a claim is not known. That
+   * Names of the container's devices for the runtime, as far as drivers have returned them. Throws when a claim is not known. That
    * no container starts without its devices is up to the sync of the pod, which prepares before there is a sandbox.
    */
   cdiDevices(pod: Pod, container: Container): readonly string[];

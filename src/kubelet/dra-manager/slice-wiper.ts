@@ -14,7 +14,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
 import { background } from '../../platform/unexpected.ts';
 
-/** So long a driver may be away, as when its pod is replaced. Upstream's. */
+/** The time a driver may be absent, as when its pod is replaced. Upstream's. */
 const WIPING_DELAY_MS = 30_000;
 const BACKOFF = { initialMs: 1000, maxMs: 5 * 60_000, jitter: 0.2 } as const;
 

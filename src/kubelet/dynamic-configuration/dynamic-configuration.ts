@@ -1,9 +1,9 @@
 /**
  * A kubelet's configuration from a ConfigMap that its node names in `spec.configSource`, for those who ask for it with
- * `--dynamic-config-dir`: fetched, kept on disk, started with, told in `status.config`; what fails to load gives way to the
+ * `--dynamic-config-dir`: fetched, kept on disk, started with, reported in `status.config`; what fails to load gives way to the
  * last known good one, and what ran for ten minutes becomes that. Upstream had it to v1.23 (kubelet/kubeletconfig).
  *
- * Differs on purpose: another configuration starts the kubelet anew within its process instead of ending it. Containers
+ * Differs on purpose: another configuration restarts the kubelet within its process instead of ending it. Containers
  * keep running.
  */
 import { onAbort } from '../../base/abort.ts';
@@ -24,7 +24,7 @@ import { background } from '../../platform/unexpected.ts';
 
 /** How long a configuration has to run until it is the last known good one. */
 const TRIAL_MS = 600_000;
-/** A wish that could not be followed is tried again after so long. */
+/** The delay before an assigned configuration that failed is tried again. */
 const RETRY_MS = 30_000;
 
 const NO_SUBFIELD = 'invalid NodeConfigSource, exactly one subfield must be non-nil, but all were nil';
@@ -48,7 +48,7 @@ export interface DynamicConfigurationDeps {
 export interface DynamicConfiguration {
   /** The configuration to start with. Rejects only when the local one is needed and wrong. */
   choose(): Promise<KubeletConfigurationV1Beta1>;
-  /** Follows the node's wish and tells what became of it, until the signal aborts. */
+  /** Follows the node's spec.configSource and reports the result, until the signal aborts. */
   follow(node: { readonly client: Client; readonly nodeName: string }, signal: AbortSignal): void;
   /** Resolves when another configuration than the chosen one is to be started. */
   untilChanged(): Promise<void>;
@@ -65,7 +65,7 @@ class Dynamic implements DynamicConfiguration {
   #active: ConfigurationSource | undefined;
   /** Why the assigned one could not be started. */
   #loadError: string | undefined;
-  /** Why the wish could not be followed. */
+  /** Why the assigned configuration could not be used. */
   #syncError: string | undefined;
   #changed = Promise.withResolvers<void>();
 
@@ -102,7 +102,7 @@ class Dynamic implements DynamicConfiguration {
     const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${nodeName}` });
     let maps: { readonly key: string; readonly stop: AbortController } | undefined;
     let running = Promise.resolve();
-    // One at a time: every look at the node may fail anew.
+    // One at a time: each read of the node may fail again.
     let cancelRetry: (() => void) | undefined;
     const sync = (): void => {
       running = running.then(async () => {
@@ -142,7 +142,7 @@ class Dynamic implements DynamicConfiguration {
     informers.start(signal);
   }
 
-  /** Brings what is assigned on disk to what the node wishes; false when it could not. */
+  /** Updates the assigned configuration on disk to the node's spec; false when that failed. */
   async #sync(client: Client, source: NodeConfigSource | undefined): Promise<boolean> {
     const { log } = this.#deps;
     try {

@@ -1,6 +1,6 @@
 /**
  * Asks programs of the node for credentials to pull an image with: one request on standard input, one answer on standard
- * output, kept as long as the answer says. Upstream: pkg/credentialprovider/plugin.
+ * output, cached as long as the answer requests. Upstream: pkg/credentialprovider/plugin.
  *
  * Invariants: a program is asked once at a time for one thing to know; a program that fails is told of in the log and
  * gives nothing, as upstream, so that the pull goes on with what others know.

@@ -18,7 +18,7 @@ export interface ImageGcDeps {
   readonly recorder: KubeletEventRecorder;
   /** The node, for events. */
   readonly nodeRef: EventTarget;
-  /** Hears after each pass which images are left, and when the pass began. */
+  /** Called after each pass with the images that are left and the time the pass began. */
   collected?(imageIds: readonly string[], beganMs: number): Promise<void>;
 }
 

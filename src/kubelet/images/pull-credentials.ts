@@ -119,7 +119,7 @@ export function keyMatches(key: string, image: ImageReference): boolean {
   return globs.every((glob, index) => labelMatches(glob, labels[index]!)) && actual.path.startsWith(wanted.path);
 }
 
-/** Registries of the pod's secrets. Secrets of other types and damaged ones are passed over, as upstream does; `onError` hears of the latter. */
+/** Registries of the pod's secrets. Secrets of other types and damaged ones are passed over, as upstream does; `onError` gets the latter. */
 export function configsOfSecrets(
   secrets: readonly Secret[],
   onError: (secret: Secret, error: unknown) => void,

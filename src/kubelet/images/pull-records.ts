@@ -3,7 +3,7 @@
  * below `pulling/`. Upstream: pkg/kubelet/images/pullmanager (fs_pullrecords.go, mem_pullrecords.go), in its format.
  *
  * Invariants: read once, then memory leads and the files follow, one write at a time per image; what has been awaited is
- * on disk. A file that cannot be read stands for a pull with credentials nobody knows.
+ * on disk. A file that cannot be read counts as a pull with unknown credentials.
  */
 import { formatTime } from '../../api/time.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';

@@ -208,7 +208,7 @@ function fullNameOf(image: string): string {
     const reference = parseImageReference(image);
     return `${nameOf(reference)}@${reference.digest ?? reference.tag ?? 'latest'}`;
   } catch {
-    return image; // Nobody pulls by such a name.
+    return image; // Such a name cannot be pulled.
   }
 }
 

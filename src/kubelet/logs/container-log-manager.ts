@@ -2,7 +2,7 @@
  * Rotates container logs by size and count. Upstream: pkg/kubelet/logs/container_log_manager.go.
  *
  * The newest rotated file stays readable as it is, for a reader that follows; older ones are compressed by upstream, here
- * they are kept as they are. A rotation whose reopen fails is undone, so that nothing is written into a file nobody reads.
+ * they are kept as they are. A rotation whose reopen fails is undone, so that nothing is written into a file that is not read.
  */
 import { onAbort } from '../../base/abort.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -38,7 +38,7 @@ export interface LogManagerConfig {
 
 /** Rotates logs. */
 export interface ContainerLogManager {
-  /** Looks at all logs periodically until aborted. */
+  /** Checks all logs periodically until aborted. */
   start(signal: AbortSignal): void;
   /** Checks all running containers once. Failures are logged and tried again next time. */
   rotateLogs(): Promise<void>;

@@ -3,7 +3,7 @@
  * packets from outside to the loopback range. They are put back when somebody flushed the tables: the absence of a canary
  * chain tells. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in pkg/util/iptables.
  *
- * Nothing is removed at the end, as upstream. A node without iptables is told of once, in the log.
+ * Nothing is removed at the end, as upstream. A node without iptables is logged once.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';

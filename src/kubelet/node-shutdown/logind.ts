@@ -1,5 +1,5 @@
 /**
- * Shutdowns of the machine as systemd-logind tells of them, held back while pods end. Upstream: pkg/kubelet/nodeshutdown
+ * Shutdowns of the machine that systemd-logind announces, delayed while pods terminate. Upstream: pkg/kubelet/nodeshutdown
  * (nodeshutdown_manager_linux.go and systemd/inhibit_linux.go).
  *
  * The signal PrepareForShutdown comes over the system bus. The lock that delays a shutdown is a file descriptor handed

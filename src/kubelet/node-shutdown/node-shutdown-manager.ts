@@ -2,7 +2,7 @@
  * Ends pods in order when the machine is about to shut down: by priority, lowest first, each group with its grace period.
  * From then on the node is not ready and takes no pods. Upstream: pkg/kubelet/nodeshutdown.
  *
- * Who says that the machine shuts down is a port: systemd-logind (logind.ts) on a machine, anything in tests.
+ * The source of shutdowns is a port: systemd-logind (logind.ts) on a machine, anything in tests.
  */
 import { onAbort } from '../../base/abort.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -22,7 +22,7 @@ export interface ShutdownGroup {
   readonly gracePeriodSeconds: number;
 }
 
-/** Tells of shutdowns, and can hold one back. */
+/** Announces shutdowns, and can delay one. */
 export interface ShutdownSource {
   /** Calls back when a shutdown begins (true) or was called off (false); returns how to stop listening. */
   onShutdown(listener: (active: boolean) => void): () => void;

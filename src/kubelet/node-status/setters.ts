@@ -16,7 +16,7 @@ const MAX_NAMES_PER_IMAGE = 5;
 
 /**
  * Addresses: InternalIP each, then Hostname. A cloud's controller has the last word on its nodes: what it wrote stays, and
- * before that only addresses given by hand are told.
+ * before that only configured addresses are reported.
  */
 export const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
   if (config.externalCloud && ((status.addresses ?? []).length > 0 || config.nodeIps.length === 0)) return status;

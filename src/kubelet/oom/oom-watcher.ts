@@ -1,6 +1,6 @@
 /**
- * Tells when the whole machine ran out of memory and the kernel killed a process. Upstream: pkg/kubelet/oom/oom_watcher_linux.go,
- * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is looked at, and
+ * Reports when the whole machine ran out of memory and the kernel killed a process. Upstream: pkg/kubelet/oom/oom_watcher_linux.go,
+ * which reads /dev/kmsg; that would hold a thread of the process for ever. Here the kernel's counter is read, and
  * its log read by dmesg only when the counter has risen. Containers past their own limits are their statuses' business.
  */
 import { onAbort } from '../../base/abort.ts';

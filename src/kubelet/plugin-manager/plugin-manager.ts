@@ -2,7 +2,7 @@
  * Registers the plugins whose sockets lie in the plugin directory with the handler of their type, and takes those off
  * whose sockets went. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
  *
- * Invariants: one task at a time per socket, none waits for another's; a socket made anew is a new plugin; what failed is
+ * Invariants: one task at a time per socket, none waits for another's; a socket that was created again is a new plugin; what failed is
  * tried again with growing delays.
  */
 import { onAbort } from '../../base/abort.ts';
@@ -54,7 +54,7 @@ interface Entry {
   wanted: string | undefined;
   registered?: { readonly stamp: string; readonly plugin: Plugin; readonly handler: PluginHandler };
   working: boolean;
-  /** The wish changed meanwhile. */
+  /** The desired state changed meanwhile. */
   again: boolean;
   cancelRetry?: CancelTimer | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Tells monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
+ * Reports to monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
  * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Not here: v1alpha1.
  */
 import { onAbort } from '../../base/abort.ts';
@@ -22,7 +22,7 @@ import {
   type NodesOf,
 } from './pod-resources-api.ts';
 
-/** What the server tells of. */
+/** What the server reports. */
 export interface PodResourcesDeps {
   readonly files: Files;
   readonly log: Log;

@@ -66,7 +66,7 @@ export function createPreemption(deps: PreemptionDeps): Preemption {
     try {
       await Promise.race([ended, tooLong()]);
     } catch (error) {
-      // The pod's worker goes on ending it; the critical pod is admitted anyway.
+      // The pod's worker continues to terminate it; the critical pod is admitted anyway.
       log.error('Failed to evict pod', { ...podFields(pod), err: error });
     } finally {
       limit.abort(new Error('it has ended'));

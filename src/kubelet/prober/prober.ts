@@ -1,5 +1,5 @@
 /**
- * Runs a single probe and tells success from failure; records the events `kubectl describe` shows. Upstream:
+ * Runs a single probe and decides success or failure; records the events `kubectl describe` shows. Upstream:
  * pkg/kubelet/prober/prober.go and pkg/probe.
  */
 import type { Container, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';

@@ -58,7 +58,7 @@ export interface ContainerRuntimeDeps {
   runtimeHandler?(runtimeClassName: string): Promise<string>;
   readonly actuated?: ActuatedResources;
   readonly credentialProviders?: CredentialProviders;
-  /** Hears of pulls of images. */
+  /** Called after each pull of an image. */
   readonly imagePulled?: ImageManagerDeps['pulled'];
   /** Who may use images that are on the node. */
   readonly verification?: PullVerification;

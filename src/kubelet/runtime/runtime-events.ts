@@ -1,6 +1,6 @@
 /**
  * The runtime's events with the pods they belong to. An event can come before the call that made its container has been
- * answered, and at such times its id says nothing yet: it waits for the answers under way instead of causing a listing of
+ * answered, and at such times its id is not known yet: it waits for the answers under way instead of causing a listing of
  * everything, and the others do not wait for it. Events are wake-ups: their order means nothing.
  */
 import { linkedController } from '../../base/abort.ts';
@@ -47,7 +47,7 @@ export async function* runtimeEvents(
       if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
     }
   } finally {
-    // A listing that fails ends the subscription: nobody would read its channel.
+    // A listing that fails ends the subscription: its channel would not be read.
     own.abort(new Error('nobody reads the events'));
     own.dispose();
   }

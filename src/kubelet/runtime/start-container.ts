@@ -110,7 +110,7 @@ async function removed(containerId: string, { cri, log }: RuntimeContext): Promi
     await cri.runtime.removeContainer({ containerId });
     return true;
   } catch (error) {
-    // A start whose caller was killed goes on for a moment: with a second container both would run.
+    // A start whose caller was killed continues for a moment: with a second container both would run.
     if (/starting state/.test(runtimeErrorMessage(error))) throw error;
     log.warn('a container that never started cannot be removed', { containerId, err: error });
     return false;

@@ -4,7 +4,7 @@
  *
  * The path is resolved inside the volume, bind-mounted, and then the kernel is asked what was mounted: anything but the
  * resolved path of the same file system is unmounted again and refused. Upstream opens component by component instead,
- * which Node cannot. Volumes that may hang are looked at by programs with a deadline.
+ * which Node cannot. Volumes that may hang are inspected by programs with a deadline.
  */
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Exec } from '../../platform/exec.ts';

@@ -11,7 +11,7 @@ import { isRestartableInitContainer } from '../container/restart-policy.ts';
 export interface TerminationOrdering {
   /** Resolves at the container's turn, at the latest after `graceSeconds`; to the seconds waited. */
   waitForTurn(name: string, graceSeconds: number): Promise<number>;
-  /** Tells that a container has ended. */
+  /** Reports that a container has ended. */
   containerTerminated(name: string): void;
 }
 

@@ -2,7 +2,7 @@
  * `/logs/?query=`: logs of the node's services by journald or their files, or one file, by upstream's parameters. Upstream:
  * NodeLogQuery (KEP-2258), pkg/kubelet/kubelet_server_journal.go.
  *
- * Differs: what journald tells is read whole, 16 MiB at most, before it is sent.
+ * Differs: journald's output is read whole, 16 MiB at most, before it is sent.
  */
 import { Field, type FieldErrors } from '../../api/field-error.ts';
 import { inclusiveRangeText } from '../../api/names.ts';

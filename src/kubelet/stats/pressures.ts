@@ -1,7 +1,7 @@
 /**
  * Pressure stall information of the node, its pods and containers. Upstream: KubeletPSI (KEP-4205).
  *
- * What the runtime tells comes before what the cgroups say. The node's is read from /proc, so it is there on machines with
+ * The runtime's readings take precedence over those of cgroups. The node's is read from /proc, so it is there on machines with
  * cgroup v1 too (upstream: version 2 alone). Read only for documents that show it.
  */
 import { podUid } from '../types/pod-update.ts';
@@ -28,7 +28,7 @@ export interface NodePressures {
 export interface PressureDeps {
   readonly platform: Pick<Platform, 'files' | 'cgroups'>;
   readonly podCgroups: PodCgroups;
-  /** Told of what cannot be read: there is no pressure of it then, and all else is there. */
+  /** Called for a file that cannot be read: its pressure is left out, all others are there. */
   readonly failed: (error: unknown) => void;
 }
 

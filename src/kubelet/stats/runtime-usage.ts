@@ -1,5 +1,5 @@
 /**
- * What containers and pods use, as the runtime tells it. Upstream: stats/cri_stats_provider.go.
+ * What containers and pods use, as the runtime reports it. Upstream: stats/cri_stats_provider.go.
  *
  * Of several runs of a container the newest counts. Statistics of whole pods (network, tasks) are optional in CRI; a
  * runtime without them is asked once.

@@ -1,8 +1,8 @@
 /**
  * From counters to rates: nanoseconds of CPU time to nanocores. Upstream: getAndUpdateContainerUsageNanoCores.
  *
- * Readings come when somebody asks, so several askers may come close together; a rate is taken anew only over at least
- * `minWindowMs`, and the last one is told in between.
+ * Readings come on request, so several requests may come close together; a rate is computed again only over at least
+ * `minWindowMs`, and the last one is reported in between.
  */
 
 /** Rates by key. */

@@ -33,7 +33,7 @@ export interface ContainerStatusesInput {
   readonly actuated?: ((status: RuntimeContainerStatus) => ContainerResources | undefined) | undefined;
 }
 
-/** What is said of a container that vanished. */
+/** The message for a container that vanished. */
 export const STATUS_UNKNOWN_REASON = 'ContainerStatusUnknown';
 
 /** Statuses in the order of the spec. */

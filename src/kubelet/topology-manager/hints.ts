@@ -15,7 +15,7 @@ export interface TopologyHint {
 /** Per resource: no list: it does not matter; an empty one: it cannot be done. */
 export type TopologyHints = Readonly<Record<string, readonly TopologyHint[] | undefined>>;
 
-/** No wish and no promise. */
+/** No preference and no affinity. */
 export const ANY_NODE: TopologyHint = { affinity: undefined, preferred: true };
 
 /** A manager of resources that belong to NUMA nodes. */

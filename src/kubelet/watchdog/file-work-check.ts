@@ -1,5 +1,5 @@
 /**
- * Tells whether this process's file calls still return. They share a few threads with name lookups and cryptography, and a
+ * Checks whether this process's file calls still return. They share a few threads with name lookups and cryptography, and a
  * call that never returns keeps its thread.
  */
 import type { Clock } from '../../platform/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Feeds systemd's watchdog: twice in each of its periods, as long as the kubelet is healthy by the checks of its /healthz.
- * One that is not, or whose loop stands still, is ended and started anew by systemd. Upstream: pkg/kubelet/watchdog.
+ * One that is not, or whose loop stands still, is ended and restarted by systemd. Upstream: pkg/kubelet/watchdog.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
