@@ -18,7 +18,7 @@ import { isConditionTrue } from './conditions.ts';
 import { type ConversionDeps, webhookConversion } from './conversion.ts';
 import { customPrinter } from './custom-printer.ts';
 import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
-import { createJudge } from './judge.ts';
+import { createCustomValidator } from './validator.ts';
 import { customScale } from './scale-access.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
@@ -123,7 +123,7 @@ function defineVersion(
     schema,
     hasStatus: version.subresources?.status !== undefined,
     terminating: isConditionTrue(definition, 'Terminating'),
-    judge: createJudge(version),
+    validate: createCustomValidator(version),
   };
   const warning = deprecation(definition, version);
   const { uid = '', generation = 0 } = definition.metadata;

@@ -17,7 +17,7 @@ import type { Strategy } from '../registry/resource-definition.ts';
 type Custom = KubernetesObject & { status?: unknown };
 
 /** Validates an object; `old` is what it replaces. */
-export type JudgeCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => Steps<FieldCause[]>;
+export type ValidateCustom = (object: KubernetesObject, old: KubernetesObject | undefined) => Steps<FieldCause[]>;
 
 /** What the strategies of a version depend on. */
 export interface CustomRules {
@@ -25,7 +25,7 @@ export interface CustomRules {
   readonly hasStatus: boolean;
   /** The definition is being deleted: nothing new may be created. */
   readonly terminating: boolean;
-  readonly judge: JudgeCustom;
+  readonly validate: ValidateCustom;
 }
 
 /** Fills the schema's defaults in place. Throws 413 beyond `budget`, which has a default. */
@@ -56,8 +56,8 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
       if (rules.hasStatus) delete draft.status;
       draft.metadata.generation = 1;
     },
-    validate: (object) => allSteps(rules.judge(object, undefined)),
-    validationSteps: rules.judge,
+    validate: (object) => allSteps(rules.validate(object, undefined)),
+    validationSteps: rules.validate,
     prepareForUpdate(draft, old) {
       if (rules.hasStatus) {
         if (old.status === undefined) delete draft.status;
@@ -67,7 +67,7 @@ export function customStrategy(rules: CustomRules): Strategy<Custom> {
       const changed = !deepEqual(withoutMetadata(draft), withoutMetadata(old));
       draft.metadata.generation = changed ? addInt64(generation, 1) : generation;
     },
-    validateUpdate: (object, old) => allSteps(rules.judge(object, old)),
+    validateUpdate: (object, old) => allSteps(rules.validate(object, old)),
     warnings: finalizerWarnings,
     finalizerNames: 'qualified',
     allowCreateOnUpdate: false,
@@ -88,8 +88,8 @@ export function customStatusStrategy(rules: CustomRules): Strategy<Custom> {
       else draft.metadata.managedFields = managedFields;
       if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
     },
-    validateUpdate: (object, old) => allSteps(rules.judge(object, old)),
-    validationSteps: rules.judge,
+    validateUpdate: (object, old) => allSteps(rules.validate(object, old)),
+    validationSteps: rules.validate,
     finalizerNames: 'qualified',
     allowUnconditionalUpdate: false,
   };

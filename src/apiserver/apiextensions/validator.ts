@@ -13,7 +13,7 @@ import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
 import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { FieldCause } from '../../api/status-error.ts';
-import type { JudgeCustom } from './custom-strategy.ts';
+import type { ValidateCustom } from './custom-strategy.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Errors after which rules are not evaluated. */
@@ -29,7 +29,7 @@ const notChecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
 /** The validator of a version. Its rules are compiled for the first object, in steps. */
-export function createJudge(version: CustomResourceDefinitionVersion): JudgeCustom {
+export function createCustomValidator(version: CustomResourceDefinitionVersion): ValidateCustom {
   const schema = version.schema?.openAPIV3Schema ?? {};
   const scale = version.subresources?.scale;
   let compiled: RuleSchema | undefined;
