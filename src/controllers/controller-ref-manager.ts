@@ -43,7 +43,7 @@ export async function claimObjects<T extends KubernetesObject>(
   const claimed: Stored<T>[] = [];
   let mayAdopt: Promise<void> | undefined;
   for (const object of objects) {
-    const verdict = judge(config, object);
+    const verdict = classify(config, object);
     if (verdict === 'ours') claimed.push(object);
     else if (verdict === 'release') await release(claim, object);
     else if (verdict === 'adopt') {
@@ -55,7 +55,7 @@ export async function claimObjects<T extends KubernetesObject>(
   return claimed;
 }
 
-function judge(config: ClaimConfig, object: KubernetesObject): 'ours' | 'release' | 'adopt' | 'other' {
+function classify(config: ClaimConfig, object: KubernetesObject): 'ours' | 'release' | 'adopt' | 'other' {
   const controller = controllerOf(object);
   const dying = config.owner.metadata.deletionTimestamp !== undefined;
   const matches = config.selector.matches(object.metadata.labels);

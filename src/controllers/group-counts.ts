@@ -14,16 +14,16 @@ export interface GroupCounts {
 
 /** No values yet. */
 export function createGroupCounts(): GroupCounts {
-  const told = new Map<Gauge, readonly Labels[]>();
+  const reported = new Map<Gauge, readonly Labels[]>();
   const tell: GroupCounts['tell'] = (to, objects, labelsOf) => {
-    for (const old of told.get(to) ?? []) to.remove(old);
+    for (const old of reported.get(to) ?? []) to.remove(old);
     const groups = [...Map.groupBy(objects, (object) => JSON.stringify(labelsOf(object)))];
     const now = groups.map(([text, group]) => ({ labels: JSON.parse(text) as Labels, count: group.length }));
     for (const { labels, count } of now) to.set(count, labels);
-    told.set(
+    reported.set(
       to,
       now.map(({ labels }) => labels),
     );
   };
-  return { tell, forget: () => told.keys().forEach((gauge) => tell(gauge, [], () => ({}))) };
+  return { tell, forget: () => reported.keys().forEach((gauge) => tell(gauge, [], () => ({}))) };
 }

@@ -97,9 +97,9 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
     findFeasible(input, state, { pre, asked, statuses, feasible });
     if (feasible.length === 0 && refusals !== undefined) noteRefusals(refusals, statuses);
   }
-  const told = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
+  const allStatuses = feasible.length === 0 ? withExcluded(statuses, pre, snapshot) : statuses;
   const { memory } = asked;
-  return { feasible, statuses: told, filters: pre.filters, nodeCount, memory };
+  return { feasible, statuses: allStatuses, filters: pre.filters, nodeCount, memory };
 }
 
 /** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */

@@ -27,11 +27,11 @@ export type FixedFlags = Readonly<Record<string, FixedFlag>>;
 export function fixedOptions(table: FixedFlags): OptionSet<readonly string[]> {
   return {
     flags: Object.entries(table).map(([name, { type, description }]) => ({ name, type, description })),
-    read: (values) => Object.entries(table).flatMap(([name, row]) => judge(values, name, row)),
+    read: (values) => Object.entries(table).flatMap(([name, row]) => checkFlag(values, name, row)),
   };
 }
 
-function judge(values: FlagValues, name: string, row: FixedFlag): string[] {
+function checkFlag(values: FlagValues, name: string, row: FixedFlag): string[] {
   const given = row.type === 'bool' ? values.bool(name)?.toString() : values.text(name);
   const note = given === undefined ? undefined : noteOf(name, given, row);
   return note === undefined ? [] : [note];

@@ -19,7 +19,7 @@ import { createDeploymentWriter, type DeploymentWriter } from './deployment-writ
 import { resolveSets, type Rollout, type SetsContext } from './new-replica-set.ts';
 import { desiredAnnotation, isRolling, replicasOf, statusSum } from './replica-math.ts';
 import { activeSets, allOf, splitSets } from './replica-sets.ts';
-import { planRollback, rollbackWish } from './rollback.ts';
+import { planRollback, rollbackRevision } from './rollback.ts';
 import { cleanUpHistory, rollOnce, scaleOnly, scaleToZero } from './rollout.ts';
 import {
   calculateStatus,
@@ -104,9 +104,9 @@ class DeploymentController {
       return;
     }
     const deployment = await this.#checkPausedConditions(writer, cached);
-    const wish = rollbackWish(deployment);
-    if (wish !== undefined && deployment.spec?.paused !== true)
-      return await this.#rollBack(context, deployment, { owned, wish });
+    const revision = rollbackRevision(deployment);
+    if (revision !== undefined && deployment.spec?.paused !== true)
+      return await this.#rollBack(context, deployment, { owned, revision });
     if (deployment.spec?.paused === true || this.#isScalingEvent(deployment, owned))
       return await this.#scaleWithoutRollout(context, deployment, owned);
     if (isRolling(deployment)) await this.#rolloutRolling(context, deployment, owned);
@@ -133,10 +133,10 @@ class DeploymentController {
   async #rollBack(
     context: SetsContext,
     deployment: Stored<Deployment>,
-    { owned, wish }: { readonly owned: readonly Stored<ReplicaSet>[]; readonly wish: bigint },
+    { owned, revision }: { readonly owned: readonly Stored<ReplicaSet>[]; readonly revision: bigint },
   ): Promise<void> {
     const rollout = await resolveSets(context, { deployment, sets: owned, create: true });
-    const plan = planRollback(rollout.deployment, allOf(rollout), wish);
+    const plan = planRollback(rollout.deployment, allOf(rollout), revision);
     await context.writer.update(plan.deployment);
     if (plan.type === 'Normal') context.writer.note(deployment, plan.reason, plan.message);
     else context.writer.warn(deployment, plan.reason, plan.message);

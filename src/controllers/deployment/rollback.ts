@@ -6,9 +6,9 @@ import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import { compareRevisions, parseRevision, revisionOf, rolledBackAnnotations, ROLLBACK_TO } from './annotations.ts';
 import { equalIgnoringHash, HASH_LABEL } from './replica-sets.ts';
 
-/** What to write, and what to say of it once it is written. */
+/** The object to write, and the event to record once it is written. */
 export interface Rollback {
-  /** Without the wish, which is granted or in vain. */
+  /** Without the rollback annotation, whether the rollback was possible or not. */
   readonly deployment: Deployment;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -16,19 +16,19 @@ export interface Rollback {
 }
 
 /** The revision that is asked for, 0 for the one before; undefined when none is. */
-export function rollbackWish({ metadata }: Deployment): bigint | undefined {
+export function rollbackRevision({ metadata }: Deployment): bigint | undefined {
   return parseRevision(metadata.annotations?.[ROLLBACK_TO]);
 }
 
-/** Fulfils the wish as far as the sets allow. */
-export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wish: bigint): Rollback {
+/** Plans a rollback to the revision (0: the one before), if a ReplicaSet of it exists and its template differs. */
+export function planRollback(deployment: Deployment, sets: readonly ReplicaSet[], wanted: bigint): Rollback {
   const warning = (reason: string, message: string): Rollback => ({
-    deployment: withoutWish(deployment),
+    deployment: withoutRollbackAnnotation(deployment),
     type: 'Warning',
     reason: `DeploymentRollback${reason}`,
     message,
   });
-  const revision = wish === 0n ? lastRevision(sets) : wish;
+  const revision = wanted === 0n ? lastRevision(sets) : wanted;
   if (revision === 0n) return warning('RevisionNotFound', 'Unable to find last revision.');
   const set = sets.find((each) => revisionOf(each) === revision);
   if (set === undefined) return warning('RevisionNotFound', 'Unable to find the revision to rollback to.');
@@ -52,7 +52,7 @@ function lastRevision(sets: readonly ReplicaSet[]): bigint {
   return second === undefined ? 0n : revisionOf(second);
 }
 
-function withoutWish(deployment: Deployment): Deployment {
+function withoutRollbackAnnotation(deployment: Deployment): Deployment {
   const { [ROLLBACK_TO]: _, ...annotations } = deployment.metadata.annotations ?? {};
   return { ...deployment, metadata: { ...deployment.metadata, annotations } };
 }
@@ -60,7 +60,7 @@ function withoutWish(deployment: Deployment): Deployment {
 function rolledBack(deployment: Deployment, set: ReplicaSet): Deployment {
   const { [HASH_LABEL]: _, ...labels } = set.spec?.template?.metadata?.labels ?? {};
   const template = { ...set.spec?.template, metadata: { ...set.spec?.template?.metadata, labels } };
-  const { metadata } = withoutWish(deployment);
+  const { metadata } = withoutRollbackAnnotation(deployment);
   return {
     ...deployment,
     metadata: { ...metadata, annotations: rolledBackAnnotations(metadata.annotations ?? {}, set) },

@@ -44,7 +44,7 @@ const inNamespaces = (number: number): string => count(number, 'namespace', 'dif
 export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<Condition, 'lastTransitionTime'> {
   const { pods, namespaces, published, allocated, evicted } = counts;
   const { effect } = rule.spec.taint;
-  const told: { status?: 'True'; reason: string; message: string } =
+  const condition: { status?: 'True'; reason: string; message: string } =
     effect === 'NoExecute' && pods > 0
       ? {
           status: 'True',
@@ -67,9 +67,9 @@ export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<C
   const since = evicted > 0 ? [`${count(evicted, 'pod', 'pods')} evicted since starting the controller.`] : [];
   return {
     type: TYPE,
-    status: told.status ?? 'False',
-    reason: told.reason,
-    message: [...(told.message === '' ? [] : [told.message]), ...since].join(' '),
+    status: condition.status ?? 'False',
+    reason: condition.reason,
+    message: [...(condition.message === '' ? [] : [condition.message]), ...since].join(' '),
     observedGeneration: rule.metadata.generation ?? 0,
   };
 }

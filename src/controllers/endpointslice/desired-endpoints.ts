@@ -104,10 +104,12 @@ function hintsOf(
   service: Service,
   at: { readonly zone: string | undefined; readonly nodeName: string | undefined },
 ): Endpoint['hints'] {
-  const wish = wantsTopologyHints(service) ? undefined : service.spec?.trafficDistribution;
-  if (wish !== 'PreferClose' && wish !== 'PreferSameZone' && wish !== 'PreferSameNode') return undefined;
+  const distribution = wantsTopologyHints(service) ? undefined : service.spec?.trafficDistribution;
+  if (distribution !== 'PreferClose' && distribution !== 'PreferSameZone' && distribution !== 'PreferSameNode')
+    return undefined;
   const forZones = at.zone === undefined ? {} : { forZones: [{ name: at.zone }] };
-  const forNodes = wish === 'PreferSameNode' && at.nodeName !== undefined ? { forNodes: [{ name: at.nodeName }] } : {};
+  const forNodes =
+    distribution === 'PreferSameNode' && at.nodeName !== undefined ? { forNodes: [{ name: at.nodeName }] } : {};
   const hints = { ...forZones, ...forNodes };
   return Object.keys(hints).length === 0 ? undefined : hints;
 }

@@ -49,9 +49,9 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
   return {
     synced: (result) => syncs.inc({ result }),
     wrote(service, slices, byZone) {
-      const wish = service.spec?.trafficDistribution ?? '';
-      tell(keyOfObject(service), wish);
-      changed.observe(slices, { topology: byZone ? 'Auto' : 'Disabled', traffic_distribution: wish });
+      const distribution = service.spec?.trafficDistribution ?? '';
+      tell(keyOfObject(service), distribution);
+      changed.observe(slices, { topology: byZone ? 'Auto' : 'Disabled', traffic_distribution: distribution });
     },
     forget: (key) => tell(key, ''),
   };

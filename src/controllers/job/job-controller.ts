@@ -25,7 +25,7 @@ import { jobOf, watchJobs } from './job-events.ts';
 import { finalStatus, interimStatus, type JobNews, type PodNumbers } from './job-status.ts';
 import { createJobWriter, type JobWriter } from './job-writer.ts';
 import { planJob } from './plan.ts';
-import { deadlineMs, isFinished, judge, judgeCompletion, type Verdict } from './verdict.ts';
+import { deadlineMs, isFinished, evaluateJob, evaluateCompletion, type Verdict } from './verdict.ts';
 import { isTracked, TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
@@ -144,7 +144,7 @@ class JobController implements Controller {
   }
 
   async #manageJob(view: JobView, mayAct: boolean, signal: AbortSignal): Promise<Managed> {
-    const verdict = judge(view);
+    const verdict = evaluateJob(view);
     const numbers: PodNumbers = { active: view.active.length, ready: view.ready, terminating: view.terminating };
     if (verdict !== undefined) {
       const { done, error } = await this.#writer.remove(view.job, { pods: view.active, uncounted: false }, signal);
@@ -155,7 +155,7 @@ class JobController implements Controller {
     let action: JobAction = 'reconciling';
     const acts = mayAct && view.job.metadata.deletionTimestamp === undefined;
     if (acts) ({ numbers: after, error, action } = await this.#carryOut(view, numbers, signal));
-    const completion = error === undefined ? judgeCompletion(view, after.active) : undefined;
+    const completion = error === undefined ? evaluateCompletion(view, after.active) : undefined;
     return { numbers: after, verdict: completion, managed: acts && completion === undefined, action, error };
   }
 

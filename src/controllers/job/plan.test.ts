@@ -8,7 +8,7 @@ import { createSeededRandom } from '../../platform/sim/random.ts';
 import { COMPLETION_INDEX, formatIndexes } from './indexes.ts';
 import { IndexSet } from './index-set.ts';
 import { noteEnded } from './accounting.ts';
-import { judge } from './verdict.ts';
+import { evaluateJob } from './verdict.ts';
 import { planJob } from './plan.ts';
 import { TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
 
@@ -101,8 +101,8 @@ describe('the plan of an indexed job', () => {
       spec: { backoffLimitPerIndex: 1, successPolicy: { rules: [{ succeededIndexes: `0-${MOST - 1}` }] } } as never,
     });
     assert.deepEqual([view.succeeded, view.failedIndexes.size], [MOST, 0]);
-    assert.equal(judge(view)?.reason, 'SuccessPolicy');
-    const { status } = noteEnded(view, view.job.status ?? {}, { verdict: judge(view), settled: new Set() });
+    assert.equal(evaluateJob(view)?.reason, 'SuccessPolicy');
+    const { status } = noteEnded(view, view.job.status ?? {}, { verdict: evaluateJob(view), settled: new Set() });
     assert.deepEqual([status.completedIndexes, status.succeeded, status.failedIndexes], [`0-${MOST - 1}`, MOST, '']);
   });
 

@@ -25,15 +25,15 @@ export function isFinished(job: Job): boolean {
 }
 
 /** Failures and success policies; a verdict once given stands. */
-export function judge(view: JobView): Verdict | undefined {
+export function evaluateJob(view: JobView): Verdict | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {
     const standing = trueCondition(view.job, type);
     if (standing !== undefined) return { type, reason: standing.reason ?? '', message: standing.message ?? '' };
   }
-  return judgeFailure(view) ?? judgeIndexes(view) ?? judgeSuccessPolicy(view);
+  return evaluateFailure(view) ?? evaluateIndexes(view) ?? evaluateSuccessPolicy(view);
 }
 
-function judgeFailure(view: JobView): Verdict | undefined {
+function evaluateFailure(view: JobView): Verdict | undefined {
   const { spec } = view;
   for (const pod of spec.podFailurePolicy === undefined ? [] : view.pods) {
     const match = isFailed(view.job, pod) ? matchFailurePolicy(spec, pod) : undefined;
@@ -67,7 +67,7 @@ export function deadlineMs({ job, spec, nowMs }: JobView): number | undefined {
   return Math.max(0, startedMs + secondsToMs(spec.activeDeadlineSeconds) - nowMs);
 }
 
-function judgeIndexes({ spec, failedIndexes, succeededIndexes }: JobView): Verdict | undefined {
+function evaluateIndexes({ spec, failedIndexes, succeededIndexes }: JobView): Verdict | undefined {
   if (spec.backoffLimitPerIndex === undefined || failedIndexes.size === 0) return undefined;
   if (spec.maxFailedIndexes !== undefined && failedIndexes.size > spec.maxFailedIndexes)
     return failure('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
@@ -76,13 +76,13 @@ function judgeIndexes({ spec, failedIndexes, succeededIndexes }: JobView): Verdi
   return undefined;
 }
 
-function judgeSuccessPolicy({ spec, succeededIndexes }: JobView): Verdict | undefined {
+function evaluateSuccessPolicy({ spec, succeededIndexes }: JobView): Verdict | undefined {
   const message = matchSuccessPolicy(spec, succeededIndexes);
   return message === undefined ? undefined : { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message };
 }
 
 /** Complete when enough pods have succeeded and none runs; without a number of completions, one success is enough. */
-export function judgeCompletion({ spec, succeeded }: JobView, activeLeft: number): Verdict | undefined {
+export function evaluateCompletion({ spec, succeeded }: JobView, activeLeft: number): Verdict | undefined {
   const enough = spec.completions === undefined ? succeeded > 0 : succeeded >= spec.completions;
   if (!enough || activeLeft > 0) return undefined;
   return {

@@ -8,7 +8,7 @@ export interface NodeLifecycleMetrics {
   /** The zones at the end of a round, which took so long. */
   round(nodes: readonly Node[], seconds: number): void;
   /** Records how long the health check of one node took. */
-  judged(seconds: number): void;
+  healthChecked(seconds: number): void;
   /** A node of this zone was tainted so that its pods go. */
   evicted(zone: string): void;
 }
@@ -35,7 +35,7 @@ export function createNodeLifecycleMetrics(metrics: Metrics): NodeLifecycleMetri
   let known = new Set<string>();
   return {
     evicted: (zone) => evictions.inc({ zone }),
-    judged: (seconds) => one.observe(seconds),
+    healthChecked: (seconds) => one.observe(seconds),
     round(nodes, seconds) {
       all.observe(seconds);
       const zones = Map.groupBy(nodes, zoneKeyOf);

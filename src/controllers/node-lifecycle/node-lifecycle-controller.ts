@@ -147,21 +147,21 @@ class NodeLifecycleController implements Controller {
     const startedMs = this.#clock.monotonicMs();
     const names = new Set(all.map((node) => node.metadata.name));
     for (const name of this.#health.keys()) if (!names.has(name)) this.#health.delete(name);
-    const judged: Stored<Node>[] = [];
+    const checked: Stored<Node>[] = [];
     for (const node of all) {
-      const judgedFromMs = this.#clock.monotonicMs();
+      const checkStartMs = this.#clock.monotonicMs();
       try {
-        judged.push(await this.#judge(node, signal));
-        this.#metrics.judged((this.#clock.monotonicMs() - judgedFromMs) / 1000);
+        checked.push(await this.#judge(node, signal));
+        this.#metrics.healthChecked((this.#clock.monotonicMs() - checkStartMs) / 1000);
       } catch (error) {
-        if (!isReason(error, 'NotFound')) judged.push(node);
+        if (!isReason(error, 'NotFound')) checked.push(node);
         if (!signal.aborted) this.#log.warn('monitoring a node failed', { node: node.metadata.name, err: error });
       }
     }
-    await this.#taintForEviction(judged, signal);
-    this.#metrics.round(judged, (this.#clock.monotonicMs() - startedMs) / 1000);
-    if (judged.length === all.length && judged.every((node, at) => node === all[at] && isWell(node)))
-      this.#calm = new Set(judged);
+    await this.#taintForEviction(checked, signal);
+    this.#metrics.round(checked, (this.#clock.monotonicMs() - startedMs) / 1000);
+    if (checked.length === all.length && checked.every((node, at) => node === all[at] && isWell(node)))
+      this.#calm = new Set(checked);
   }
 
   /** Whether these are the nodes that the last round found well. */

@@ -102,8 +102,8 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
     signal: AbortSignal,
   ): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
-    const told = { namespace, reason };
-    deletions.inc(told);
+    const series = { namespace, reason };
+    deletions.inc(series);
     log.info('pod is being garbage collected', { pod: `${namespace}/${name}` });
     try {
       if (!isPodTerminal(pod)) {
@@ -121,7 +121,7 @@ export function createPodGarbageCollector(deps: ControllerDeps): Controller {
         .resource(Pods)
         .delete({ namespace, name }, { gracePeriodSeconds: 0, signal, preconditions: { uid } });
     } catch (error) {
-      failures.inc(told);
+      failures.inc(series);
       if (!isReason(error, 'NotFound', 'Conflict'))
         log.warn('garbage collection of a pod failed', { pod: `${namespace}/${name}`, err: error });
     }

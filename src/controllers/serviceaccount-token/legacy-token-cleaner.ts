@@ -51,7 +51,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
       if (secret.metadata.deletionTimestamp !== undefined || !isAutomatic(secret) || mounted.has(keyOfObject(secret)))
         continue;
       try {
-        await judge(secret, signal);
+        await evaluateSecret(secret, signal);
       } catch (error) {
         if (signal.aborted) return;
         // Tomorrow again; the others need not wait for it.
@@ -66,7 +66,7 @@ export function createLegacyTokenCleaner(deps: ControllerDeps): Controller {
     return (owner?.secrets ?? []).some((reference) => reference.name === secret.metadata.name);
   }
 
-  async function judge(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
+  async function evaluateSecret(secret: Stored<Secret>, signal: AbortSignal): Promise<void> {
     const { labels = {}, creationTimestamp, uid, resourceVersion } = secret.metadata;
     const nowMs = clock.nowMs();
     const invalidMs = startOfDayMs(labels[INVALID_SINCE_LABEL]);

@@ -141,8 +141,8 @@ function leaveAfterMany(this: http.ClientRequest & { interim?: number }): void {
 
 /** Node.js sends a DELETE's body without its length unless told: the server would take it for the next request. */
 function lengthOf({ body, headers = {} }: HttpCall): { 'content-length'?: string } {
-  const told = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
-  if (body === undefined || told || isChunks(body)) return {};
+  const hasLength = Object.keys(headers).some((name) => /^(content-length|transfer-encoding)$/i.test(name));
+  if (body === undefined || hasLength || isChunks(body)) return {};
   return { 'content-length': String(Buffer.byteLength(body)) };
 }
 

@@ -40,12 +40,12 @@ export function createServiceManager({ exec, env, pid }: ServiceManagerDeps): Se
     async notify(state) {
       const socket = env['NOTIFY_SOCKET'] ?? '';
       if (socket === '') return;
-      const told = await exec.run('systemd-notify', ['--no-block', `--pid=${pid}`, state], {
+      const result = await exec.run('systemd-notify', ['--no-block', `--pid=${pid}`, state], {
         env: { NOTIFY_SOCKET: socket },
         timeoutMs: TIMEOUT_MS,
       });
-      if (told.exitCode !== 0)
-        throw new Error(`systemd-notify ${state}: exit code ${told.exitCode}: ${told.stderr.trim()}`);
+      if (result.exitCode !== 0)
+        throw new Error(`systemd-notify ${state}: exit code ${result.exitCode}: ${result.stderr.trim()}`);
     },
   };
 }

@@ -72,19 +72,21 @@ export interface PreemptionQuestion extends Omit<ExtenderQuestion, 'nodes'> {
 /** What preemption must know of extenders. */
 export function extendersInPreemption(
   question: PreemptionQuestion,
-): Pick<PostFilterInput, 'judgedByExtenders' | 'askExtenders'> {
+): Pick<PostFilterInput, 'checkedByExtenders' | 'askExtenders'> {
   const { extenders, pod } = question;
   const interested = extenders.filter((extender) => extender.isInterested(pod));
-  const judges = interested.filter(({ config }) => config.preemptVerb !== '');
+  const preempting = interested.filter(({ config }) => config.preemptVerb !== '');
   return {
-    judgedByExtenders: interested.length > 0,
+    checkedByExtenders: interested.length > 0,
     askExtenders:
-      judges.length > 0 ? (proposed) => judgeVictims({ ...question, extenders: judges }, proposed) : undefined,
+      preempting.length > 0
+        ? (proposed) => processPreemption({ ...question, extenders: preempting }, proposed)
+        : undefined,
   };
 }
 
 /** What all of them leave of the proposed victims. Rejects when one fails that may not be ignored. */
-async function judgeVictims(question: PreemptionQuestion, proposed: ProposedVictims): Promise<ProposedVictims> {
+async function processPreemption(question: PreemptionQuestion, proposed: ProposedVictims): Promise<ProposedVictims> {
   const { extenders, pod, snapshot, signal, log } = question;
   let left = proposed;
   for (const extender of extenders) {

@@ -193,8 +193,8 @@ test('preemption: the next extender judges what the one before left; nothing lef
 
 test('preemption: only extenders with the verb, and for their pods, are asked', () => {
   const asked = (config: Partial<ExtenderConfig>) => {
-    const { judgedByExtenders, askExtenders } = asking(extender({}, config).made);
-    return [judgedByExtenders, askExtenders !== undefined];
+    const { checkedByExtenders, askExtenders } = asking(extender({}, config).made);
+    return [checkedByExtenders, askExtenders !== undefined];
   };
   assert.deepEqual(asked({}), [true, true]);
   assert.deepEqual(asked({ preemptVerb: '' }), [true, false]);

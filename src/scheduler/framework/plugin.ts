@@ -50,7 +50,7 @@ export interface PostFilterInput {
   readonly filters: readonly SchedulerPlugin[];
   readonly nominations: Nominations;
   /** Some of the statuses are extenders' answers. */
-  readonly judgedByExtenders?: boolean;
+  readonly checkedByExtenders?: boolean;
   /** What extenders leave of a proposal; absent: none has a say. Rejects when one fails that may not be ignored. */
   readonly askExtenders?: (proposed: ProposedVictims) => Promise<ProposedVictims>;
 }

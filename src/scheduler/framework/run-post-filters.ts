@@ -26,11 +26,11 @@ export function runPostFilters(
   let result: PostFilterResult = {};
   for (const [at, plugin] of plugins.entries()) {
     const { state, pod, input } = question;
-    const told = timedCall(state, { plugin: plugin.name, point: 'PostFilter' }, () =>
+    const outcome = timedCall(state, { plugin: plugin.name, point: 'PostFilter' }, () =>
       plugin.postFilter?.(state, pod, input),
     );
-    if (told instanceof Promise) return finish(result, { told, rest: plugins.slice(at + 1), question });
-    if (told !== undefined) result = joined(result, told);
+    if (outcome instanceof Promise) return finish(result, { told: outcome, rest: plugins.slice(at + 1), question });
+    if (outcome !== undefined) result = joined(result, outcome);
     if (makesRoom(result)) break;
   }
   return result;

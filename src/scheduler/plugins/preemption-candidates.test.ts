@@ -72,7 +72,7 @@ function searchFor(world: World, pod: Stored<Pod>): CandidateSearch | undefined 
   const { statuses } = result.diagnosis;
   const search = { pod, state, filters: result.filters, nominations, budgets: [], snapshot, statuses };
   const offset = random.int(snapshot.nodes.length);
-  return { ...search, judgedByExtenders: false, offset, enough: 1 + random.int(NODES) };
+  return { ...search, checkedByExtenders: false, offset, enough: 1 + random.int(NODES) };
 }
 
 const likeOf = ({ spec }: Pod) => ({ cpu: '2', priority: spec?.priority ?? 0 });
@@ -96,7 +96,7 @@ for (let seed = 1; seed <= 8; seed++)
         const search = searchFor(world, pod);
         if (search === undefined) continue;
         const given = remembering(search);
-        const expected = createCandidateFinder()({ ...search, judgedByExtenders: true });
+        const expected = createCandidateFinder()({ ...search, checkedByExtenders: true });
         assert.deepEqual(given.candidates, expected.candidates, `pod ${i}`);
         assert.deepEqual(Object.fromEntries(given.refused), Object.fromEntries(expected.refused), `pod ${i}`);
         asked++;

@@ -65,15 +65,15 @@ export function lookNow(look: Look): PodDecision {
       message: fitErrorMessage({ nodeCount, statuses: new Map(), preFilter: pre.rejection }),
       nodes: [],
     };
-  const judged = snapshot.nodes.map((node) => judge(look, state, { pre, node }));
-  const feasible = judged.filter(({ statuses }) => statuses.length === 0).map(({ node }) => node);
-  if (feasible.length > 0) return feasibleNow(look, state, { head, judged, feasible, pre });
-  const statuses = new Map(judged.map(({ node, statuses: [first] }) => [node.name, first as Status]));
+  const explained = snapshot.nodes.map((node) => explainNode(look, state, { pre, node }));
+  const feasible = explained.filter(({ statuses }) => statuses.length === 0).map(({ node }) => node);
+  if (feasible.length > 0) return feasibleNow(look, state, { head, judged: explained, feasible, pre });
+  const statuses = new Map(explained.map(({ node, statuses: [first] }) => [node.name, first as Status]));
   return {
     ...head,
     result: 'Unschedulable',
     message: fitErrorMessage({ nodeCount, statuses }),
-    nodes: judged.toSorted(nearer).map(({ verdict }) => verdict),
+    nodes: explained.toSorted(nearer).map(({ verdict }) => verdict),
   };
 }
 
@@ -99,7 +99,7 @@ function feasibleNow(
   };
 }
 
-function judge(
+function explainNode(
   { pod, nominations }: Look,
   state: CycleState,
   { pre, node }: { pre: PreFiltered; node: NodeInfo },

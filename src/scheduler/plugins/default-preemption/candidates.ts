@@ -18,7 +18,7 @@ export interface CandidateSearch extends VictimSearch {
   /** Why each node was refused. */
   readonly statuses: ReadonlyMap<string, Status>;
   /** Some of them are extenders' answers. */
-  readonly judgedByExtenders: boolean;
+  readonly checkedByExtenders: boolean;
   /** Index of the node to begin with. */
   readonly offset: number;
   /** So many are enough, if one of them breaks no budget. */
@@ -122,7 +122,7 @@ export function createCandidateFinder(): (search: CandidateSearch) => FoundCandi
   return (search) => {
     const { pod, filters, budgets, snapshot, nominations } = search;
     const remembers =
-      budgets.length === 0 && !search.judgedByExtenders && filters.every((plugin) => plugin.nodeLocal === true);
+      budgets.length === 0 && !search.checkedByExtenders && filters.every((plugin) => plugin.nodeLocal === true);
     if (!remembers) return searchAll(search);
     const key = [priorityOf(pod), ...filters.map(({ name }) => name), podClassKey(pod)].join('|');
     let known = memory.get(key);

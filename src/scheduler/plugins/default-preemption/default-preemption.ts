@@ -76,7 +76,7 @@ async function leftByExtenders(
 }
 
 /** Victims that were deleted though the cache may not show it yet. */
-const told = new WeakSet<Stored<Pod>>();
+const notified = new WeakSet<Stored<Pod>>();
 
 /** Not again while the victims of an earlier preemption are still leaving. */
 function ineligible(pod: Stored<Pod>, { snapshot, statuses, nominations }: PostFilterInput): string | undefined {
@@ -85,7 +85,7 @@ function ineligible(pod: Stored<Pod>, { snapshot, statuses, nominations }: PostF
   if (nominated === '' || statuses.get(nominated)?.code === 'unresolvable') return undefined;
   const leaving = [...(snapshot.byName(nominated)?.pods.values() ?? [])].some(
     (other) =>
-      (other.metadata.deletionTimestamp !== undefined || told.has(other)) && priorityOf(other) < priorityOf(pod),
+      (other.metadata.deletionTimestamp !== undefined || notified.has(other)) && priorityOf(other) < priorityOf(pod),
   );
   return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
 }
@@ -95,7 +95,7 @@ function findCandidates(
   { find, args }: { find: ReturnType<typeof createCandidateFinder>; args: PreemptionArgs },
   { pod, input, state }: { pod: Stored<Pod>; input: PostFilterInput; state: CycleState },
 ): FoundCandidates {
-  const { snapshot, statuses, filters, nominations, judgedByExtenders = false } = input;
+  const { snapshot, statuses, filters, nominations, checkedByExtenders = false } = input;
   let promising = 0;
   for (const [{ code }, count] of countAlike(statuses)) if (code === 'unschedulable') promising += count;
   if (promising === 0) return { candidates: [], refused: new Map() };
@@ -103,7 +103,7 @@ function findCandidates(
   const enough = Math.min(promising, Math.max(args.minCandidateNodesAbsolute, share));
   const offset = deps.random.int(snapshot.nodes.length);
   const search = { pod, state, filters, nominations, budgets: deps.budgets() };
-  return find({ ...search, snapshot, statuses, judgedByExtenders, offset, enough });
+  return find({ ...search, snapshot, statuses, checkedByExtenders, offset, enough });
 }
 
 function noCandidates({ snapshot }: PostFilterInput, found: ReadonlyMap<string, Status>): string {
@@ -161,7 +161,7 @@ async function evictOne(
   await ignoringGone(
     pods.delete({ namespace, name }, { preconditions: uid === undefined ? undefined : { uid }, signal }),
   );
-  told.add(victim);
+  notified.add(victim);
   deps.recorder.eventf({
     regarding: victim,
     related: pod,

@@ -65,12 +65,12 @@ function bindingState({ status }: ResourceClaim): 'ready' | 'waiting' | { readon
   for (const result of results) {
     const { bindingConditions = [], bindingFailureConditions = [] } = result;
     if (bindingConditions.length === 0) continue;
-    const told = (status?.devices ?? []).find((device) => isOf(device, result));
+    const reported = (status?.devices ?? []).find((device) => isOf(device, result));
     const isTrue = (type: string): boolean =>
-      told?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+      reported?.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
     const failed = bindingFailureConditions.find(isTrue);
     if (failed !== undefined) {
-      const why = told?.conditions?.find(({ type }) => type === failed)?.message ?? '';
+      const why = reported?.conditions?.find(({ type }) => type === failed)?.message ?? '';
       return { failure: `device ${result.driver}/${result.pool}/${result.device}: ${failed}${why && `: ${why}`}` };
     }
     isReady &&= bindingConditions.every(isTrue);

@@ -312,10 +312,10 @@ async function waitForDevices(
   if (awaited.length === 0) return undefined;
   const startedMs = deps.clock.monotonicMs();
   const problem = await untilDevicesReady(deps, { pod, awaited }, signal);
-  const told = { profile: deps.schedulerName, status: problem?.status ?? 'success' } as const;
+  const labels = { profile: deps.schedulerName, status: problem?.status ?? 'success' } as const;
   const seconds = (deps.clock.monotonicMs() - startedMs) / 1000;
   for (const driver of new Set(awaited.flatMap(({ drivers }) => drivers)))
-    deps.deviceMetrics.waitedFor({ ...told, driver, seconds });
+    deps.deviceMetrics.waitedFor({ ...labels, driver, seconds });
   if (problem === undefined) return undefined;
   const { claim, why } = problem;
   const { uid = '' } = claim.metadata;
