@@ -15,7 +15,7 @@ interface Series {
   errors: number;
 }
 
-/** What the store did, by operation and prefix of keys. */
+/** Counts and durations of the store's operations, by operation and prefix of keys. */
 export class StorageMetrics {
   readonly #clock: Clock;
   readonly #series = new Map<string, Series>();
@@ -64,7 +64,7 @@ export class StorageMetrics {
     if (bucket >= 0) series.counts[bucket]!++;
   }
 
-  /** Prometheus text. Without the store's size while it does not answer. */
+  /** Prometheus text. The store's size is left out while the store does not answer. */
   async expose(store: Store, registry: ResourceRegistry): Promise<string> {
     const lines: string[] = [];
     const size = await store.status().catch(() => undefined);
@@ -129,7 +129,7 @@ function exposeCounts(lines: string[], registry: ResourceRegistry): void {
     lines.push(`apiserver_storage_objects{resource="${group === '' ? resource : `${resource}.${group}`}"} ${count}`);
 }
 
-/** `/registry/pods/`, `/registry/services/specs/`, `/registry/example.com/things/`; the root for what spans resources. */
+/** `/registry/pods/`, `/registry/services/specs/`, `/registry/example.com/things/`; the root for ranges that span resources. */
 function prefixOf(key: string): string {
   const rootEnd = key.indexOf('/', 1);
   const firstEnd = key.indexOf('/', rootEnd + 1);

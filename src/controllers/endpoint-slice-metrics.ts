@@ -12,7 +12,6 @@ export interface SliceChanges {
   readonly remove: readonly EndpointSlice[];
 }
 
-/** The metrics. */
 export interface EndpointSliceMetrics {
   /** Changes that were written. */
   changed(changes: SliceChanges): void;

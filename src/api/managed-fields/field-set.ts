@@ -1,5 +1,5 @@
 // Sets of field paths in the very form the API carries them (FieldsV1): nested objects keyed by path elements (`f:name`,
-// `k:{"name":"a"}`, `v:"x"`, `i:0`). An empty object is a path of the set; `.` says so where a path has longer ones below
+// `k:{"name":"a"}`, `v:"x"`, `i:0`). An empty object is a path of the set; `.` marks a path that has longer ones below
 // it. No decoding, no encoding; all operations are pure and share what they do not change.
 // Upstream: structured-merge-diff/fieldpath.Set.
 
@@ -54,7 +54,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return nodeOf(member, children ?? childrenOf(a));
 }
 
-/** Paths of any of the sets. Takes as long as the sets are together, where unions of two would copy the large ones again and again. */
+/** Paths of any of the sets. Linear in the total size: repeated unions of two would copy the large ones each time. */
 export function unionAll(sets: Iterable<FieldSet>): FieldSet {
   const own = new Set<FieldNode>();
   let out: FieldSet;
@@ -116,7 +116,7 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   return nodeOf(member, children);
 }
 
-/** Small sets of many managers are compared with a wide one: that takes as long as they are, not as it is. */
+/** Linear in the smaller set: small sets of many managers are compared with one wide set. */
 const wide = 100;
 
 function changesBelow(a: FieldNode, b: FieldNode, recursive: boolean): Map<string, FieldSet> | undefined {

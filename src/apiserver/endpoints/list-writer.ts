@@ -1,4 +1,4 @@
-/** Writes lists item by item, and lets others have their turn between items. */
+/** Writes lists item by item, and yields the event loop between items. */
 import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
@@ -20,7 +20,7 @@ export interface ItemList {
   readonly item: (index: number) => object;
 }
 
-/** How it is written. */
+/** The form of the answer. */
 export interface ItemListForm {
   readonly form: MediaForm;
   /** Of the list; undefined where there is no protobuf form. */
@@ -29,10 +29,10 @@ export interface ItemListForm {
   readonly turns: Turns;
 }
 
-/** So much is one piece of an answer. */
+/** The size of one chunk of an answer, in bytes. */
 export const pieceLength = 256 * 1024;
 
-/** The list's bytes in pieces. */
+/** The list's bytes in chunks. */
 export async function writeItems(list: ItemList, { form, schema, scope, turns }: ItemListForm): Promise<Uint8Array[]> {
   const { head, count, item } = list;
   const items = { count, item: item as (index: number) => JsonObject, pause: () => turns.next() };

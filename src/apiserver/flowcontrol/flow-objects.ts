@@ -1,9 +1,9 @@
 /**
- * Keeps a flow controller at the stored configuration, writes each schema's condition `Dangling`, and brings back what every
+ * Keeps a flow controller at the stored configuration, writes each schema's condition `Dangling`, and restores the objects that every
  * cluster must have. Upstream: util/flowcontrol/apf_controller.go and the priority-and-fairness-config-producer hook.
  *
- * Changes are taken up in the turn after they are seen; conditions are written a moment later, several at once. What was
- * changed against the rules stays so for a minute: two versions of a server must not undo each other's work without end.
+ * Changes take effect in the next microtask; conditions are written a moment later, several at once. What was
+ * changed against the rules is restored after a minute: two versions of a server must not undo each other's work endlessly.
  */
 import type { Stored } from '../../api/object.ts';
 import type { FlowSchema, FlowSchemaCondition, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';

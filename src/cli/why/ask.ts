@@ -23,17 +23,17 @@ export interface WhyQuestion extends ClusterChoice {
 
 export interface Answer {
   readonly explanation: Explanation;
-  /** What the scheduler says of a pod, as text; '' when not asked for. */
+  /** The scheduler's explanation of a pod, as text; '' when it was not requested. */
   readonly decision: string;
 }
 
-/** A question that can be asked again. */
+/** A query that can be repeated. */
 export interface Asking {
   explain(): Promise<readonly Answer[]>;
   close(): void;
 }
 
-/** Connects. Rejects with `UserError` when there is no cluster, or a target means nothing. */
+/** Connects. Rejects with `UserError` when there is no cluster, or a target is unknown. */
 export async function ask(question: WhyQuestion): Promise<Asking> {
   const all = question.allNamespaces === true || question.selector !== undefined;
   const targets = parseTargets(question.targets, all);

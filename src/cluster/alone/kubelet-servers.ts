@@ -1,6 +1,6 @@
 /**
  * The servers of a kubelet that runs alone: HTTPS for the API server, plain HTTP for health on loopback, and the
- * read-only one where it is asked for. Serving certificates come from files, from the API server, or are self-signed.
+ * read-only port where it is configured. Serving certificates come from files, from the API server, or are self-signed.
  */
 import type { Client } from '../../client/client.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -32,7 +32,7 @@ export interface KubeletServers {
 const YEAR_MS = 365 * 86_400_000;
 const CLOSE_GRACE_MS = 500;
 
-/** Opens those the configuration asks for. */
+/** Opens the servers that the configuration enables. */
 export async function startKubeletServers(
   deps: KubeletServersDeps,
   config: KubeletConfigurationV1Beta1,
@@ -106,7 +106,7 @@ function access(config: KubeletConfigurationV1Beta1): NonNullable<Parameters<typ
   };
 }
 
-/** From the files named, or those an earlier start left in the certificate folder, or made now. */
+/** The serving certificate: from the configured files, from an earlier start's in the certificate folder, or a new self-signed one. */
 async function servingCertificate(
   { platform, node, certDir }: KubeletServersDeps,
   config: KubeletConfigurationV1Beta1,
@@ -138,7 +138,7 @@ async function selfSigned({ crypto, random, clock }: Platform, node: ClusterNode
   return { certPem: `${leaf.certPem}${ca.certPem}`, keyPem: leaf.keyPem };
 }
 
-/** Swaps in what the API server signs, each time it does. */
+/** Replaces the certificate each time the API server signs a new one. */
 function requestServingCertificate(
   { platform, client, node, certDir }: KubeletServersDeps,
   identity: ServedIdentity,

@@ -5,7 +5,6 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { MirrorPlan } from './mirror-plan.ts';
 
-/** The metrics. */
 export interface MirrorMetrics {
   /** A plan was carried out. */
   mirrored(existing: readonly EndpointSlice[], plan: MirrorPlan): void;

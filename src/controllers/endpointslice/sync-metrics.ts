@@ -3,7 +3,6 @@ import type { Service } from '../../api/gen/core-v1.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** The metrics. */
 export interface SyncMetrics {
   /** A sync has ended. */
   synced(result: 'success' | 'error'): void;

@@ -3,7 +3,6 @@ import type { Job, JobStatus } from '../../api/gen/batch-v1.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { parseIndexes } from './indexes.ts';
 
-/** The metrics. */
 export interface JobMetrics {
   /** A sync; `action`: what it did about pods. */
   synced(job: Job, told: { action: JobAction; failed: boolean; seconds: number }): void;

@@ -14,7 +14,7 @@ export function deletionConditions(
   let conditions = [...(old ?? [])];
   for (const [type, words] of Object.entries(wordsOf(report))) {
     const before = conditions.find((condition) => condition.type === type);
-    // A deletion without trouble needs no conditions saying so, unless there was trouble before.
+    // A deletion without errors has no conditions, unless there were errors before.
     if (
       before === undefined &&
       words.status === 'False' &&

@@ -1,11 +1,11 @@
-/** How full the ranges are. Upstream: controller/nodeipam/ipam/cidrset/metrics.go. */
+/** Metrics of the usage of pod CIDR ranges. Upstream: controller/nodeipam/ipam/cidrset/metrics.go. */
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What is counted of one range. */
+/** The metrics of one range. */
 export interface CidrSetMetrics {
   allocated(tries: number): void;
   released(): void;
-  /** Part of the subnets that are taken, 0 to 1. */
+  /** The share of subnets in use, 0 to 1. */
   usage(part: number): void;
 }
 

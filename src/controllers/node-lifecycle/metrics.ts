@@ -3,7 +3,6 @@ import type { Node } from '../../api/gen/core-v1.ts';
 import { isNodeReady, zoneKeyOf } from '../../component-helpers/nodes.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** The metrics. */
 export interface NodeLifecycleMetrics {
   /** The zones at the end of a round, which took so long. */
   round(nodes: readonly Node[], seconds: number): void;

@@ -1,6 +1,6 @@
 /**
  * Claims that are or were being prepared here, kept in `dra_manager_state` in the kubelet's directory: what was prepared
- * must be given back, whatever happens to the kubelet. Upstream: pkg/kubelet/cm/dra/state. Differs: the file's form.
+ * must be unprepared, even after a restart of the kubelet. Upstream: pkg/kubelet/cm/dra/state. Differs: the file's form.
  */
 import { fnv32a } from '../../base/fnv.ts';
 import type { Files } from '../../platform/files.ts';
@@ -8,9 +8,9 @@ import type { DraClaim, DraDevice } from './dra-api.ts';
 
 export interface ClaimInfo extends DraClaim {
   readonly podUids: readonly string[];
-  /** Every driver has made it ready in this life of the kubelet: the machine may have lost its power since the last. */
+  /** Every driver has prepared it since this kubelet started: the machine may have rebooted before. */
   readonly prepared: boolean;
-  /** Devices by driver; those of a driver that was only asked are none yet. */
+  /** Devices by driver; empty for a driver that has not answered yet. */
   readonly drivers: Readonly<Record<string, readonly DraDevice[]>>;
 }
 
@@ -24,7 +24,7 @@ export interface ClaimInfos {
   remove(uid: string): Promise<void>;
 }
 
-/** Makes the memory over a file. */
+/** A claim store that is kept in a file. */
 export function createClaimInfos(files: Files, path: string): ClaimInfos {
   const infos = new Map<string, ClaimInfo>();
   let saving: Promise<void> = Promise.resolve();

@@ -2,7 +2,7 @@
  * How long pods take to start, as the kubelet sees it and as the API server's clients see it. Upstream:
  * pkg/kubelet/util/pod_startup_latency_tracker.go and SyncPod in pkg/kubelet/kubelet.go.
  *
- * Pods that had been running when the kubelet started are no starts. Static pods have no creation the API server knows.
+ * Pods that ran before the kubelet started are not counted. Static pods have no creation time of the API server.
  */
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
@@ -109,7 +109,7 @@ function hasRun({ state }: ContainerStatus): boolean {
   return state?.running?.startedAt !== undefined || state?.terminated?.startedAt !== undefined;
 }
 
-/** Time init containers ran that had to end first. */
+/** The total run time of init containers, which had to end before the others started. */
 function initMs({ spec, status }: Pod): number {
   const sidecars = new Set((spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
   let sum = 0;

@@ -1,7 +1,7 @@
 /**
  * Chains of iptables that others on a node rely on: a hint which of the two iptables this node uses, and a rule against
- * packets from outside to the loopback range. They are put back when somebody flushed the tables: the absence of a canary
- * chain tells. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in pkg/util/iptables.
+ * packets from outside to the loopback range. They are restored after the tables were flushed, which shows by the absence of a canary
+ * chain. Upstream: pkg/kubelet/kubelet_network_linux.go and Monitor in pkg/util/iptables.
  *
  * Nothing is removed at the end, as upstream. A node without iptables is logged once.
  */
@@ -54,7 +54,7 @@ export function startIptablesUtilChains(deps: IptablesUtilChainsDeps, signal: Ab
   }
 }
 
-/** Makes what is not there. @throws Error with what the program said */
+/** Creates the chains and rules that are missing. @throws Error with the program's output */
 async function keepChains({ exec }: IptablesUtilChainsDeps, program: 'iptables' | 'ip6tables'): Promise<void> {
   const run = (args: readonly string[]) => exec.run(program, [...WAIT, ...args]);
   const must = async (args: readonly string[]): Promise<void> => {
@@ -77,6 +77,6 @@ async function keepChains({ exec }: IptablesUtilChainsDeps, program: 'iptables' 
     await ensureRule('-A', [FIREWALL, ...FOREIGN_LOOPBACK]);
     for (const from of ['OUTPUT', 'INPUT']) await ensureRule('-I', [from, '-j', FIREWALL]);
   }
-  // The canaries last: while they are missing, everything is tried again.
+  // Canaries are created last: while they are missing, everything is tried again.
   for (const table of CANARY_TABLES) await ensureChain(table, CANARY);
 }

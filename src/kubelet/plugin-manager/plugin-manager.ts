@@ -1,6 +1,6 @@
 /**
- * Registers the plugins whose sockets lie in the plugin directory with the handler of their type, and takes those off
- * whose sockets went. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
+ * Registers the plugins whose sockets lie in the plugin directory with the handler of their type, and deregisters those
+ * whose sockets were removed. Upstream: pkg/kubelet/pluginmanager (manager, reconciler, operationexecutor).
  *
  * Invariants: one task at a time per socket, none waits for another's; a socket that was created again is a new plugin; what failed is
  * tried again with growing delays.
@@ -31,7 +31,7 @@ export interface PluginHandler {
   deregisterPlugin(plugin: Plugin, signal: AbortSignal): Promise<void>;
 }
 
-/** Types of plugins, as they call themselves. */
+/** The types of plugins, as in PluginInfo. */
 export type PluginType = 'CSIPlugin' | 'DRAPlugin' | 'DevicePlugin';
 
 export interface PluginManager {
@@ -129,7 +129,7 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
         );
         throw new Error(text, { cause });
       };
-      // Upstream dials whatever it says as a unix socket; here the connector would take it for a URL.
+      // Upstream dials any endpoint as a unix socket; here the connector would take it for a URL.
       if (!plugin.endpoint.startsWith('/'))
         return await failed(`the endpoint "${plugin.endpoint.slice(0, 200)}" is not the absolute path of a socket`);
       const handler = handlers.get(info.type);

@@ -52,7 +52,7 @@ export function bytesOf(token: string): { readonly value: Uint8Array } | { reado
   return { value: new Uint8Array(Buffer.concat(parts)) };
 }
 
-/** Escapes have as many digits as their letter says: what follows is text. */
+/** Each kind of escape has a fixed number of digits: what follows is text. */
 const PIECES = /\\([xX][\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|[0-3][0-7]{2}|[^])|[^\\]+/g;
 
 function unquote(token: string): { body: string; isRaw: boolean } {

@@ -25,7 +25,7 @@ export function parse(text: string, hasBindings: boolean): Parsed {
   }
 }
 
-/** How deep expressions, and operators and selections, may be inside each other. */
+/** The most levels of nested expressions, and of chained operators and selections. */
 const MAX_DEPTH = 250;
 
 const SHALLOW: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '-_']);
@@ -261,7 +261,7 @@ class Parser {
     return { kind: 'map', at, entries };
   }
 
-  /** What stands between brackets, with commas between and perhaps one behind. */
+  /** Elements between brackets, separated by commas; a trailing comma is allowed. */
   #elements(close: "']'" | "'}'", read: () => void): void {
     const reader = this.#reader;
     reader.within([close, "','"], () => {
@@ -281,7 +281,7 @@ class Parser {
     reader.expect(close);
   }
 
-  /** A name: of a variable, a function, or a type whose value is made. */
+  /** A name: of a variable, a function, or the type of a message literal. */
   #name(): Expr {
     const reader = this.#reader;
     const dot = reader.takeIf("'.'");

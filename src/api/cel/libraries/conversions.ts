@@ -86,10 +86,10 @@ function defineIntegers(declarations: Declarations): void {
   });
 }
 
-/** Units of work for a digit. */
+/** The cost of work per digit. */
 const DIGIT_WORK = 0.02;
 
-/** A whole number of a length that 64 bits may have: making large ones takes long, whatever they come to. */
+/** An integer literal that may fit in 64 bits by its length: converting longer texts to BigInt takes long. */
 function wholeNumber(text: string): bigint | undefined {
   textWork(text, DIGIT_WORK);
   const [, sign = '', digits] = /^(-?)0*(\d{1,20})$/.exec(text) ?? [];
@@ -127,7 +127,7 @@ function wholeOf(value: number, least: number, problem: string): bigint {
   return BigInt(Math.trunc(value));
 }
 
-/** Of values of unknown type, upstream's price is that of one operation. */
+/** For values of unknown type upstream charges one operation. */
 function bytesOf(text: string): Uint8Array {
   copyWork(text.length);
   return new Uint8Array(Buffer.from(text));

@@ -1,6 +1,6 @@
 /**
- * Variables and values with selections behind them, evaluated as one, for so they are priced: one for the whole and one for
- * each selection that is made. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
+ * Variables and values with their selections, evaluated as one attribute, because upstream charges one for the whole and one for
+ * each selection. Upstream: cel-go interpreter/attributes.go and its observers in interpretable.go.
  */
 import { charge } from '../meter.ts';
 import { valueText } from './value-text.ts';
@@ -10,19 +10,19 @@ import { typeOf } from './type-of.ts';
 
 /** A selection from a value. */
 export interface Qualifier {
-  /** What is selected, or a failure. */
+  /** The selected value, or a failure. */
   key(env: Env): unknown;
-  /** `.?` and `[?_]`: the absent is no failure. */
+  /** `.?` and `[?_]`: an absent value is no failure. */
   readonly optional: boolean;
-  /** `has()`: whether it is there. */
+  /** `has()`: whether the selection is present. */
   readonly testOnly: boolean;
 }
 
 /** A root and the selections behind it. */
 export interface Attribute {
-  /** The value, without the price of the whole. */
+  /** The value, without the cost of the whole. */
   resolve: Step;
-  /** The price of the whole. */
+  /** The cost of the whole. */
   readonly price: 0 | 1;
   add(qualifier: Qualifier): void;
 }
@@ -102,7 +102,7 @@ function qualify(env: Env, value: unknown, { qualifier, isOptional }: Selection)
   return found;
 }
 
-/** What stands under a key; `isTest`: undefined where it does not exist. */
+/** The value of a key; `isTest`: undefined where it does not exist. */
 function select(value: unknown, key: unknown, isTest: boolean): unknown {
   if (Array.isArray(value)) return selectItem(value, key, isTest);
   const found = isMapValue(value) ? mapValue(value, key) : undefined;

@@ -1,8 +1,8 @@
 /**
- * PodTolerationRestriction: pods get the tolerations of their namespace, and may have no others than it allows. Upstream:
+ * PodTolerationRestriction: pods get the default tolerations of their namespace, and may have only those it allows. Upstream:
  * plugin/pkg/admission/podtolerationrestriction.
  *
- * Annotations of the namespace take precedence over the configuration. Pods that reserve anything tolerate nodes short of
+ * Annotations of the namespace take precedence over the configuration. Pods that are not BestEffort tolerate nodes short of
  * memory.
  */
 import type { Stored } from '../../../api/object.ts';
@@ -24,7 +24,7 @@ const schema = typeSchema('core.v1.Toleration') as StructSchema;
 const defaultAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations';
 const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist';
 
-/** For namespaces that say nothing. */
+/** Defaults for namespaces without the annotations. */
 export interface TolerationConfig {
   readonly default: readonly Toleration[];
   readonly whitelist: readonly Toleration[];
@@ -77,7 +77,7 @@ const memoryPressure: Toleration = {
   effect: 'NoSchedule',
 };
 
-/** With others' turns between the steps. */
+/** Runs the steps and yields the event loop between them. */
 function inSteps<T>({ context }: AdmissionAttributes, steps: Steps<T>): T | Promise<T> {
   return stepByStep(steps, () => context.pause?.());
 }

@@ -15,7 +15,7 @@ import { isLimited, secretProblem } from './mountable-secrets.ts';
 const MIRROR = 'kubernetes.io/config.mirror';
 const VOLUME_PREFIX = 'kube-api-access-';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** A token is renewed by the kubelet well before: an hour and seven seconds, as upstream. */
+/** The lifetime of tokens, upstream's. The kubelet renews them well before. */
 const TOKEN_SECONDS = 3607;
 
 export function createServiceAccount(objects: () => ObjectStore, random: Random): AdmissionPlugin {
@@ -30,7 +30,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       if (spec === undefined || metadata.annotations?.[MIRROR] !== undefined) return;
       const account = objects().get(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '');
       if (account !== undefined) return checkSecrets(attributes, account, spec);
-      // Another server may just have made it.
+      // Another server may have created it just now.
       return objects()
         .getFresh(ServiceAccounts, attributes.namespace, spec.serviceAccountName ?? '')
         .then((fresh) => {
@@ -48,7 +48,7 @@ export function createServiceAccount(objects: () => ObjectStore, random: Random)
       const name = spec.serviceAccountName ?? 'default';
       const cached = objects().get(ServiceAccounts, attributes.namespace, name);
       if (cached !== undefined) return give(spec, cached, random);
-      // Another server may just have made it.
+      // Another server may have created it just now.
       return objects()
         .getFresh(ServiceAccounts, attributes.namespace, name)
         .then((fresh) => {
@@ -80,7 +80,7 @@ function give(spec: PodSpec, account: ServiceAccount, random: Random): void {
   }
 }
 
-/** The pod's word counts before the account's; the default is yes. */
+/** The pod's field takes precedence over the account's; default true. */
 function automounts(account: ServiceAccount, spec: PodSpec): boolean {
   return spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
 }
@@ -89,7 +89,7 @@ function mountToken(spec: PodSpec, random: Random): void {
   const mounts = (c: Container): boolean => (c.volumeMounts ?? []).some((m) => m.mountPath === MOUNT_PATH);
   const needing = [...(spec.initContainers ?? []), ...spec.containers].filter((c) => !mounts(c));
   if (needing.length === 0) return;
-  // A second pass finds the volume of the first.
+  // In a second pass (reinvocation) the volume of the first is there.
   const given = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
   const name = given ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
   for (const container of needing) {
@@ -98,7 +98,7 @@ function mountToken(spec: PodSpec, random: Random): void {
   if (given === undefined) spec.volumes = (spec.volumes ?? []).concat(tokenVolume(name));
 }
 
-/** Frozen: nearly every pod has them, and they say the same in all. */
+/** Frozen, because nearly every pod shares them. */
 const TOKEN_SOURCES: readonly VolumeProjection[] = [
   { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
   { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
