@@ -142,13 +142,13 @@ test("refusals carry upstream's codes and texts", async () => {
       /error decoding patch/,
     ],
     [
-      'strategic patch of an unknown field',
+      'strategic patch with an unknown directive',
       'PATCH',
       `${maps}/there`,
-      { spec: { x: 1 } },
+      { $patch: 'merge' },
       { 'content-type': 'application/strategic-merge-patch+json' },
       400,
-      /unable to find api field in struct ConfigMap/,
+      /unknown patch type: merge in map/,
     ],
     [
       'json patch that does not fit',
