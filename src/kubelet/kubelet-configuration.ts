@@ -56,8 +56,8 @@ export interface KubeletConfiguration {
   /** Most pods per CPU; 0: only `maxPods` counts. */
   readonly podsPerCore: number;
   readonly resolvConf: string;
-  /** Where spans go. Absent: there are none. */
-  readonly tracing?: TracingSettings | undefined;
+  /** Where spans go. Undefined: there are none. */
+  readonly tracing: TracingSettings | undefined;
   /** Directory of containers' logs. */
   readonly podLogsDir: string;
   readonly seccompDefault: boolean;
@@ -204,6 +204,7 @@ export const KUBELET_DEFAULTS: Omit<KubeletConfiguration, 'nodeName' | 'rootDire
   minimumGcAgeMs: 0,
   containerGcPeriodMs: 60_000,
   podsPerCore: 0,
+  tracing: undefined,
   resolvConf: '/etc/resolv.conf',
   podLogsDir: '/var/log/pods',
   seccompDefault: false,

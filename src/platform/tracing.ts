@@ -42,6 +42,6 @@ export interface Span {
 }
 
 export interface Tracer {
-  /** Undefined: not sampled. */
-  start(name: string, options?: SpanOptions): Span | undefined;
+  /** Undefined: not sampled; then a name that is a function is not asked for. */
+  start(name: string | (() => string), options?: SpanOptions): Span | undefined;
 }

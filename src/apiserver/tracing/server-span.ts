@@ -22,8 +22,9 @@ const HANDLERS: Partial<Readonly<Record<ApiVerb, string>>> = {
 export function startServerSpan(tracer: Tracer, scope: RequestScope): Span | undefined {
   const { request, info, user, receivedMs: startMs } = scope;
   const caller = parseTraceparent(request.headers['traceparent']);
-  const relation = caller === undefined ? {} : isTrusted(user) ? { parent: caller } : { link: caller };
-  const span = tracer.start(spanName(request.method, info), { ...relation, kind: 'server', startMs });
+  const parent = caller !== undefined && isTrusted(user) ? caller : undefined;
+  const link = parent === undefined ? caller : undefined;
+  const span = tracer.start(() => spanName(request.method, info), { parent, link, kind: 'server', startMs });
   span?.set({
     'http.request.method': request.method,
     'http.target': request.query === '' ? request.path : `${request.path}?${request.query}`,

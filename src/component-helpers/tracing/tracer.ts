@@ -42,7 +42,7 @@ export function createTracer(deps: TracerDeps, samplingRatePerMillion: number): 
       if (parent?.sampled === false || (parent === undefined && samplingRatePerMillion === 0)) return undefined;
       const traceId = parent?.traceId ?? nextId(TRACE_ID_BYTES);
       if (parent === undefined && !isSampled(traceId, samplingRatePerMillion)) return undefined;
-      return new RunningSpan(deps, { name, options, traceId, nextId });
+      return new RunningSpan(deps, { name: typeof name === 'string' ? name : name(), options, traceId, nextId });
     },
   };
 }
