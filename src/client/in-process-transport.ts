@@ -39,10 +39,11 @@ export function createInProcessClient(deps: InProcessClientDeps): Client {
 const never = new AbortController().signal;
 
 function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
+  const pause = (): Promise<void> => deps.clock.yield();
   const send = (
     request: TransportRequest,
     mode: { wantsObjects: boolean; wantsUpgrade?: boolean; signal: AbortSignal },
-  ) => deps.handler(toApiRequest(deps, request, mode));
+  ) => deps.handler(toApiRequest(deps, request, { ...mode, pause }));
 
   return {
     async call(request) {
@@ -73,7 +74,7 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 function toApiRequest(
   deps: InProcessClientDeps,
   request: TransportRequest,
-  mode: { readonly wantsObjects: boolean; readonly wantsUpgrade?: boolean; readonly signal: AbortSignal },
+  mode: Pick<ApiRequest, 'wantsObjects' | 'pause' | 'signal'> & { readonly wantsUpgrade?: boolean },
 ): ApiRequest {
   return {
     method: request.method,
@@ -90,6 +91,7 @@ function toApiRequest(
     wantsObjects: mode.wantsObjects,
     wantsUpgrade: mode.wantsUpgrade ?? false,
     body: toApiBody(request.body),
+    pause: mode.pause,
     signal: mode.signal,
   };
 }
