@@ -5,6 +5,7 @@
 import { createBackoff } from '../../base/backoff.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { ownProcess } from '../../platform/process-identity.ts';
 import { background, logFailedRound } from '../../platform/unexpected.ts';
 
 /** What runs where. */
@@ -94,7 +95,7 @@ export async function endEtcd(deps: Pick<Deps, 'clock' | 'exec' | 'files'>, dir:
   }
 }
 
-/** The process with this data, found among all processes. */
+/** The process of this user with this data, found among all processes. */
 async function findEtcd(
   { files }: Looking,
   dir: string,
@@ -103,7 +104,7 @@ async function findEtcd(
     if (!/^\d+$/.test(name)) continue;
     const command = await files.readText(`/proc/${name}/cmdline`).catch(() => '');
     if (!command.includes(etcdDataDir(dir))) continue;
-    const [program = '', ...args] = command.replace(/\0$/, '').split('\0');
+    const [program = '', ...args] = (await ownProcess(files, Number(name)))?.command ?? [];
     if (/(^|\/)etcd$/.test(program) && args.includes(etcdDataDir(dir))) return { pid: Number(name), args };
   }
   return undefined;

@@ -61,6 +61,11 @@ test('an etcd that not even SIGKILL ends is an error that names it', async () =>
   const { clock, exec, files } = createSimPlatform();
   await files.makeDir('/proc/77');
   await files.writeFileAtomic('/proc/77/cmdline', '/usr/bin/etcd\0--data-dir\0/data/etcd/data\0');
+  await files.writeFileAtomic('/proc/77/stat', `77 (etcd) S ${'0 '.repeat(18)}4242\n`);
+  for (const name of ['77', 'self']) {
+    await files.makeDir(`/proc/${name}`);
+    await files.writeFileAtomic(`/proc/${name}/status`, 'Uid:\t0\t0\t0\t0\n');
+  }
   const signals: unknown[] = [];
   const kill = (_: number, signal: unknown): boolean => (signal !== 0 && signals.push(signal), true);
   const ended = endEtcd({ clock, files, exec: { ...exec, kill } }, '/data/etcd');

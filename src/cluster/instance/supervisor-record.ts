@@ -4,6 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startTimeIn } from '../../platform/process-identity.ts';
 import { controlDirOf, ownControlDir } from './control-place.ts';
 
 const FILE = 'supervisor';
@@ -28,9 +29,7 @@ export function supervisorOf(dataDir: string): number | undefined {
 
 /** In clock ticks since the machine's start; '' for a process that has ended. */
 function startTimeOf(pid: number): string {
-  const stat = readIfThere(`/proc/${pid}/stat`);
-  const [state = 'Z', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return stat === '' || state === 'Z' ? '' : (fields[18] ?? '');
+  return startTimeIn(readIfThere(`/proc/${pid}/stat`));
 }
 
 function readIfThere(path: string): string {

@@ -4,6 +4,7 @@
  */
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { ownProcess, recordedProcess, type RecordedProcess } from '../../platform/process-identity.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
 import { dnsAddress } from '../network/pod-network.ts';
@@ -29,8 +30,7 @@ const CREDENTIALS_PERIOD_MS = 60 * 60_000;
 /** Part of the configuration: a process that has credentials of another form is replaced. */
 const CREDENTIALS_FORM = 'certificate in a file';
 
-interface DaemonRecord {
-  readonly pid: number;
+interface DaemonRecord extends RecordedProcess {
   readonly configHash: string;
 }
 
@@ -43,11 +43,11 @@ export function createDnsDaemon(
   const { clock, exec, files } = platform;
   const log = platform.log.child('dns');
   const recordFile = `${instance.runDir}/dns.json`;
-  let pid = 0;
-  const alive = async (candidate: number): Promise<boolean> => {
-    if (candidate <= 0 || !exec.kill(candidate, 0)) return false;
-    const command = await files.readText(`/proc/${candidate}/cmdline`).catch(() => '');
-    return command.split('\0').includes('dns-server') && command.includes(instance.dataDir);
+  let current: RecordedProcess = { pid: 0 };
+  const alive = async (candidate: RecordedProcess): Promise<boolean> => {
+    if (candidate.pid <= 0 || !exec.kill(candidate.pid, 0)) return false;
+    const { command = [] } = (await recordedProcess(files, candidate)) ?? {};
+    return command.includes('dns-server') && command.includes(dnsKubeconfig(instance));
   };
   const readRecord = async (): Promise<DaemonRecord | undefined> => {
     if (!(await files.exists(recordFile))) return undefined;
@@ -57,28 +57,29 @@ export function createDnsDaemon(
       return undefined; // Cut short by a crash: as if it were not there.
     }
   };
-  const end = async (candidate: number): Promise<void> => {
+  const end = async (candidate: RecordedProcess): Promise<void> => {
     if (!(await alive(candidate))) return;
-    exec.kill(candidate, 'SIGTERM');
+    exec.kill(candidate.pid, 'SIGTERM');
     for (let i = 0; i < 50 && (await alive(candidate)); i++) await clock.sleep(20);
-    if (await alive(candidate)) exec.kill(candidate, 'SIGKILL');
+    if (await alive(candidate)) exec.kill(candidate.pid, 'SIGKILL');
   };
   const ensure = async (): Promise<void> => {
     const command = dnsCommand(instance, connection?.stubDomains ?? []);
     const configHash = platform.crypto.sha256Hex(JSON.stringify([...command, connection?.server, CREDENTIALS_FORM]));
     const record = await readRecord();
-    if (record !== undefined && (await alive(record.pid))) {
+    if (record !== undefined && (await alive(record))) {
       if (record.configHash === configHash) {
-        pid = record.pid;
+        current = record;
         return;
       }
-      await end(record.pid);
+      await end(record);
     }
-    pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile: `${instance.logDir}/dns.log` });
-    await files.writeFileAtomic(recordFile, JSON.stringify({ pid, configHash } satisfies DaemonRecord));
+    const pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile: `${instance.logDir}/dns.log` });
+    current = { pid, startTime: (await ownProcess(files, pid))?.startTime };
+    await files.writeFileAtomic(recordFile, JSON.stringify({ ...current, configHash } satisfies DaemonRecord));
   };
   return {
-    healthy: () => pid > 0 && exec.kill(pid, 0),
+    healthy: () => current.pid > 0 && exec.kill(current.pid, 0),
     async start(signal) {
       let credentialsAtMs = -Infinity;
       while (!signal.aborted) {
@@ -87,7 +88,7 @@ export function createDnsDaemon(
             await connection?.writeDnsKubeconfig(dnsKubeconfig(instance));
             credentialsAtMs = clock.monotonicMs();
           }
-          if (!(await alive(pid))) await ensure();
+          if (!(await alive(current))) await ensure();
         } catch (error) {
           logFailedRound(log, 'cannot start the DNS process', { err: error });
         }
@@ -95,7 +96,7 @@ export function createDnsDaemon(
       }
     },
     async remove() {
-      await end((await readRecord())?.pid ?? 0);
+      await end((await readRecord()) ?? { pid: 0 });
       await files.remove(recordFile);
     },
   };

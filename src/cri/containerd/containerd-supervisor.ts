@@ -2,12 +2,13 @@
  * Runs Keelson's own containerd: starts it in a session of its own, adopts the one an earlier Keelson left, replaces one of
  * another configuration, restarts it when it dies, and takes everything down at the end. It outlives Keelson otherwise.
  *
- * Which daemon is ours stands in a file beside its state: pid, and hash of the configuration it was started with.
+ * Which daemon is ours stands in a file beside its state: pid, start time, and hash of the configuration it was started with.
  */
 import { onAbort } from '../../base/abort.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createBackoff } from '../../base/backoff.ts';
+import { ownProcess, recordedProcess, type RecordedProcess } from '../../platform/process-identity.ts';
 import { createCriClient, type CriClient } from '../cri-client.ts';
 import { buildPauseImage, pauseImageName } from '../pause-image.ts';
 import { containerdConfig, type ContainerdOptions } from './containerd-config.ts';
@@ -45,8 +46,7 @@ export interface ContainerdSupervisor {
   stop(): Promise<void>;
 }
 
-interface DaemonRecord {
-  readonly pid: number;
+interface DaemonRecord extends RecordedProcess {
   readonly configHash: string;
 }
 
@@ -71,7 +71,7 @@ class Supervisor implements ContainerdSupervisor {
   readonly #platform: ContainerdSupervisorDeps['platform'];
   readonly #config: ContainerdSupervisorConfig;
   readonly #backOff = createBackoff({ initialMs: 500, maxMs: 30_000 });
-  #pid = 0;
+  #current: RecordedProcess = { pid: 0 };
   #restarting = false;
   #stopWatching: () => void = () => undefined;
 
@@ -102,13 +102,13 @@ class Supervisor implements ContainerdSupervisor {
     if (
       record !== undefined &&
       record.configHash === configHash &&
-      (await this.#isOurs(record.pid)) &&
+      (await this.#isOurs(record)) &&
       (await this.#answers())
     ) {
       log.info('adopted the running containerd', { pid: record.pid });
-      this.#pid = record.pid;
+      this.#current = record;
     } else {
-      if (record !== undefined && (await this.#isOurs(record.pid))) await this.#end(record.pid);
+      if (record !== undefined && (await this.#isOurs(record))) await this.#end(record);
       await this.#launch(text, configHash, signal);
     }
     await this.#ensureSandboxImage(signal);
@@ -117,13 +117,13 @@ class Supervisor implements ContainerdSupervisor {
 
   async stop(): Promise<void> {
     this.#stopWatching();
-    const record = this.#pid > 0 ? { pid: this.#pid } : await this.#readRecord();
-    const alive = record !== undefined && (await this.#isOurs(record.pid));
+    const record = this.#current.pid > 0 ? this.#current : await this.#readRecord();
+    const alive = record !== undefined && (await this.#isOurs(record));
     if (alive && (await this.#answers())) await removeAllPods(this.client.runtime, this.#platform.log);
-    if (alive) await this.#end(record.pid);
+    if (alive) await this.#end(record);
     await this.#endShims();
     await this.#platform.files.remove(this.#recordFile);
-    this.#pid = 0;
+    this.#current = { pid: 0 };
   }
 
   async #options(): Promise<ContainerdOptions> {
@@ -145,11 +145,12 @@ class Supervisor implements ContainerdSupervisor {
     }
   }
 
-  /** Whether the pid is a process started with our configuration file: pids are reused. */
-  async #isOurs(pid: number): Promise<boolean> {
-    if (!(pid > 0) || !this.#platform.exec.kill(pid, 0)) return false;
-    const command = await this.#platform.files.readText(`/proc/${pid}/cmdline`).catch(() => '');
-    return command.split('\0').includes(this.#config.configFile);
+  /** Whether it is the process that was started with our configuration file: ids are used again, command lines imitated. */
+  async #isOurs(recorded: RecordedProcess): Promise<boolean> {
+    const { exec, files } = this.#platform;
+    if (!(recorded.pid > 0) || !exec.kill(recorded.pid, 0)) return false;
+    const found = await recordedProcess(files, recorded);
+    return found?.command.includes(this.#config.configFile) === true;
   }
 
   async #answers(): Promise<boolean> {
@@ -168,21 +169,22 @@ class Supervisor implements ContainerdSupervisor {
       await files.makeDir(directory, { mode: 0o711 });
     await files.writeFileAtomic(configFile, text);
     const loading = this.client.warm();
-    this.#pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
+    const pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
+    this.#current = { pid, startTime: (await ownProcess(files, pid))?.startTime };
     await files.writeFileAtomic(
       this.#recordFile,
-      JSON.stringify({ pid: this.#pid, configHash } satisfies DaemonRecord),
+      JSON.stringify({ ...this.#current, configHash } satisfies DaemonRecord),
     );
     await loading;
     const deadlineMs = clock.monotonicMs() + readyTimeoutMs;
     while (!(await files.exists(options.socketPath)) || !(await this.#answers())) {
       signal.throwIfAborted();
-      if (!exec.kill(this.#pid, 0)) throw new Error(`containerd ended while it started; see ${logFile}`);
+      if (!exec.kill(pid, 0)) throw new Error(`containerd ended while it started; see ${logFile}`);
       if (clock.monotonicMs() > deadlineMs)
         throw new Error(`containerd did not answer within ${readyTimeoutMs} ms; see ${logFile}`);
       await clock.sleep(10, signal);
     }
-    log.info('containerd runs', { pid: this.#pid });
+    log.info('containerd runs', { pid });
   }
 
   async #ensureSandboxImage(signal: AbortSignal): Promise<void> {
@@ -210,8 +212,8 @@ class Supervisor implements ContainerdSupervisor {
   #watch(text: string, configHash: string, signal: AbortSignal): void {
     const { clock, exec, log } = this.#platform;
     const cancel = clock.setTicker(this.#config.checkPeriodMs ?? 1000, () => {
-      if (this.#restarting || exec.kill(this.#pid, 0)) return;
-      log.warn('containerd ended; it is started again', { pid: this.#pid });
+      if (this.#restarting || exec.kill(this.#current.pid, 0)) return;
+      log.warn('containerd ended; it is started again', { pid: this.#current.pid });
       this.#restarting = true;
       background(
         log,
@@ -231,11 +233,11 @@ class Supervisor implements ContainerdSupervisor {
       const record = await this.#readRecord();
       const replaced =
         record !== undefined &&
-        record.pid !== this.#pid &&
+        record.pid !== this.#current.pid &&
         record.configHash === configHash &&
-        (await this.#isOurs(record.pid));
+        (await this.#isOurs(record));
       // Another process of this instance may have been quicker; two daemons must not share one root.
-      if (replaced) this.#pid = record.pid;
+      if (replaced) this.#current = record;
       else await this.#launch(text, configHash, signal);
       this.#backOff.reset();
     } catch (error) {
@@ -245,7 +247,7 @@ class Supervisor implements ContainerdSupervisor {
     }
   }
 
-  async #end(pid: number): Promise<void> {
+  async #end({ pid }: RecordedProcess): Promise<void> {
     const { clock, exec } = this.#platform;
     exec.kill(pid, 'SIGTERM');
     for (let waited = 0; waited < 10_000 && exec.kill(pid, 0); waited += 20) await clock.sleep(20);
@@ -261,9 +263,11 @@ class Supervisor implements ContainerdSupervisor {
     const read = (pid: number, file: string): Promise<string> => files.readText(`/proc/${pid}/${file}`).catch(() => '');
     const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
     const shims = new Set<number>();
+    const isShim = (command: readonly string[]): boolean =>
+      command[0]?.includes('containerd-shim') === true && command.includes(this.#config.options.socketPath);
     for (const pid of pids) {
-      const command = (await read(pid, 'cmdline')).split('\0');
-      if (command[0]?.includes('containerd-shim') && command.includes(this.#config.options.socketPath)) shims.add(pid);
+      if (!isShim((await read(pid, 'cmdline')).split('\0'))) continue;
+      if ((await ownProcess(files, pid)) !== undefined) shims.add(pid);
     }
     if (shims.size === 0) return;
     for (const pid of pids) {

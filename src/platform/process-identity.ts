@@ -1,0 +1,50 @@
+/**
+ * Tells a process that this program started from another with the same id, and from one that another user started with the
+ * same command line: by its user and its start time, as /proc has them.
+ */
+import type { Files } from './files.ts';
+
+/** What tells a process from all others of the machine's run, besides its id. */
+export interface ProcessIdentity {
+  /** In clock ticks since the machine's start. */
+  readonly startTime: string;
+  readonly command: readonly string[];
+}
+
+/** A process's id as it was recorded. Records of earlier versions have no start time. */
+export interface RecordedProcess {
+  readonly pid: number;
+  readonly startTime?: string | undefined;
+}
+
+/** The process with this id; undefined where there is none, it has ended, or it is another user's. */
+export async function ownProcess(files: Files, pid: number): Promise<ProcessIdentity | undefined> {
+  if (!(pid > 0)) return undefined;
+  const read = (path: string): Promise<string> => files.readText(path).catch(() => '');
+  const startTime = startTimeIn(await read(`/proc/${pid}/stat`));
+  const user = userIn(await read(`/proc/${pid}/status`));
+  if (startTime === '' || user === undefined || user !== userIn(await read('/proc/self/status'))) return undefined;
+  const command = (await read(`/proc/${pid}/cmdline`)).replace(/\0$/, '').split('\0');
+  // It has not ended meanwhile, so that all of it is of one process.
+  return startTimeIn(await read(`/proc/${pid}/stat`)) === startTime ? { startTime, command } : undefined;
+}
+
+/** The recorded process, if it still runs. */
+export async function recordedProcess(
+  files: Files,
+  { pid, startTime }: RecordedProcess,
+): Promise<ProcessIdentity | undefined> {
+  const found = await ownProcess(files, pid);
+  return startTime === undefined || found?.startTime === startTime ? found : undefined;
+}
+
+/** The start time in a process's `stat`; '' for one that has ended. */
+export function startTimeIn(stat: string): string {
+  const [state = 'Z', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return stat === '' || state === 'Z' ? '' : (fields[18] ?? '');
+}
+
+/** The effective user in a process's `status`. */
+function userIn(status: string): string | undefined {
+  return /^Uid:\s+\d+\s+(\d+)/m.exec(status)?.[1];
+}
