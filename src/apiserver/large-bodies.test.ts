@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../platform/clock.ts';
-import { ConfigMaps } from '../api/gen/resources.ts';
-import { createInProcessClient } from '../client/in-process-transport.ts';
 import type { HttpRequest } from '../platform/http.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { createHttpHandler } from './http-adapter.ts';
@@ -96,29 +94,4 @@ test('many small patches make no object of more parts than one body may have', a
   assert.equal(await add('b'), 200);
   assert.equal(await add('c'), 200);
   assert.equal(await add('d'), 413);
-});
-
-test('a client of the same process leaves others their turn between the steps of a change to a large object', async () => {
-  const { server, platform } = await startTestServer({});
-  let pauses = 0;
-  const clock = { yield: () => Promise.resolve(void pauses++) } as unknown as Clock;
-  const principal = { name: 'a', groups: ['system:masters'] };
-  const maps = createInProcessClient({ handler: server.handler, clock, principal, userAgent: 'test' }).resource(
-    ConfigMaps,
-  );
-  const pausesOf = async (work: Promise<unknown>): Promise<number> => {
-    pauses = 0;
-    await platform.clock.drive(work);
-    return pauses;
-  };
-  const sized = (name: string, count: number) => ({
-    metadata: { namespace: 'default', name },
-    data: Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ''])),
-  });
-  const change = { type: 'merge', patch: { data: { k1: '1' } } } as const;
-  await pausesOf(maps.create(sized('large', 8000)));
-  assert.ok((await pausesOf(maps.patch({ namespace: 'default', name: 'large' }, change))) >= 5);
-  assert.ok((await pausesOf(maps.update(sized('large', 8001)))) >= 5);
-  assert.equal(await pausesOf(maps.create(sized('small', 3))), 0);
-  assert.equal(await pausesOf(maps.patch({ namespace: 'default', name: 'small' }, change)), 0);
 });

@@ -243,3 +243,16 @@ describe('retryOnConflict', () => {
     assert.equal(tries, 5);
   });
 });
+
+it('a request of the same process lets other work run where the server pauses for a large object', async () => {
+  const turns: string[] = [];
+  const clock = { yield: async () => void turns.push('others') } as unknown as VirtualClock;
+  const handler: ApiHandler = async ({ pause }) => {
+    turns.push('first step');
+    await pause?.();
+    turns.push('second step');
+    return { kind: 'object', status: 200, headers: {}, object: configMap('a') };
+  };
+  await makers['in-process']!(handler, clock).resource(ConfigMaps).get({ namespace: 'default', name: 'a' });
+  assert.deepEqual(turns, ['first step', 'others', 'second step']);
+});
