@@ -158,6 +158,7 @@ function filterNode(
   const status =
     asked.memory?.filter(state, pod, node) ??
     (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
+  if (status?.code === 'error') throw status.cause;
   if (status !== undefined || nominations === undefined || nominations.on(node.name).length === 0) return status;
   return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
@@ -199,13 +200,17 @@ function findFeasible(
   const enough =
     named === undefined ? feasibleNodesToFind(nodes.length, input.profile.percentageOfNodesToScore) : nodes.length;
   let looked = 0;
-  for (; looked < nodes.length && feasible.length < enough; looked++) {
-    const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
-    const status = filterNode(input, state, { asked, node });
-    if (status === undefined) feasible.push(node);
-    else statuses.set(node.name, status);
+  try {
+    for (; looked < nodes.length && feasible.length < enough; looked++) {
+      const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
+      const status = filterNode(input, state, { asked, node });
+      if (status === undefined) feasible.push(node);
+      else statuses.set(node.name, status);
+    }
+  } finally {
+    // Also after a filter's error: the next attempt begins with other nodes.
+    if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + looked) % nodes.length;
   }
-  if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + looked) % nodes.length;
 }
 
 /** The node of the highest score; among equals a random one. */

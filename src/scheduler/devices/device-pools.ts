@@ -75,6 +75,36 @@ export function allDevices(slices: readonly ResourceSlice[]): NodeDevices {
   return { devices, counters };
 }
 
+interface ByNode {
+  /** Places in the list of devices. */
+  readonly local: Map<string, number[]>;
+  readonly others: number[];
+}
+
+const byNode = new WeakMap<NodeDevices, ByNode>();
+
+/** Devices that the node can reach, in their order. Those of other nodes are not looked at. */
+export function reachableDevices(node: Stored<Node>, pools: NodeDevices): PoolDevice[] {
+  let known = byNode.get(pools);
+  if (known === undefined) byNode.set(pools, (known = indexByNode(pools.devices)));
+  const { local, others } = known;
+  const own = local.get(node.metadata.name) ?? [];
+  const shared = others.filter((at) => reaches(node, pools.devices[at]!));
+  const places = shared.length === 0 ? own : [...own, ...shared].sort((a, b) => a - b);
+  return places.map((at) => pools.devices[at]!);
+}
+
+function indexByNode(devices: readonly PoolDevice[]): ByNode {
+  const local = new Map<string, number[]>();
+  const others: number[] = [];
+  for (const [at, { nodeName }] of devices.entries()) {
+    if (nodeName === undefined || nodeName === '') others.push(at);
+    else if (local.has(nodeName)) local.get(nodeName)!.push(at);
+    else local.set(nodeName, [at]);
+  }
+  return { local, others };
+}
+
 /** Whether the node can reach the device. */
 export function reaches(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevice): boolean {
   if (nodeName !== undefined && nodeName !== '') return nodeName === node.metadata.name;

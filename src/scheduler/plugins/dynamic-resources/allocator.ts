@@ -4,20 +4,21 @@
  * shares of its capacity.
  */
 import type { Node } from '../../../api/gen/core-v1.ts';
-import type {
-  AllocationResult,
-  DeviceAttribute,
-  DeviceRequestAllocationResult,
-  DeviceTaint,
-} from '../../../api/gen/resource-v1.ts';
+import type { AllocationResult, DeviceRequestAllocationResult, DeviceTaint } from '../../../api/gen/resource-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
 import { toleratesDeviceTaint } from '../../../component-helpers/resource-claims.ts';
-import { stableStringify } from '../../../base/stable-json.ts';
-import { configurationOf, namesRequest, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
+import { configurationOf, type RequestAlternative, type WantedClaim } from './claim-requests.ts';
 import { changedShares, consumptionOf, hasLeft, type Amounts, type Shares } from '../../devices/consumed-capacity.ts';
-import { counterUse, reaches, selectorOf, type NodeDevices, type PoolDevice } from '../../devices/device-pools.ts';
-import { attributeOf } from '../../devices/device-selectors.ts';
+import {
+  counterUse,
+  reachableDevices,
+  selectorOf,
+  type NodeDevices,
+  type PoolDevice,
+} from '../../devices/device-pools.ts';
+import { ConstraintTallies } from './constraint-tallies.ts';
+import type { SearchBudget } from './search-budget.ts';
 
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;
@@ -33,6 +34,8 @@ export interface AllocationInput {
   /** What is taken of devices that are shared. Default: nothing. */
   readonly shares?: Shares;
   readonly claims: readonly WantedClaim[];
+  /** Shared with the searches for other nodes. Default: no bound but the search's own. */
+  readonly budget?: SearchBudget;
 }
 
 interface Given {
@@ -51,10 +54,11 @@ interface Search extends Omit<AllocationInput, 'shares'> {
   readonly shares: Map<string, Amounts>;
   readonly initialShares: Shares;
   readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
+  readonly tallies: ReadonlyMap<WantedClaim, ConstraintTallies>;
   steps: number;
 }
 
-/** An allocation for each claim, in order; undefined: there is none. Throws what a selector throws. */
+/** An allocation for each claim, in order; undefined: there is none. Throws what a selector and the budget throw. */
 export function allocateClaims(input: AllocationInput): readonly AllocationResult[] | undefined {
   const used = new Map<string, number>();
   for (const device of input.pools.devices)
@@ -65,10 +69,11 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     used,
     shares: new Map(input.shares),
     initialShares: input.shares ?? new Map(),
-    reachable: input.pools.devices.filter((device) => reaches(input.node, device)),
+    reachable: reachableDevices(input.node, input.pools),
     given: [],
     taken: new Set(),
     wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
+    tallies: new Map(input.claims.map((claim) => [claim, new ConstraintTallies(claim.constraints)])),
     steps: 0,
   };
   if (!meet(search, 0)) return undefined;
@@ -81,7 +86,7 @@ function meet(search: Search, at: number): boolean {
   if (wish === undefined) return true;
   const { claim } = wish;
   for (const alternative of wish.alternatives) {
-    if (++search.steps > MAX_STEPS) return false;
+    if (!mayStep(search)) return false;
     const next = (): boolean => meet(search, at + 1);
     if (alternative.wish.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
@@ -91,6 +96,12 @@ function meet(search: Search, at: number): boolean {
   return false;
 }
 
+/** Takes a step, where one is left for this node. */
+function mayStep(search: Search): boolean {
+  search.budget?.step();
+  return ++search.steps <= MAX_STEPS;
+}
+
 function takeSome(
   search: Search,
   of: Pick<Given, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
@@ -98,9 +109,9 @@ function takeSome(
 ): boolean {
   if (of.left === 0) return next();
   for (let at = of.from; at < search.reachable.length; at++) {
-    if (++search.steps > MAX_STEPS) return false;
+    if (!mayStep(search)) return false;
     const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
-    if (!isWantedHere(given) || !take(search, given)) continue;
+    if (!isWantedHere(search, given) || !take(search, given)) continue;
     const from = isShared(given) ? at : at + 1;
     if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
     putBack(search);
@@ -109,7 +120,7 @@ function takeSome(
 }
 
 function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next: () => boolean): boolean {
-  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(given));
+  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(search, given));
   let count = 0;
   while (count < all.length && take(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;
@@ -117,16 +128,15 @@ function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next:
   return false;
 }
 
-/** Of requests as they were read, whatever the node. */
-const verdicts = new WeakMap<RequestAlternative, WeakMap<PoolDevice, boolean>>();
-
 /** The same, asked of each device once for all nodes: a selector is an expression of the claim's author. */
-function isWantedHere(given: Given): boolean {
-  const { alternative, found } = given;
-  let known = verdicts.get(alternative);
-  if (known === undefined) verdicts.set(alternative, (known = new WeakMap()));
-  let verdict = known.get(found);
-  if (verdict === undefined) known.set(found, (verdict = isWanted(given)));
+function isWantedHere({ budget }: Search, given: Given): boolean {
+  const { verdicts, wish, deviceClass } = given.alternative;
+  const { device } = given.found;
+  let verdict = verdicts.get(device);
+  if (verdict === undefined) {
+    budget?.evaluate((wish.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
+    verdicts.set(device, (verdict = isWanted(given)));
+  }
   return verdict;
 }
 
@@ -158,25 +168,25 @@ function isShared(given: Pick<Given, 'alternative' | 'found'>): boolean {
 /** Takes the device, or a share of it, if it is free, its pool has what it needs and no constraint is against it. */
 function take(search: Search, wanted: Given): boolean {
   const { claim, alternative, found } = wanted;
-  const own = search.given.filter((other) => other.claim === claim);
-  if (own.length >= MAX_DEVICES) return false;
+  const tallies = search.tallies.get(claim)!;
+  if (tallies.devices >= MAX_DEVICES) return false;
   if (!isAdmins(wanted) && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
   const given = isShared(wanted) ? withShare(search, wanted) : wanted;
   if (given === undefined) return false;
   if (given.consumed === undefined) {
-    if (own.some((other) => other.found === found)) return false;
+    if (search.given.some((other) => other.claim === claim && other.found === found)) return false;
     // It was shared once, and still is.
     if (!isAdmins(given) && search.shares.has(found.key)) return false;
   }
   const needs = countersNeeded(search, given);
   if (needs.some(([key, amount]) => (search.used.get(key) ?? 0) + amount > (search.pools.counters.get(key) ?? 0)))
     return false;
-  if (!claim.constraints.every((constraint) => agrees(constraint, [...own, { claim, alternative, found }])))
-    return false;
+  if (!tallies.agree(alternative.constraints, found)) return false;
   for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
   if (given.consumed !== undefined)
     search.shares.set(found.key, changedShares(search.shares.get(found.key), given.consumed, 1));
   else if (!isAdmins(given)) search.taken.add(found.key);
+  tallies.add(alternative.constraints, found);
   search.given.push(given);
   return true;
 }
@@ -197,6 +207,7 @@ function countersNeeded(search: Search, given: Given): [string, number][] {
 function putBack(search: Search): void {
   const given = search.given.pop()!;
   const { found, consumed } = given;
+  search.tallies.get(given.claim)!.remove(given.alternative.constraints, found);
   if (isAdmins(given)) return;
   search.taken.delete(found.key);
   if (consumed !== undefined) {
@@ -208,24 +219,6 @@ function putBack(search: Search): void {
     if (!isLast) return;
   }
   for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
-}
-
-/** Devices of the constraint's requests have the attribute, and all the same value or all different ones. */
-function agrees(
-  { requests, matchAttribute, distinctAttribute }: WantedClaim['constraints'][number],
-  given: readonly Given[],
-): boolean {
-  const name = matchAttribute ?? distinctAttribute;
-  if (name === undefined) return false; // A kind of constraint that is not known cannot be kept.
-  const values: string[] = [];
-  for (const { alternative, found } of given) {
-    if (!namesRequest(requests, alternative.name)) continue;
-    const attribute: DeviceAttribute | undefined = attributeOf(found.driver, found.device, name);
-    if (attribute === undefined) return false;
-    values.push(stableStringify(attribute));
-  }
-  const distinct = new Set(values).size;
-  return matchAttribute === undefined ? distinct === values.length : distinct <= 1;
 }
 
 function resultOf(wanted: WantedClaim, all: readonly Given[], node: Stored<Node>): AllocationResult {

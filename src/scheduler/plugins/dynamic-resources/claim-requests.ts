@@ -1,11 +1,13 @@
 /** What a claim asks for, with its classes looked up and its selectors compiled. Upstream: the preparation in structured.Allocator. */
 import type {
+  Device,
   DeviceAllocationConfiguration,
   DeviceClass,
   DeviceConstraint,
   DeviceSubRequest,
   ResourceClaim,
 } from '../../../api/gen/resource-v1.ts';
+import { stableStringify } from '../../../base/stable-json.ts';
 import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
 
 /** One way to meet a request. */
@@ -15,6 +17,10 @@ export interface RequestAlternative {
   readonly wish: DeviceSubRequest & { readonly adminAccess?: boolean };
   readonly deviceClass: DeviceClass;
   readonly selects: DeviceTest;
+  /** Devices that were looked at, and whether they are wanted. Requests that want the same share it. */
+  readonly verdicts: WeakMap<Device, boolean>;
+  /** Constraints that name the request, by their place in the claim. */
+  readonly constraints: readonly number[];
 }
 
 /** A claim that devices are to be found for. */
@@ -25,14 +31,32 @@ export interface WantedClaim {
   readonly constraints: readonly DeviceConstraint[];
 }
 
+/** By claim as it was read: what is known of devices is worth keeping until the next attempt. */
+const prepared = new WeakMap<ResourceClaim, WantedClaim>();
+
 /** Prepares a claim. Throws with a message for people when a class is missing or a selector does not compile. */
 export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
+  const known = prepared.get(claim);
+  const isCurrent = (one: RequestAlternative): boolean => deviceClass(one.wish.deviceClassName) === one.deviceClass;
+  if (known?.requests.flat().every(isCurrent) === true) return known;
+  const wanted = prepareClaim(claim, deviceClass);
+  prepared.set(claim, wanted);
+  return wanted;
+}
+
+function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const { requests = [], constraints = [] } = claim.spec.devices ?? {};
+  const verdictsOf = new Map<string, RequestAlternative['verdicts']>();
   const prepare = (name: string, wish: RequestAlternative['wish']): RequestAlternative => {
     const found = deviceClass(wish.deviceClassName);
     if (found === undefined) throw new Error(`request ${name}: device class ${wish.deviceClassName} does not exist`);
     const selects = deviceTest([...(found.spec.selectors ?? []), ...(wish.selectors ?? [])]);
-    return { name, wish, deviceClass: found, selects };
+    const { selectors, tolerations, capacity, deviceClassName } = wish;
+    const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
+    const verdicts = verdictsOf.get(what) ?? new WeakMap<Device, boolean>();
+    verdictsOf.set(what, verdicts);
+    const naming = constraints.flatMap(({ requests: names }, at) => (namesRequest(names, name) ? at : []));
+    return { name, wish, deviceClass: found, selects, verdicts, constraints: naming };
   };
   return {
     claim,

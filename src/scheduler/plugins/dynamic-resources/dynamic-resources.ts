@@ -44,6 +44,7 @@ import {
   type ExtendedWant,
 } from './extended-claim.ts';
 import { hasRanks, rankScore } from './rank-score.ts';
+import { SearchBudget, SearchUnfinished } from './search-budget.ts';
 
 const NAME = 'DynamicResources';
 const LEFT_IN_VAIN = unresolvable(NAME, 'cannot schedule extended resource claim');
@@ -69,6 +70,7 @@ interface CycleClaims {
   readonly pools: NodeDevices;
   readonly inUse: ReadonlySet<string>;
   readonly shares: Shares;
+  readonly budget: SearchBudget;
   /** What was found, by node. */
   readonly found: Map<string, Found>;
   readonly extended: ExtendedResources | undefined;
@@ -129,7 +131,7 @@ export function createDynamicResources(
     },
     filter(state, pod, info) {
       const { node } = info;
-      const { claims, wanted, pools, inUse, shares, found, outOfReach, extended } = claimsIn(state)!;
+      const { claims, wanted, pools, inUse, shares, budget, found, outOfReach, extended } = claimsIn(state)!;
       const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
         return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
@@ -140,11 +142,12 @@ export function createDynamicResources(
         const want = extended === undefined ? undefined : wantOn(deps, extended, { pod, node: info });
         if (extended !== undefined && isLeftInVain(extended, want, info)) return LEFT_IN_VAIN;
         const all = wantedOn({ wanted }, want);
-        const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, claims: all });
+        const results = all.length === 0 ? [] : allocateClaims({ node, pools, inUse, shares, budget, claims: all });
         if (results === undefined) return unschedulable(NAME, 'cannot allocate all claims');
         found.set(info.name, { results, extended: want });
         return undefined;
       } catch (error) {
+        if (error instanceof SearchUnfinished) return failed(NAME, error);
         return unresolvable(NAME, `cannot allocate claims: ${errorMessage(error)}`);
       }
     },
@@ -265,7 +268,9 @@ function prepare(
   const wanted = claims
     .filter(({ status }) => status?.allocation === undefined)
     .map((claim) => wantedClaim(claim, deps.deviceClass));
-  const cycle = { claims, wanted, extended, found: new Map(), taken: new Map(), outOfReach: new Set<ResourceClaim>() };
+  const outOfReach = new Set<ResourceClaim>();
+  const budget = new SearchBudget();
+  const cycle = { claims, wanted, extended, budget, found: new Map(), taken: new Map(), outOfReach };
   if (wanted.length === 0 && extended === undefined)
     return { ...cycle, pools: { devices: [], counters: new Map() }, inUse: new Set(), shares: new Map() };
   const allocations: AllocationResult[] = [];

@@ -1,0 +1,64 @@
+/**
+ * What the devices taken so far mean for the constraints of one claim: the values of each constraint's attribute, counted. So a
+ * device is compared with the values, not with each device before it. Upstream: structured's constraints.
+ */
+import type { DeviceConstraint } from '../../../api/gen/resource-v1.ts';
+import { stableStringify } from '../../../base/stable-json.ts';
+import type { PoolDevice } from '../../devices/device-pools.ts';
+import { attributeOf } from '../../devices/device-selectors.ts';
+
+export class ConstraintTallies {
+  readonly #constraints: readonly DeviceConstraint[];
+  readonly #counts: readonly Map<string, number>[];
+  /** A kind of constraint that is not known cannot be kept. */
+  readonly #isKnown: boolean;
+  /** Devices taken for the claim. */
+  devices = 0;
+
+  constructor(constraints: readonly DeviceConstraint[]) {
+    this.#constraints = constraints;
+    this.#counts = constraints.map(() => new Map<string, number>());
+    this.#isKnown = constraints.every((constraint) => attributeName(constraint) !== undefined);
+  }
+
+  /** Whether the device may be taken for a request that these constraints name. */
+  agree(naming: readonly number[], found: PoolDevice): boolean {
+    if (!this.#isKnown) return false;
+    return naming.every((at) => {
+      const value = this.#valueOf(at, found);
+      if (value === undefined) return false;
+      const counts = this.#counts[at]!;
+      return this.#constraints[at]!.matchAttribute === undefined
+        ? !counts.has(value)
+        : counts.size === 0 || counts.has(value);
+    });
+  }
+
+  add(naming: readonly number[], found: PoolDevice): void {
+    this.devices++;
+    this.#count(naming, found, 1);
+  }
+
+  remove(naming: readonly number[], found: PoolDevice): void {
+    this.devices--;
+    this.#count(naming, found, -1);
+  }
+
+  #count(naming: readonly number[], found: PoolDevice, by: 1 | -1): void {
+    for (const at of naming) {
+      const value = this.#valueOf(at, found)!;
+      const count = (this.#counts[at]!.get(value) ?? 0) + by;
+      if (count === 0) this.#counts[at]!.delete(value);
+      else this.#counts[at]!.set(value, count);
+    }
+  }
+
+  #valueOf(at: number, { driver, device }: PoolDevice): string | undefined {
+    const attribute = attributeOf(driver, device, attributeName(this.#constraints[at]!)!);
+    return attribute === undefined ? undefined : stableStringify(attribute);
+  }
+}
+
+function attributeName({ matchAttribute, distinctAttribute }: DeviceConstraint): string | undefined {
+  return matchAttribute ?? distinctAttribute;
+}

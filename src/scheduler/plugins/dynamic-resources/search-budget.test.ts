@@ -1,0 +1,72 @@
+/** What a search for devices costs: requests, selectors, constraints and devices multiply. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../api/gen/core-v1.ts';
+import type { ResourceClaim, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import { stored } from '../../../api/stored-fixture.ts';
+import { allDevices, reachableDevices } from '../../devices/device-pools.ts';
+import { allocateClaims } from './allocator.ts';
+import { wantedClaim } from './claim-requests.ts';
+import { SearchBudget, SearchUnfinished } from './search-budget.ts';
+
+const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+const node = stored<Node>({ metadata: { name: 'a' } });
+const slices = times(10, (pool): ResourceSlice => ({
+  metadata: { name: `s${pool}` },
+  spec: {
+    driver: 'x.io',
+    pool: { name: `p${pool}`, generation: 1, resourceSliceCount: 1 },
+    nodeName: pool < 8 ? 'a' : 'b',
+    devices: times(100, (at) => ({ name: `d${at}`, attributes: { a: { int: at } } })),
+  },
+}));
+const classOfAll = { metadata: { name: 'any' }, spec: {} };
+
+function claimOf(selectorsOf: (request: number) => string[]): ResourceClaim {
+  const requests = times(8, (at) => ({
+    name: `r${at}`,
+    exactly: {
+      deviceClassName: 'any',
+      selectors: selectorsOf(at).map((expression) => ({ cel: { expression } })),
+    },
+  }));
+  const constraints = times(32, () => ({ matchAttribute: 'x.io/a' }));
+  return { metadata: { name: 'c', namespace: 'default' }, spec: { devices: { requests, constraints } } };
+}
+
+/** Attempts until there is a result, each with a budget of its own, as the scheduler makes them. */
+function attemptsOf(claim: ResourceClaim, work: number): number {
+  for (let attempt = 1; attempt <= 1000; attempt++) {
+    const input = { node, pools: allDevices(slices), inUse: new Set<string>() };
+    const claims = [wantedClaim(claim, () => classOfAll)];
+    try {
+      const [found] = allocateClaims({ ...input, claims, budget: new SearchBudget(work) }) ?? [];
+      assert.equal(found?.devices?.results?.length, 8);
+      return attempt;
+    } catch (error) {
+      if (!(error instanceof SearchUnfinished)) throw error;
+    }
+  }
+  throw new Error('attempts make no progress');
+}
+
+test('an attempt that spends its budget ends, and the next goes on from there', () => {
+  const claim = claimOf(() => times(10, (at) => `device.attributes["x.io"].a >= ${90 + (at % 5)}`));
+  const distinct = claimOf((request) => times(10, (at) => `device.attributes["x.io"].a + ${request} >= ${90 + at}`));
+  assert.ok(attemptsOf(claim, 12_000) > 1);
+  assert.ok(attemptsOf(distinct, 12_000) > 10);
+});
+
+test('requests that want the same share what is known of a device', () => {
+  const same = claimOf(() => times(10, () => 'device.attributes["x.io"].a >= 99'));
+  assert.equal(attemptsOf(same, 800 * 4 * 11 + 8 * 801), 1);
+});
+
+test('devices of other nodes are not looked at, and the order stays', () => {
+  const pools = allDevices(slices);
+  const found = reachableDevices(node, pools);
+  assert.deepEqual(
+    found,
+    pools.devices.filter(({ nodeName }) => nodeName === 'a'),
+  );
+});
