@@ -64,3 +64,25 @@ test('a container that is named as a property of every object keeps its resource
   const pod = podOf('constructor');
   assert.equal(withContainerResources(pod, {}), pod);
 });
+
+const serviceOf = (at: number, ports: number): object => ({
+  metadata: { name: `service-${at}`, namespace: 'd' },
+  spec: { clusterIP: '10.43.0.1', ports: Array.from({ length: ports }, (_, n) => ({ name: `p${n}`, port: n + 1 })) },
+});
+
+test('services and ports that make a longer environment than a program can have are refused before they are combined', async () => {
+  const few = Array.from({ length: 3 }, (_, at) => serviceOf(at, 3));
+  const env = await environmentOf([], { ...none, services: () => few } as EnvironmentSources);
+  assert.equal(Object.keys(env).length, 3 * (3 + 3 * 5));
+  const many = Array.from({ length: 1000 }, (_, at) => serviceOf(at, 50));
+  let combined = 0;
+  const { assign } = Object;
+  Object.assign = ((...args: Parameters<typeof assign>) => (combined++, assign(...args))) as typeof assign;
+  try {
+    const refused = environmentOf([], { ...none, services: () => many } as EnvironmentSources);
+    await assert.rejects(refused, /the environment has more than 6291456 characters/);
+  } finally {
+    Object.assign = assign;
+  }
+  assert.equal(combined, 0);
+});

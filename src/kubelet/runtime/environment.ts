@@ -11,7 +11,7 @@ import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service 
 import { isReason } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
-import { expand, ExpansionError, MAX_EXPANDED_LENGTH } from './expansion.ts';
+import { expand, ExpansionError } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
 import { serviceEnvironment } from './service-env.ts';
 
@@ -41,13 +41,21 @@ interface Environment {
   length: number;
 }
 
-/** @throws ContainerConfigError beyond what the runtime takes: maps that are repeated with a prefix each multiply */
-function setVariable(environment: Environment, name: string, value: string): void {
-  environment.length += name.length + value.length;
-  if (environment.length > MAX_EXPANDED_LENGTH)
+/** Three quarters of 8 MiB: execve(2) fails with E2BIG beyond, whatever the stack's limit. */
+export const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
+
+/** Lengthens it. @throws ContainerConfigError beyond what a program can have: maps, prefixes, services and ports multiply */
+function lengthen(environment: Environment, by: number): void {
+  environment.length += by;
+  if (environment.length > MAX_ENVIRONMENT_LENGTH)
     throw new ContainerConfigError(
-      `the environment has more than ${MAX_EXPANDED_LENGTH} characters, the most a message to the container runtime holds`,
+      `the environment has more than ${MAX_ENVIRONMENT_LENGTH} characters, the most that Linux starts a program with`,
     );
+}
+
+/** @throws ContainerConfigError */
+function setVariable(environment: Environment, name: string, value: string): void {
+  lengthen(environment, name.length + value.length);
   setOwn(environment.variables, name, value);
 }
 
@@ -194,10 +202,12 @@ export async function makeEnvironment(context: Context): Promise<Record<string, 
     services: sources.services(),
     namespace: podNamespace(pod),
     enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
+    maxLength: MAX_ENVIRONMENT_LENGTH,
   });
   const result: Environment = { variables: {}, length: 0 };
+  lengthen(result, services.length);
   const lookup = (name: string): string | undefined =>
-    getOwn(Object.hasOwn(result.variables, name) ? result.variables : services, name);
+    getOwn(Object.hasOwn(result.variables, name) ? result.variables : services.variables, name);
   for (const source of container.envFrom ?? []) await addSource(result, source, context);
   for (const variable of container.env ?? []) {
     const value =
@@ -206,5 +216,5 @@ export async function makeEnvironment(context: Context): Promise<Record<string, 
         : await referredValue(variable, context);
     if (value !== undefined) setVariable(result, variable.name, value);
   }
-  return { ...services, ...result.variables };
+  return { ...services.variables, ...result.variables };
 }

@@ -23,14 +23,24 @@ function portVariables(service: Service): Record<string, string> {
   return variables;
 }
 
+interface ServiceVariables {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Characters of names and values. */
+  readonly length: number;
+}
+
 /** By service as it was read: every container of its namespace has them. */
-const known = new WeakMap<Service, Readonly<Record<string, string>>>();
+const known = new WeakMap<Service, ServiceVariables>();
 
 /** Variables of one service with a cluster address: FOO_SERVICE_HOST, FOO_SERVICE_PORT, FOO_PORT_80_TCP … */
-export function serviceVariables(service: Service): Readonly<Record<string, string>> {
-  let variables = known.get(service);
-  if (variables === undefined) known.set(service, (variables = makeVariables(service)));
-  return variables;
+function serviceVariables(service: Service): ServiceVariables {
+  let found = known.get(service);
+  if (found === undefined) {
+    const variables = makeVariables(service);
+    const length = Object.entries(variables).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+    known.set(service, (found = { variables, length }));
+  }
+  return found;
 }
 
 function makeVariables(service: Service): Record<string, string> {
@@ -44,12 +54,16 @@ function makeVariables(service: Service): Record<string, string> {
   return { ...variables, ...portVariables(service) };
 }
 
-/** Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always. */
+/**
+ * Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always.
+ * Only their length where that is beyond `maxLength`: they are many times as many as the services.
+ */
 export function serviceEnvironment(input: {
   services: readonly Service[];
   namespace: string;
   enableServiceLinks: boolean;
-}): Record<string, string> {
+  maxLength: number;
+}): ServiceVariables {
   const seen = new Map<string, Service>();
   for (const service of input.services) {
     const { name = '', namespace } = service.metadata;
@@ -59,7 +73,10 @@ export function serviceEnvironment(input: {
     if (namespace === input.namespace && (input.enableServiceLinks || master)) seen.set(name, service);
     else if (master && !seen.has(name)) seen.set(name, service);
   }
+  let length = 0;
+  for (const service of seen.values()) length += serviceVariables(service).length;
   const variables: Record<string, string> = {};
-  for (const service of seen.values()) Object.assign(variables, serviceVariables(service));
-  return variables;
+  if (length > input.maxLength) return { variables, length };
+  for (const service of seen.values()) Object.assign(variables, serviceVariables(service).variables);
+  return { variables, length };
 }
