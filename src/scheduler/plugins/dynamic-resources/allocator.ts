@@ -18,12 +18,10 @@ import {
   type PoolDevice,
 } from '../../devices/device-pools.ts';
 import { ConstraintTallies } from './constraint-tallies.ts';
-import type { SearchBudget } from './search-budget.ts';
+import { SearchBudget } from './search-budget.ts';
 
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;
-/** So many steps are tried for one node before the search is given up. */
-const MAX_STEPS = 20_000;
 
 /** What the search is given. */
 export interface AllocationInput {
@@ -34,7 +32,7 @@ export interface AllocationInput {
   /** What is taken of devices that are shared. Default: nothing. */
   readonly shares?: Shares;
   readonly claims: readonly WantedClaim[];
-  /** Shared with the searches for other nodes. Default: no bound but the search's own. */
+  /** Shared with the searches for other nodes. Default: one of its own. */
   readonly budget?: SearchBudget;
 }
 
@@ -55,7 +53,7 @@ interface Search extends Omit<AllocationInput, 'shares'> {
   readonly initialShares: Shares;
   readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
   readonly tallies: ReadonlyMap<WantedClaim, ConstraintTallies>;
-  steps: number;
+  readonly budget: SearchBudget;
 }
 
 /** An allocation for each claim, in order; undefined: there is none. Throws what a selector and the budget throw. */
@@ -74,8 +72,9 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     taken: new Set(),
     wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
     tallies: new Map(input.claims.map((claim) => [claim, new ConstraintTallies(claim.constraints)])),
-    steps: 0,
+    budget: input.budget ?? new SearchBudget(),
   };
+  search.budget.nextNode();
   if (!meet(search, 0)) return undefined;
   return input.claims.map((claim) => resultOf(claim, search.given, input.node));
 }
@@ -86,7 +85,7 @@ function meet(search: Search, at: number): boolean {
   if (wish === undefined) return true;
   const { claim } = wish;
   for (const alternative of wish.alternatives) {
-    if (!mayStep(search)) return false;
+    if (!search.budget.maySpend(1)) return false;
     const next = (): boolean => meet(search, at + 1);
     if (alternative.wish.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
@@ -96,12 +95,6 @@ function meet(search: Search, at: number): boolean {
   return false;
 }
 
-/** Takes a step, where one is left for this node. */
-function mayStep(search: Search): boolean {
-  search.budget?.step();
-  return ++search.steps <= MAX_STEPS;
-}
-
 function takeSome(
   search: Search,
   of: Pick<Given, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
@@ -109,7 +102,7 @@ function takeSome(
 ): boolean {
   if (of.left === 0) return next();
   for (let at = of.from; at < search.reachable.length; at++) {
-    if (!mayStep(search)) return false;
+    if (!search.budget.maySpend(1)) return false;
     const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
     if (!isWantedHere(search, given) || !take(search, given)) continue;
     const from = isShared(given) ? at : at + 1;
@@ -134,7 +127,7 @@ function isWantedHere({ budget }: Search, given: Given): boolean {
   const { device } = given.found;
   let verdict = verdicts.get(device);
   if (verdict === undefined) {
-    budget?.evaluate((wish.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
+    budget.evaluate((wish.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
     verdicts.set(device, (verdict = isWanted(given)));
   }
   return verdict;
@@ -181,6 +174,8 @@ function take(search: Search, wanted: Given): boolean {
   const needs = countersNeeded(search, given);
   if (needs.some(([key, amount]) => (search.used.get(key) ?? 0) + amount > (search.pools.counters.get(key) ?? 0)))
     return false;
+  const compared = alternative.constraints.length;
+  if (compared > 0 && !search.budget.maySpend(compared)) return false;
   if (!tallies.agree(alternative.constraints, found)) return false;
   for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
   if (given.consumed !== undefined)

@@ -2,7 +2,7 @@
  * What the devices taken so far mean for the constraints of one claim: the values of each constraint's attribute, counted. So a
  * device is compared with the values, not with each device before it. Upstream: structured's constraints.
  */
-import type { DeviceConstraint } from '../../../api/gen/resource-v1.ts';
+import type { Device, DeviceConstraint } from '../../../api/gen/resource-v1.ts';
 import { stableStringify } from '../../../base/stable-json.ts';
 import type { PoolDevice } from '../../devices/device-pools.ts';
 import { attributeOf } from '../../devices/device-selectors.ts';
@@ -10,6 +10,8 @@ import { attributeOf } from '../../devices/device-selectors.ts';
 export class ConstraintTallies {
   readonly #constraints: readonly DeviceConstraint[];
   readonly #counts: readonly Map<string, number>[];
+  /** By attribute. */
+  readonly #values = new Map<string, Map<Device, string | undefined>>();
   /** A kind of constraint that is not known cannot be kept. */
   readonly #isKnown: boolean;
   /** Devices taken for the claim. */
@@ -54,8 +56,14 @@ export class ConstraintTallies {
   }
 
   #valueOf(at: number, { driver, device }: PoolDevice): string | undefined {
-    const attribute = attributeOf(driver, device, attributeName(this.#constraints[at]!)!);
-    return attribute === undefined ? undefined : stableStringify(attribute);
+    const name = attributeName(this.#constraints[at]!)!;
+    let values = this.#values.get(name);
+    if (values === undefined) this.#values.set(name, (values = new Map()));
+    if (!values.has(device)) {
+      const attribute = attributeOf(driver, device, name);
+      values.set(device, attribute === undefined ? undefined : stableStringify(attribute));
+    }
+    return values.get(device);
   }
 }
 

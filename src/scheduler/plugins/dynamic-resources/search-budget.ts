@@ -1,13 +1,15 @@
 /**
  * Bounds the searches for devices of one scheduling cycle, which is one turn of the loop: nodes, requests, selectors and devices
- * multiply. An attempt that spends it ends with an error, and the pod's next one goes on from there: verdicts of selectors
- * are kept, and it begins with other nodes. Differs: upstream ends the search of a node by the clock (`filterTimeout`).
+ * multiply. Selectors that take too long end the attempt with an error; their verdicts are kept, so that the pod's next attempt
+ * goes on from there. Nodes after many steps of search have few left. Differs: upstream ends a node's search by the clock.
  */
 
-/** Some 50 ms. */
-const MAX_WORK = 200_000;
-/** An expression that is evaluated takes so many times as long as a step. */
-const EVALUATION_WORK = 4;
+/** Some 30 ms. */
+const MAX_EVALUATIONS = 50_000;
+const MAX_STEPS = 100_000;
+/** So many steps are tried for one node before the search is given up. */
+const MAX_STEPS_OF_NODE = 20_000;
+const MIN_STEPS_OF_NODE = 200;
 
 /** The cycle has taken as long as it may. */
 export class SearchUnfinished extends Error {
@@ -18,24 +20,29 @@ export class SearchUnfinished extends Error {
 }
 
 export class SearchBudget {
-  #left: number;
+  #evaluations: number;
+  #steps = MAX_STEPS;
+  #ofNode = MAX_STEPS_OF_NODE;
 
-  constructor(work = MAX_WORK) {
-    this.#left = work;
+  constructor(evaluations = MAX_EVALUATIONS) {
+    this.#evaluations = evaluations;
   }
 
-  /** Throws {@link SearchUnfinished}. */
-  step(): void {
-    this.#take(1);
+  /** The search goes on with another node. */
+  nextNode(): void {
+    this.#ofNode = Math.max(MIN_STEPS_OF_NODE, Math.min(MAX_STEPS_OF_NODE, this.#steps));
+  }
+
+  /** False: the search for this node is given up. */
+  maySpend(steps: number): boolean {
+    this.#steps -= steps;
+    this.#ofNode -= steps;
+    return this.#ofNode >= 0;
   }
 
   /** So many expressions are evaluated, and the device is looked at. Throws {@link SearchUnfinished}. */
   evaluate(expressions: number): void {
-    this.#take(EVALUATION_WORK * (expressions + 1));
-  }
-
-  #take(work: number): void {
-    this.#left -= work;
-    if (this.#left < 0) throw new SearchUnfinished();
+    this.#evaluations -= expressions + 1;
+    if (this.#evaluations < 0) throw new SearchUnfinished();
   }
 }
