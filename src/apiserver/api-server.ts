@@ -169,6 +169,7 @@ class GenericApiServer implements ApiServer {
       hub: storage.hub,
       history: storage.history,
       admission,
+      authorizers: deps.authorizers,
       clock,
       random: random.fork('apiserver'),
       log,

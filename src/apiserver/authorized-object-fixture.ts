@@ -30,9 +30,13 @@ export class Notes {
   /** Sub-resources whose strategies ran. */
   readonly strategies: string[] = [];
 
+  /** A verb that is refused to everybody. */
+  refusedVerb = '';
+
   readonly authorizer: Authorizer = {
     authorize: (attributes) => {
       this.asked.push(attributes);
+      if (attributes.verb === this.refusedVerb) return { decision: 'deny', reason: '' };
       return { decision: 'allow', reason: '' };
     },
   };
@@ -76,6 +80,7 @@ function lenient(definition: ResourceDefinition, notes: Notes): ResourceDefiniti
     validateName: () => [],
     prepareForUpdate: () => void notes.strategies.push(subresource),
     allowUnconditionalUpdate: true,
+    allowCreateOnUpdate: true,
   });
   const stub: KubernetesObject = { apiVersion: apiVersionOf(info), kind: info.kind, metadata: {} };
   const { createSubresources, objectSubresources, ...rest } = definition;

@@ -36,6 +36,8 @@ interface Spelling {
   readonly path: string;
   readonly query: string;
   readonly name: string;
+  /** Server-side apply. */
+  readonly applies?: boolean;
 }
 
 /** All requests on a resource. */
@@ -59,6 +61,9 @@ function* spellings({ info }: GenericStore): Generator<Spelling> {
       for (const name of names) {
         for (const query of [...selectors, 'watch=true']) yield { method: 'GET', path: `${path}/${name}`, query, name };
         for (const method of [...writes, 'constructor']) yield { method, path: `${path}/${name}`, query: '', name };
+        yield { method: 'PUT', path: `${path}/absent`, query: '', name: 'absent' };
+        for (const applied of [name, 'absent'])
+          yield { method: 'PATCH', path: `${path}/${applied}`, query: 'fieldManager=m', name: applied, applies: true };
         yield { method: 'DELETE', path: `${path}/${name}`, query: 'fieldSelector=metadata.name%3Dy', name };
         yield { method: 'GET', path: `${path}/..%2f${name}`, query: '', name };
         for (const subresource of subresources)
@@ -69,9 +74,11 @@ function* spellings({ info }: GenericStore): Generator<Spelling> {
   }
 }
 
-function bodyOf(store: GenericStore, { method, name }: Spelling, turn: number): object | undefined {
+function bodyOf(store: GenericStore, { method, name, applies }: Spelling, turn: number): object | undefined {
   const labels = { turn: String(turn) };
   const more = { spec: { replicas: turn }, status: { replicas: turn } };
+  const { kind } = store.info;
+  if (applies) return { apiVersion: apiVersionOf(store.info), kind, metadata: { name, labels } };
   if (method === 'PATCH') return { metadata: { labels }, ...more };
   if (method === 'POST') return { metadata: { name, labels }, ...more };
   if (method !== 'PUT') return undefined;
@@ -133,7 +140,8 @@ async function send(
       yield bytes;
     },
   };
-  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const patchType = `application/${spelling.applies ? 'apply-patch+yaml' : 'merge-patch+json'}`;
+  const type = method === 'PATCH' ? patchType : 'application/json';
   const parts = { signal: stop.signal, headers: { 'content-type': type }, ...(method === 'GET' ? {} : { body }) };
   server.notes.clear();
   const response = await server.server.handler(server.request(method, query === '' ? path : `${path}?${query}`, parts));
@@ -189,7 +197,9 @@ async function check(table: Table, store: GenericStore): Promise<number> {
       for (const one of touched) {
         // The scale of an object is written by the object's strategy.
         const known = asked.subresource === 'scale' && one.subresource === '' ? { ...one, subresource: '*' } : one;
-        const why = divergence(asked, store, known);
+        // What creates must have been authorized as create, whatever else the request is.
+        const asCreate = server.notes.asked.find(({ verb }) => verb === 'create');
+        const why = divergence(one.effect === 'create' ? (asCreate ?? asked) : asked, store, known);
         if (why !== undefined) faults.push(`${about}: ${why}`);
       }
       if (touched.length > 0) served.add(`${asked.verb} ${asked.subresource}`);
@@ -273,4 +283,31 @@ test('of custom resources of either scope the object that is touched is the one 
     idle.filter((one) => !/\/(watch|namespaces): /.test(one)),
     [],
   );
+});
+
+test('without the right to create, nothing creates: neither apply nor PUT, and no dry run', async () => {
+  const server = await startNotedServer();
+  const { registry } = server.storage;
+  const faults: string[] = [];
+  let refused = 0;
+  server.notes.refusedVerb = 'create';
+  for (const store of registry.served) {
+    const { info, definition } = store;
+    if (definition.storagePrefix === '') continue;
+    const root = info.group === '' ? '/api/v1' : `/apis/${apiVersionOf(info)}`;
+    const path = `${root}/${info.namespaced ? 'namespaces/a/' : ''}${info.resource}/absent`;
+    const table: Table = { server, seeds: new Seeds(server), faults, served: new Set() };
+    for (const applies of [true, false])
+      for (const dryRun of ['', '&dryRun=All']) {
+        const method = applies ? 'PATCH' : 'PUT';
+        if (!info.verbs.includes(applies ? 'patch' : 'update')) continue;
+        const spelling: Spelling = { method, path, query: `fieldManager=m${dryRun}`, name: 'absent', applies };
+        const { about } = await send(table, store, { spelling, turn: 1 });
+        if (about.endsWith(' 403')) refused++;
+        else faults.push(about);
+      }
+    assert.equal(store.cache.get(store.keyOf({ namespace: 'a', name: 'absent' })), undefined, path);
+  }
+  assert.ok(refused > 200, String(refused));
+  assert.deepEqual(faults, []);
 });

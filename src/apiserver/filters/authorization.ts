@@ -3,7 +3,7 @@ import { forbidden, type StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../authz/contract.ts';
-import type { RequestInfo } from '../request-context.ts';
+import type { RequestContext, RequestInfo } from '../request-context.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Answer, Filter } from './filter.ts';
@@ -31,6 +31,20 @@ export function withAuthorization({ clock, authorizers }: AuthorizationFilterDep
       return decided(later);
     });
   };
+}
+
+/**
+ * Authorizes another verb on what a request names: an update that creates is a create as well. Rejects with 403. Upstream:
+ * endpoints/handlers.withAuthorization.
+ */
+export async function requireVerb(
+  authorizers: readonly Authorizer[],
+  { user, info }: Pick<RequestContext, 'user' | 'info'>,
+  verb: string,
+): Promise<void> {
+  const attributes = { ...attributesOf(user, info), verb };
+  const { decision, reason } = await decide(authorizers, attributes);
+  if (decision !== 'allow') throw noteRefusal(forbiddenError(attributes, reason), { part: 'authorization', reason });
 }
 
 function annotateDecision(scope: RequestScope, { decision, reason }: AuthorizationDecision): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Random } from '../../platform/random.ts';
 import type { Store } from '../../storage/store.ts';
+import type { Authorizer } from '../authz/contract.ts';
 import type { HistoryRecorder } from '../history/history-recorder.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
 import type { CacheHub } from '../watch-cache/cache-hub.ts';
@@ -14,6 +15,8 @@ export interface RegistryServices {
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;
+  /** Asked for what a verb does beside what it was authorized for. */
+  readonly authorizers: readonly Authorizer[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -10,6 +10,7 @@ import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { conflict, invalid, notFound } from '../../api/status-error.ts';
+import { requireVerb } from '../filters/authorization.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
 import { largeBytes } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
@@ -73,6 +74,8 @@ async function createMissing(store: GenericStore, request: UpdateRequest): Promi
     request.createMissing === true ||
     (!request.retriesConflicts && store.definition.strategy.allowCreateOnUpdate === true);
   if (!allowed || request.subresource !== '') throw notFound(store.groupResource, request.name);
+  // Admission sees nothing of what the user may not create.
+  await requireVerb(store.services.authorizers, request.context, 'create');
   const draft = await request.next(undefined);
   const { uid } = draft.metadata;
   if (uid && request.createMissing === true) {
