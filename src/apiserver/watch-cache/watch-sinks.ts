@@ -17,6 +17,11 @@ const maxPieceBytes = 1024 * 1024;
 /** Less than this fits the buffers that each connection has anyway. */
 const countedBytes = 64 * 1024;
 
+/** Its code says that the connection ends for its reader's sake: nothing unexpected happened, and the log has no stack. */
+function cutOff(why: string): Error {
+  return Object.assign(new Error(why), { code: 'ECONNABORTED' });
+}
+
 type Batch = readonly ObjectEvent[];
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined };
@@ -137,7 +142,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     this.#countUnread();
     const fits = this.#fits();
     if (fits || !this.#isWriting) this.#goOn();
-    else this.fail(new Error('the watcher does not keep up'));
+    else this.fail(cutOff('the watcher does not keep up'));
     return fits;
   }
 
@@ -206,7 +211,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   #countUnread(): void {
     const bytes = this.#pendingBytes + this.#writingBytes;
     if (this.#isCut || (this.#unread === undefined && bytes < countedBytes)) return;
-    this.#unread ??= this.#rounds.reader(() => this.fail(new Error('the watcher takes nothing')));
+    this.#unread ??= this.#rounds.reader(() => this.fail(cutOff('the watcher takes nothing')));
     this.#unread.set(bytes);
     if (bytes === 0) this.#unread = undefined;
   }
