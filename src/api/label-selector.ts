@@ -38,7 +38,25 @@ function hasOwn(labels: Labels, key: string): boolean {
   return labels !== undefined && Object.hasOwn(labels, key);
 }
 
-function holds(requirement: LabelRequirement, labels: Labels): boolean {
+/** Lists longer than this are looked up by hash. */
+const shortList = 8;
+
+/** Whether a value is among those of a requirement. */
+type Includes = (value: string) => boolean;
+
+function membership(values: readonly string[]): Includes {
+  if (values.length === 1) return (value) => value === values[0];
+  if (values.length <= shortList) return (value) => values.includes(value);
+  const set = new Set(values);
+  return (value) => set.has(value);
+}
+
+interface Term {
+  readonly requirement: LabelRequirement;
+  readonly includes: Includes;
+}
+
+function holds({ requirement, includes }: Term, labels: Labels): boolean {
   const { key, operator, values } = requirement;
   const has = hasOwn(labels, key);
   const value = has ? labels![key]! : '';
@@ -46,10 +64,10 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
     case '=':
     case '==':
     case 'in':
-      return has && (values.length === 1 ? values[0] === value : values.includes(value));
+      return has && includes(value);
     case '!=':
     case 'notin':
-      return !has || !values.includes(value);
+      return !has || !includes(value);
     case 'exists':
       return has;
     case '!':
@@ -87,9 +105,10 @@ export function formatLabelRequirement({ key, operator, values }: LabelRequireme
 /** A matcher for requirements that must all hold. */
 export function compileRequirements(requirements: readonly LabelRequirement[]): LabelMatcher {
   const sorted = requirements.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const terms = sorted.map((requirement): Term => ({ requirement, includes: membership(requirement.values) }));
   return {
     matches(labels) {
-      for (const requirement of sorted) if (!holds(requirement, labels)) return false;
+      for (const term of terms) if (!holds(term, labels)) return false;
       return true;
     },
     isEverything: sorted.length === 0,

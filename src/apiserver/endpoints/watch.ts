@@ -28,6 +28,7 @@ import type { Call } from './endpoint.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
+import { WatchQuota, watchWeight } from './watch-quota.ts';
 
 /** As upstream: a watch lasts 30 to 60 minutes unless the client asks for another time. */
 const defaultMinTimeoutMs = 1_800_000;
@@ -56,6 +57,8 @@ export class RunningWatches {
   readonly #eager = new Map<Watcher<never>, GenericStore>();
   readonly #clock: Clock;
   readonly #log: Log;
+  /** Counts network watches of users. */
+  readonly quota = new WatchQuota();
   /** Schedules the writes of network watches. */
   readonly rounds: FlushRounds;
   #cancelBeat: (() => void) | undefined;
@@ -168,10 +171,27 @@ interface Opening<T> {
   readonly selection: Selection;
 }
 
-async function openWatch<T>(
+/** Throws 429 for watches over the network beyond the user's quota. */
+async function openWatch<T>(call: Call, running: RunningWatches, opening: Opening<T>): Promise<Watcher<T>> {
+  const { request, user } = call.scope;
+  if (request.wantsObjects) return await startWatch(call, running, opening);
+  const leave = running.quota.enter(user, watchWeight(request, opening.selection));
+  try {
+    const watcher = await startWatch(call, running, opening, leave);
+    if (watcher.ended) leave();
+    return watcher;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** `onEnd` is called when the watch ends, unless it has when this resolves. */
+async function startWatch<T>(
   call: Call,
   { minTimeoutMs }: RunningWatches,
   { sink, encoder, selection }: Opening<T>,
+  onEnd?: () => void,
 ): Promise<Watcher<T>> {
   const { store, scope } = call;
   const { params, info } = scope;
@@ -213,7 +233,13 @@ async function openWatch<T>(
   const ahead = await encodeAhead(call, { watcher, encoder }, start);
   if (ahead !== undefined) await prepareStart(call, start);
   begin(call, watcher, { ...start, ahead });
-  watcher.start((listener) => events.listen(listener, trigger));
+  watcher.start((listener) => {
+    const stop = events.listen(listener, trigger);
+    return () => {
+      stop();
+      onEnd?.();
+    };
+  });
   return watcher;
 }
 

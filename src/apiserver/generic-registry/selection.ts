@@ -1,17 +1,11 @@
 /** Label and field selectors of a request, checked against the resource. Upstream: storage.SelectionPredicate. */
-import {
-  type FieldSelector,
-  FieldSelectorError,
-  matchesFields,
-  parseFieldSelector,
-  requiredFieldValue,
-} from '../../api/field-selector.ts';
+import { type FieldSelector, matchesFields, requiredFieldValue } from '../../api/field-selector.ts';
 import type { LabelMatcher } from '../../api/label-selector.ts';
 import { everything } from '../../api/label-selector.ts';
-import { LabelSelectorParseError, parseLabelSelector } from '../../api/label-selector-parser.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { boundedFieldSelector, boundedLabelSelector } from './bounded-selectors.ts';
 import type { GenericStore } from './generic-store.ts';
 
 /** What is selected. */
@@ -24,24 +18,6 @@ export interface Selection {
 }
 
 export const selectAll: Selection = { labels: everything, fields: [], isEverything: true, name: undefined };
-
-function parseLabels(text: string): LabelMatcher {
-  try {
-    return parseLabelSelector(text);
-  } catch (error) {
-    if (error instanceof LabelSelectorParseError) throw badRequest(error.message);
-    throw error;
-  }
-}
-
-function parseFields(text: string): FieldSelector {
-  try {
-    return parseFieldSelector(text);
-  } catch (error) {
-    if (error instanceof FieldSelectorError) throw badRequest(error.message);
-    throw error;
-  }
-}
 
 /** Kinds with fields of their own name the field alone, the others what they know. */
 function unsupportedLabel({ definition }: GenericStore, field: string): string {
@@ -60,8 +36,8 @@ export function selectionOf(store: GenericStore, { info, params }: RequestScope)
   const labelText = (via ? params.get('labelSelector') : info.labelSelector) ?? '';
   const fieldText = (via ? params.get('fieldSelector') : info.fieldSelector) ?? '';
   if (labelText === '' && fieldText === '' && info.name === '') return selectAll;
-  const labels = labelText === '' ? everything : parseLabels(labelText);
-  const asked = fieldText === '' ? [] : parseFields(fieldText);
+  const labels = labelText === '' ? everything : boundedLabelSelector(labelText);
+  const asked = fieldText === '' ? [] : boundedFieldSelector(fieldText);
   const fields: FieldSelector =
     info.name !== '' && asked.length === 0 ? [{ field: 'metadata.name', operator: '=', value: info.name }] : asked;
   const name = requiredFieldValue(fields, 'metadata.name');

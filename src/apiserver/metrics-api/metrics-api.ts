@@ -2,15 +2,15 @@
  * `metrics.k8s.io/v1beta1`, for `kubectl top` and autoscalers, without a metrics server: whoever installs one replaces this.
  * Upstream: k8s.io/metrics, metrics-server.
  */
-import { parseFieldSelector, FieldSelectorError, matchesFields } from '../../api/field-selector.ts';
-import { LabelSelectorParseError, parseLabelSelector } from '../../api/label-selector-parser.ts';
-import { everything, type LabelMatcher } from '../../api/label-selector.ts';
+import { matchesFields } from '../../api/field-selector.ts';
+import { everything } from '../../api/label-selector.ts';
 import { formatQuantity } from '../../api/quantity.ts';
 import { badRequest, methodNotAllowed, noSuchPath, statusFailure } from '../../api/status-error.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import type { BuiltInApi } from '../aggregation/built-in-api.ts';
+import { boundedFieldSelector, boundedLabelSelector } from '../generic-registry/bounded-selectors.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { objectResponse } from '../responses.ts';
@@ -70,23 +70,17 @@ async function serve(deps: MetricsApiDeps, scope: RequestScope): Promise<ApiResp
 
 function selection({ info }: RequestScope): (object: Metrics) => boolean {
   const { labelSelector: labelText = '', fieldSelector: fieldText = '' } = info;
-  try {
-    const labels: LabelMatcher = labelText === '' ? everything : parseLabelSelector(labelText);
-    const fields = fieldText === '' ? [] : parseFieldSelector(fieldText);
-    const known = new Set(['metadata.name', 'metadata.namespace']);
-    const unknown = fields.find(({ field }) => !known.has(field));
-    if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.field}`);
-    return ({ metadata }) =>
-      labels.matches(metadata.labels) &&
-      matchesFields(fields, {
-        'metadata.name': metadata.name ?? '',
-        'metadata.namespace': metadata.namespace ?? '',
-      });
-  } catch (error) {
-    if (error instanceof LabelSelectorParseError || error instanceof FieldSelectorError)
-      throw badRequest(error.message);
-    throw error;
-  }
+  const labels = labelText === '' ? everything : boundedLabelSelector(labelText);
+  const fields = fieldText === '' ? [] : boundedFieldSelector(fieldText);
+  const known = new Set(['metadata.name', 'metadata.namespace']);
+  const unknown = fields.find(({ field }) => !known.has(field));
+  if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.field}`);
+  return ({ metadata }) =>
+    labels.matches(metadata.labels) &&
+    matchesFields(fields, {
+      'metadata.name': metadata.name ?? '',
+      'metadata.namespace': metadata.namespace ?? '',
+    });
 }
 
 function nodeMetrics(objects: ObjectStore, usage: ReadonlyMap<string, NodeUsage>): Metrics[] {

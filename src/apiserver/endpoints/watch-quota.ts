@@ -1,0 +1,60 @@
+/**
+ * How much one user may watch at a time. Every open watch costs memory, and time at each change of what it watches.
+ * Upstream: none; there watches are bounded by memory alone.
+ */
+import { serviceAccountOf, associatedNodeOf } from '../../component-helpers/user-names.ts';
+import { tooManyRequests } from '../../api/status-error.ts';
+import type { ApiRequest, Principal } from '../../api/transport.ts';
+import type { Selection } from '../generic-registry/selection.ts';
+
+/** Far above what a controller of all kinds, a node or an agent of a node watches. */
+export const MAX_WATCH_WEIGHT = 10_000;
+const retryAfterSeconds = 10;
+/** So many requirements, or characters of the request, weigh as much as one watch more. */
+const requirementsPerWatch = 8;
+const lengthPerWatch = 2_048;
+
+/** What a watch counts: 1, and more with a long selector or request, which it keeps as long as it is open. */
+export function watchWeight({ query, headers }: ApiRequest, { labels, fields }: Selection): number {
+  let length = query.length;
+  for (const name in headers) length += headers[name]?.length ?? 0;
+  const requirements = labels.requirements.length + fields.length;
+  return 1 + Math.floor(requirements / requirementsPerWatch) + Math.floor(length / lengthPerWatch);
+}
+
+/**
+ * Who shares a quota. Service accounts of one namespace do, since whoever may make one may make many; their pods on
+ * different nodes do not. Undefined: users of the cluster's own, whose certificates all nodes may share.
+ */
+function sharersOf(user: Principal): string | undefined {
+  const account = serviceAccountOf(user.name);
+  if (account !== undefined) return `accounts ${account.namespace} ${associatedNodeOf(user) ?? ''}`;
+  const isOwn = user.name.startsWith('system:') && user.name !== 'system:anonymous';
+  return isOwn ? undefined : `user ${user.name}`;
+}
+
+/** The weights of the open watches. */
+export class WatchQuota {
+  readonly #weights = new Map<string, number>();
+
+  /** Counts a watch until the result is called, which may happen more than once. Throws 429. */
+  enter(user: Principal, weight: number): () => void {
+    const sharers = sharersOf(user);
+    if (sharers === undefined) return () => undefined;
+    const before = this.#weights.get(sharers) ?? 0;
+    if (before + weight > MAX_WATCH_WEIGHT)
+      throw tooManyRequests(
+        `too many watches of ${JSON.stringify(user.name)} are open: end some, or use shorter selectors`,
+        retryAfterSeconds,
+      );
+    this.#weights.set(sharers, before + weight);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      const left = this.#weights.get(sharers)! - weight;
+      if (left > 0) this.#weights.set(sharers, left);
+      else this.#weights.delete(sharers);
+    };
+  }
+}
