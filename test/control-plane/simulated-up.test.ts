@@ -95,6 +95,11 @@ describe('keelson up --simulate', () => {
     try {
       const { content } = await client.callTool({ name: 'trouble', arguments: {} });
       assert.match(JSON.stringify(content), /pod\/default\/lost .*Unschedulable/);
+      const told = await client.callTool({
+        name: 'history',
+        arguments: { kind: 'deploy', name: 'web', statusToo: true },
+      });
+      assert.match(JSON.stringify(told.content), /patch scale +spec\.replicas: 2 → 5.*created/);
     } finally {
       await client.close();
     }

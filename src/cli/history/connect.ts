@@ -1,25 +1,18 @@
 /** The one object a command asks about, over the API with the rights of the kubeconfig. */
-import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { StatusError } from '../../api/status-error.ts';
 import type { Client, ObjectKey } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
-import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { objectPath } from '../../client/request-path.ts';
-import { createRestClient } from '../../client/rest-client.ts';
-import { createNodePlatform } from '../../platform/node/node-platform.ts';
 import { findResource } from '../../why/find-resource.ts';
 import { dataDirOption } from '../cluster-options.ts';
+import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
 import { UserError } from '../usage-error.ts';
 
 /** Options that say which object of which cluster. */
-export interface RawObjectOptions {
-  readonly dataDir: string;
-  readonly namespace?: string;
-  readonly kubeconfig?: string;
-}
+export type RawObjectOptions = ClusterChoice;
 
 /** An object by its name; it may be gone. */
 export interface NamedObject {
@@ -53,22 +46,17 @@ export async function withNamedObject<T>(
   work: (object: NamedObject) => Promise<T>,
 ): Promise<T> {
   const { kind, name } = targetOf(words);
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  const { client, namespace, nowMs, close } = await openKubeClient(options, 'keelson-history');
   try {
-    const file = resolve(options.kubeconfig ?? (process.env['KUBECONFIG'] || `${options.dataDir}/admin.kubeconfig`));
-    if (!(await platform.files.exists(file))) throw new UserError(`no cluster: ${file} is not there`);
-    const found = await loadKubeconfig({ ...platform, userAgent: 'keelson-history' }, file);
-    const client = createRestClient(found);
     const { resources } = await discoverResources(client);
     const info = findResource(kind, resources);
     if (info === undefined) throw new UserError(`the server has no kind ${kind}`);
-    const namespace = options.namespace ?? found.namespace ?? 'default';
     const key = info.namespaced ? { namespace, name } : { name };
-    return await work({ client, info, resources, key, path: objectPath(info, key), nowMs: platform.clock.nowMs() });
+    return await work({ client, info, resources, key, path: objectPath(info, key), nowMs: nowMs() });
   } catch (error) {
     throw error instanceof StatusError ? new UserError(error.message) : error;
   } finally {
-    platform.close();
+    close();
   }
 }
 

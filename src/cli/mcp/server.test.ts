@@ -69,7 +69,7 @@ async function withSession(showsSecrets: boolean, act: (session: Session) => Pro
 
 test('an assistant finds what is in trouble, why, and what was written', async () => {
   await withSession(false, async ({ ask, names }) => {
-    assert.deepEqual(names, ['trouble', 'why', 'kinds', 'list', 'get', 'events', 'logs']);
+    assert.deepEqual(names, ['trouble', 'why', 'kinds', 'list', 'get', 'events', 'logs', 'history', 'trace']);
     const trouble = await ask('trouble');
     assert.match(trouble, /pod\/default\/crashes .*\[CrashLoop/s);
     assert.match(trouble, /pod\/default\/lacks .*\[ConfigMapMissing, configmap\/default\/absent\]/s);
@@ -86,6 +86,7 @@ test('an assistant finds what is in trouble, why, and what was written', async (
     );
     assert.match(await ask('logs', { pod: 'web' }), /serving/);
     assert.match(await ask('kinds'), /^pods \(Pod\)$/m);
+    assert.match(await ask('trace', { pod: 'web' }), /^pod default\/web on node-1: ready .*syncPod \(create\)/s);
   });
 });
 
