@@ -32,7 +32,7 @@ async function serveExact(
   if (revision === undefined || revision === 0)
     throw badRequest('resourceVersionMatch Exact is forbidden unless a resourceVersion other than 0 is provided');
   await fresh;
-  const { cell } = await stateAt(store, scope.info, { revision });
+  const { cell } = await stateAt(store, scope, { revision });
   await store.prepare([cell]);
   return await writeObject(store, scope, { status: 200, cell });
 }

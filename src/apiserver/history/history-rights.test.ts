@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '../../api/transport.ts';
-import type { HistoryBatch, HistoryLog } from '../../storage/history-log.ts';
+import type { HistoryBatch, HistoryLog, HistoryRecord } from '../../storage/history-log.ts';
 import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
 import { StoreError, type ValueCipher } from '../../storage/store.ts';
@@ -9,6 +9,7 @@ import type { AuthorizationAttributes } from '../authz/contract.ts';
 import { createServerStorage } from '../server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 import { fieldChanges } from './field-changes.ts';
+import type { ObjectHistory } from './history-view.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 const limits = { sizeBytes: 64 << 20, ageMs: 86_400_000 };
@@ -17,7 +18,11 @@ interface Started extends TestServer {
   readonly batches: HistoryBatch[];
 }
 
-async function start(cipher?: ValueCipher, asked: AuthorizationAttributes[] = []): Promise<Started> {
+async function start(
+  cipher?: ValueCipher,
+  asked: AuthorizationAttributes[] = [],
+  wrap = (log: HistoryLog): HistoryLog => log,
+): Promise<Started> {
   const platform = testPlatform();
   const { clock, log } = platform;
   const kept = createHistoryHere({ limits, clock, log });
@@ -30,7 +35,7 @@ async function start(cipher?: ValueCipher, asked: AuthorizationAttributes[] = []
     close: () => kept.close(),
   };
   const store = Object.assign(createMemoryStore({ clock }), { cipher });
-  const storage = createServerStorage({ store, platform, history });
+  const storage = createServerStorage({ store, platform, history: wrap(history) });
   const authorizer = {
     authorize(attributes: AuthorizationAttributes) {
       asked.push(attributes);
@@ -41,31 +46,107 @@ async function start(cipher?: ValueCipher, asked: AuthorizationAttributes[] = []
   return { ...(await startTestServer({ storage, platform, authorizers: [authorizer] })), platform, batches };
 }
 
-test('whoever may get an object may read its history, also when it is gone, and nobody else', async () => {
-  const asked: AuthorizationAttributes[] = [];
-  const { send, server, request } = await start(undefined, asked);
-  for (const name of ['own', 'other']) await send('POST', maps, { metadata: { name }, data: { a: '1' } });
+/** What eve gets: she may get what is called `own`. */
+async function eveGets({ server, request }: TestServer, path: string): Promise<{ status: number; text: string }> {
   const principal: Principal = { name: 'eve', groups: ['system:authenticated'] };
+  const response = await server.handler(request('GET', path, { principal }));
+  assert.ok(response.kind === 'bytes');
+  return { status: response.status, text: Buffer.concat(response.chunks).toString() };
+}
+
+const pathsOf = (name: string, revision = 3): string[] => [
+  `/keelson/v1/history${maps}/${name}`,
+  `/keelson/v1/history${maps}/${name}?at=${revision}`,
+  `/keelson/v1/history${maps}/${name}?at=2999-01-01T00:00:00Z`,
+  `${maps}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`,
+];
+
+test('whoever may get an object may read its history, and only who may get all of them when it is gone', async () => {
+  const asked: AuthorizationAttributes[] = [];
+  const server = await start(undefined, asked);
+  for (const name of ['own', 'other']) await server.send('POST', maps, { metadata: { name }, data: { a: '1' } });
   const statusOf = async (path: string): Promise<number> => {
     asked.length = 0;
-    const response = await server.handler(request('GET', path, { principal }));
-    assert.ok(response.kind === 'bytes');
+    const { status } = await eveGets(server, path);
     assert.deepEqual(
-      asked.map(({ verb, resource, subresource, namespace }) => [verb, resource, subresource, namespace]),
-      [['get', 'configmaps', '', 'default']],
+      asked.map(({ verb, resource, subresource, namespace, name }) => [verb, resource, subresource, namespace, name]),
+      [
+        ['get', 'configmaps', '', 'default', path.includes('/own') ? 'own' : 'other'],
+        ...(path.includes('/own') ? [['get', 'configmaps', '', '', '']] : []),
+      ],
     );
-    return response.status;
+    return status;
   };
-  const paths = (name: string): string[] => [
-    `/keelson/v1/history${maps}/${name}`,
-    `/keelson/v1/history${maps}/${name}?at=999`,
-    `${maps}/${name}?resourceVersion=3&resourceVersionMatch=Exact`,
-  ];
   for (const isGone of [false, true]) {
-    for (const path of paths('other')) assert.equal(await statusOf(path), 403, path);
-    for (const path of paths('own')) assert.notEqual(await statusOf(path), 403, path);
-    for (const name of ['own', 'other']) if (!isGone) await send('DELETE', `${maps}/${name}`);
+    for (const path of pathsOf('other')) assert.equal(await statusOf(path), 403, path);
+    for (const path of pathsOf('own')) assert.equal((await statusOf(path)) === 403, isGone, path);
+    for (const name of ['own', 'other']) if (!isGone) await server.send('DELETE', `${maps}/${name}`);
   }
+});
+
+/** An object of the name `own` of a former tenant, and one of the present tenant. */
+async function twoTenants(wrap?: (log: HistoryLog) => HistoryLog): Promise<Started & { former: number }> {
+  const server = await start(undefined, [], wrap);
+  const { send } = server;
+  const { body } = await send('POST', maps, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
+  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: { former: 'hunter3' } });
+  await send('DELETE', `${maps}/own`);
+  await send('POST', maps, { metadata: { name: 'own' }, data: { mine: '1' } });
+  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: { mine: '2' } });
+  return { ...server, former: Number(body.metadata.resourceVersion) };
+}
+
+test("the past of another object of the same name is nobody's who may not get all of them", async () => {
+  const server = await twoTenants();
+  const { former, send } = server;
+  const told = JSON.parse((await eveGets(server, `/keelson/v1/history${maps}/own`)).text) as ObjectHistory;
+  assert.deepEqual(
+    told.revisions.map(({ change }) => change),
+    ['changed', 'created'],
+  );
+  assert.equal(told.before, undefined);
+  for (let revision = former - 1; revision < former + 5; revision++) {
+    for (const path of [...pathsOf('own', revision), `/keelson/v1/history${maps}/own?before=${revision}&limit=1`]) {
+      const { text } = await eveGets(server, path);
+      assert.ok(!/former|hunter/.test(text), `${path}: ${text}`);
+    }
+  }
+  for (const path of pathsOf('own', former).slice(1, 2).concat(pathsOf('own', former).slice(3)))
+    assert.match((await send('GET', path)).text, /hunter2/);
+  assert.equal((await send('GET', `/keelson/v1/history${maps}/own`)).body.revisions.length, 5);
+});
+
+test('where the deletion between two objects of a name was not recorded, their states are not compared either', async () => {
+  const server = await twoTenants((log) => ({
+    ...log,
+    open: (revision) => log.open(revision),
+    read: (query) => log.read(query),
+    prune: () => log.prune(),
+    close: () => log.close(),
+    append: (batch) => {
+      const isBetween = (one: HistoryRecord) => one.change === 'deleted' || one.change === 'created';
+      return log.append({
+        ...batch,
+        records: { ...batch.records, objects: batch.records.objects.filter((one) => !isBetween(one)) },
+      });
+    },
+  }));
+  const { text } = await eveGets(server, `/keelson/v1/history${maps}/own`);
+  assert.match(text, /data.mine|changed/);
+  assert.ok(!/former|hunter/.test(text), text);
+});
+
+test('an object that is older than its namespace has a past only for who may get all of them', async () => {
+  const server = await start();
+  const { send, platform } = server;
+  await send('POST', maps, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
+  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: {} });
+  await platform.clock.advance(5000);
+  const path = `/keelson/v1/history${maps}/own`;
+  assert.equal((await eveGets(server, path)).status, 200);
+  await send('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
+  assert.equal((await eveGets(server, path)).status, 403);
+  assert.equal((await send('GET', path)).status, 200);
 });
 
 test('states are kept encrypted where the store encrypts them, and are lost with its key', async () => {

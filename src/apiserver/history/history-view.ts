@@ -1,6 +1,6 @@
 /**
  * `GET /keelson/v1/history/PATH-OF-THE-OBJECT`: the revisions of an object, the newest first, and its state at a moment.
- * Authorized as `get` of the object, which may be gone. See docs/history.md.
+ * Authorized as `get` of the object. Of objects that are gone as `get` in all namespaces. See docs/history.md.
  */
 import { asWritten } from '../../api/codec/written-form.ts';
 import { badRequest, noSuchPath, StatusError } from '../../api/status-error.ts';
@@ -16,6 +16,7 @@ import { Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { cellOf, type Moment, readHistory, stateAt } from './object-history.ts';
+import { readableUid } from './readable-uid.ts';
 import { type RecordedState, type RevisionEntry, revisionEntry } from './revision-entry.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -62,11 +63,11 @@ async function serveRevisions(
 ): Promise<ApiResponse> {
   const limit = Math.min(numberParam(scope, 'limit') ?? DEFAULT_LIMIT, MAX_LIMIT);
   const before = numberParam(scope, 'before');
-  const page = await readHistory(history, store, scope.info, {
-    limit: limit + 1,
-    before,
-  });
-  const states = await statesOf(store, page.records);
+  const uid = await readableUid(store, scope);
+  const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
+  const states = await statesOf(store, found.records, uid);
+  const isCut = states.length < found.records.length;
+  const page = { ...found, records: found.records.slice(0, states.length), more: found.more && !isCut };
   const current = store.cache.get(store.keyOf(scope.info));
   const newest = page.records[0]?.revision ?? 0;
   const turns = new Turns(store.services.clock);
@@ -96,15 +97,24 @@ function historyOf(page: HistoryPage, revisions: readonly RevisionEntry[], count
   };
 }
 
-/** Each state with the one before it, decoded once. */
-async function statesOf(store: GenericStore, records: readonly HistoryRecord[]): Promise<readonly RecordedState[]> {
+/** Each state with the one before it, decoded once; up to the first that is not of this uid, where one is given. */
+async function statesOf(
+  store: GenericStore,
+  records: readonly HistoryRecord[],
+  uid: string | undefined,
+): Promise<readonly RecordedState[]> {
   const turns = new Turns(store.services.clock);
   const read: { object: KubernetesObject | undefined; unreadable: string | undefined }[] = [];
   for (const record of records) {
     await turns.next();
-    read.push(record.value.length === 0 ? { object: undefined, unreadable: undefined } : await objectOf(store, record));
+    const state =
+      record.value.length === 0 ? { object: undefined, unreadable: undefined } : await objectOf(store, record);
+    if (uid !== undefined && state.object?.metadata.uid !== uid) break;
+    read.push(state);
   }
-  return records.map((record, index) => ({ record, ...read[index]!, before: read[index + 1]?.object }));
+  return records
+    .slice(0, read.length)
+    .map((record, index) => ({ record, ...read[index]!, before: read[index + 1]?.object }));
 }
 
 async function objectOf(
@@ -135,7 +145,7 @@ async function presentState(store: GenericStore, cell: RevisionCell): Promise<Re
 }
 
 async function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
-  const { cell, record } = await stateAt(store, scope.info, moment);
+  const { cell, record } = await stateAt(store, scope, moment);
   await store.prepare([cell]);
   const object = store.object(cell);
   const entry = record && revisionEntry({ record, object, before: undefined });

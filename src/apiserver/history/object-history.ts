@@ -8,9 +8,11 @@ import { expired, notFound, serviceUnavailable } from '../../api/status-error.ts
 import type { HistoryGap, HistoryPage, HistoryQuery, HistoryRecord } from '../../storage/history-log.ts';
 import { StoreError } from '../../storage/store.ts';
 import type { GenericStore, ObjectName } from '../generic-registry/generic-store.ts';
+import type { RequestContext } from '../request-context.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { laneOf } from './lanes.ts';
+import { readableUid } from './readable-uid.ts';
 
 /** One page's values, in bytes. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
@@ -44,8 +46,17 @@ export async function readHistory(
   }
 }
 
-/** The object's state at a moment. Rejects with 404 where it did not exist, with 410 where that is not known any more. */
-export async function stateAt(store: GenericStore, name: ObjectName, moment: Moment): Promise<PastState> {
+/**
+ * The object's state at a moment. Rejects with 404 where it did not exist, with 410 where that is not known any more, with
+ * 403 where the request may not read of objects that are gone.
+ */
+export async function stateAt(
+  store: GenericStore,
+  request: Pick<RequestContext, 'user' | 'info'>,
+  moment: Moment,
+): Promise<PastState> {
+  const name = request.info;
+  const uid = await readableUid(store, request);
   const key = store.keyOf(name);
   const current = store.cache.get(key);
   if ('revision' in moment && current !== undefined && current.revision <= moment.revision) return { cell: current };
@@ -61,7 +72,9 @@ export async function stateAt(store: GenericStore, name: ObjectName, moment: Mom
     if ('timeMs' in moment && moment.timeMs < page.status.sinceMs) throw notKept('that is before the history began');
   } else if (page.gaps.some((gap) => overlaps(gap, record.revision, last))) throw missing();
   if (record.change === 'deleted') throw notFound(store.groupResource, name.name);
-  return { cell: cellOf(store, record), record };
+  const cell = cellOf(store, record);
+  if (uid !== undefined && cell.object().metadata.uid !== uid) throw notFound(store.groupResource, name.name);
+  return { cell, record };
 }
 
 /** The state where nothing was recorded up to the moment: the object had not changed for long, or was not there. */

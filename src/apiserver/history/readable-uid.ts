@@ -1,0 +1,44 @@
+/**
+ * Whose past a request may read. The right to get a name is a right to what bears it now: an object of the same name that
+ * lived before was perhaps another tenant's, in a namespace of the same name.
+ */
+import type { KubernetesObject } from '../../api/object.ts';
+import { attributesOf, decide, forbiddenError } from '../filters/authorization.ts';
+import type { GenericStore, ObjectName } from '../generic-registry/generic-store.ts';
+import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import type { RequestContext } from '../request-context.ts';
+
+const NAMESPACES = '/registry/namespaces/';
+
+/**
+ * The uid whose revisions may be read, that of the living object; undefined: every uid's, for those who may `get` the
+ * resource in all namespaces, by any name. Rejects with 403 for others where no object lives.
+ */
+export async function readableUid(
+  store: GenericStore,
+  { user, info }: Pick<RequestContext, 'user' | 'info'>,
+): Promise<string | undefined> {
+  const everywhere = { ...attributesOf(user, info), namespace: '', name: '' };
+  const { decision, reason } = await decide(store.services.authorizers, everywhere);
+  if (decision === 'allow') return undefined;
+  const uid = livingUid(store, info);
+  if (uid !== undefined) return uid;
+  const refused = forbiddenError({ ...everywhere, name: info.name }, reason);
+  throw noteRefusal(refused, { part: 'authorization', reason });
+}
+
+/** The uid of the object that lives; undefined where none does, or where it is older than its namespace. */
+function livingUid(store: GenericStore, name: ObjectName): string | undefined {
+  const object = store.cache.get(store.keyOf(name))?.object();
+  if (object === undefined || !store.info.namespaced) return object?.metadata.uid;
+  const namespace = store.services.hub
+    .cache(NAMESPACES)
+    .get(NAMESPACES + name.namespace)
+    ?.object();
+  return isOlder(object, namespace) ? undefined : object.metadata.uid;
+}
+
+function isOlder({ metadata }: KubernetesObject, other: KubernetesObject | undefined): boolean {
+  const created = other?.metadata.creationTimestamp ?? '';
+  return (metadata.creationTimestamp ?? '') < created;
+}
