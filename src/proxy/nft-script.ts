@@ -1,6 +1,6 @@
 /**
  * The texts for `nft -f -`: the table with its fixed maps, sets and chains, a whole rewrite, and changes. Each text is one
- * transaction. Pure. The layout:
+ * transaction, made in steps: a service has up to some 200,000 elements. Pure. The layout:
  *
  * - `check-*` (before DNAT): new connections to service ports without endpoints are refused (or dropped by policy), load
  *   balancer addresses with source ranges are guarded. Addresses of this host without a rule are left alone: cluster DNS
@@ -10,6 +10,7 @@
  * - `nat-postrouting`: hairpin, traffic from outside the cluster to cluster addresses, what comes from a loopback address, and
  *   marked connections take this node's address.
  */
+import type { Steps } from '../base/steps.ts';
 import { affinityMapOf, AFFINITY_MAP, clientType, type Chain } from './chains.ts';
 import type { Element, SetName } from './desired-rules.ts';
 import type { Changes } from './rule-book.ts';
@@ -29,6 +30,8 @@ export interface TableConfig {
 
 /** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
 const ELEMENTS_PER_STATEMENT = 2_000;
+/** Of elements and chains. */
+const ELEMENTS_PER_STEP = 5_000;
 
 function tableName(config: TableConfig): string {
   return `${config.family === 4 ? 'ip' : 'ip6'} ${config.name}`;
@@ -42,11 +45,11 @@ export function removalScript(config: TableConfig): string {
 /**
  * Rewrites the table. Clients' affinities survive unless `fromScratch`, which also copes with a table of another layout.
  */
-export function rewriteScript(
+export function* rewriteScript(
   config: TableConfig,
   all: Changes & { readonly staleChains: readonly string[] },
   fromScratch: boolean,
-): string {
+): Steps<string> {
   const table = tableName(config);
   const reset = fromScratch ? [`add table ${table}`, `delete table ${table}`] : [];
   const lines = [...reset, `table ${table} {`, ...declarations(config), ...baseChainDeclarations(), '}'];
@@ -57,18 +60,18 @@ export function rewriteScript(
     for (const chain of all.staleChains) lines.push(`add chain ${table} ${chain}`, `delete chain ${table} ${chain}`);
   }
   lines.push(`table ${table} {`, ...fixedRules(config), '}');
-  pushChains(config, all.chains, lines);
-  pushElements({ table, verb: 'add' }, all.adds, lines);
+  yield* pushChains(config, all.chains, lines);
+  yield* pushElements({ table, verb: 'add' }, all.adds, lines);
   return `${lines.join('\n')}\n`;
 }
 
 /** Applies changes to a table that is as programmed. */
-export function changeScript(config: TableConfig, changes: Changes): string {
+export function* changeScript(config: TableConfig, changes: Changes): Steps<string> {
   const table = tableName(config);
   const lines: string[] = [];
-  pushChains(config, changes.chains, lines);
-  pushElements({ table, verb: 'delete' }, changes.deletes, lines);
-  pushElements({ table, verb: 'add' }, changes.adds, lines);
+  yield* pushChains(config, changes.chains, lines);
+  yield* pushElements({ table, verb: 'delete' }, changes.deletes, lines);
+  yield* pushElements({ table, verb: 'add' }, changes.adds, lines);
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
@@ -176,7 +179,7 @@ function fixedRules({ family, clusterCidr, serviceCidr, mark, nodePortsRestricte
 }
 
 /** Chains without rules first, so that they may refer to each other; flushed, in case somebody wrote into them. */
-function pushChains(config: TableConfig, chains: readonly Chain[], into: string[]): void {
+function* pushChains(config: TableConfig, chains: readonly Chain[], into: string[]): Steps<void> {
   if (chains.length === 0) return;
   const table = tableName(config);
   const sticky =
@@ -187,26 +190,31 @@ function pushChains(config: TableConfig, chains: readonly Chain[], into: string[
   into.push('}');
   for (const chain of chains) into.push(`flush chain ${table} ${chain.name}`);
   into.push(`table ${table} {`);
-  for (const { name, rules } of chains) into.push(`chain ${name} {\n ${rules.join('\n ')}\n}`);
+  for (const [at, { name, rules }] of chains.entries()) {
+    into.push(`chain ${name} {\n ${rules.join('\n ')}\n}`);
+    if (at % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield;
+  }
   into.push('}');
 }
 
-function pushElements(
+function* pushElements(
   what: { readonly table: string; readonly verb: 'add' | 'delete' },
   elements: readonly Element[],
   into: string[],
-): void {
+): Steps<void> {
   const bySet = new Map<string, string[]>();
-  for (const { set, key, value } of elements) {
+  for (const [at, { set, key, value }] of elements.entries()) {
     let list = bySet.get(set);
     if (list === undefined) bySet.set(set, (list = []));
     list.push(value === '' || what.verb === 'delete' ? key : `${key} : ${value}`);
+    if (at % ELEMENTS_PER_STEP === ELEMENTS_PER_STEP - 1) yield;
   }
   for (const [set, texts] of bySet) {
     for (let at = 0; at < texts.length; at += ELEMENTS_PER_STATEMENT) {
       into.push(
         `${what.verb} element ${what.table} ${set} { ${texts.slice(at, at + ELEMENTS_PER_STATEMENT).join(', ')} }`,
       );
+      if (at > 0) yield;
     }
   }
 }

@@ -1,4 +1,5 @@
 /** Puts the rule books into the kernel: a transaction is one `nft`, of what has changed or of whole tables. */
+import { stepByStep } from '../base/steps.ts';
 import type { ExecResult } from '../platform/exec.ts';
 import { createApplyLoop, type Extent } from './apply-loop.ts';
 import { changeScript, removalScript, rewriteScript, type TableConfig } from './nft-script.ts';
@@ -44,10 +45,14 @@ export function createNftablesApplier(deps: ApplierDeps, config: ApplierConfig):
       return {
         book,
         changes,
-        script: all === undefined ? changeScript(table, changes) : rewriteScript(table, all, fromScratch),
+        steps: all === undefined ? changeScript(table, changes) : rewriteScript(table, all, fromScratch),
       };
     });
-    const script = plans.map((plan) => plan.script).join('');
+    let script = '';
+    for (const { steps } of plans) {
+      const part = stepByStep(steps, () => clock.yield());
+      script += typeof part === 'string' ? part : await part;
+    }
     const startMs = clock.monotonicMs();
     if (script !== '') await transact(script);
     for (const { book, changes } of plans) {
