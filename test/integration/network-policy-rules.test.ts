@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import type { NetworkPolicySpec } from '../../src/api/gen/networking-v1.ts';
+import { allSteps } from '../../src/base/steps.ts';
 import { neighbourRules, removeNeighbourRules } from '../../src/cluster/network/neighbour-rules.ts';
 import { PolicyBook, type PolicyState } from '../../src/proxy/network-policy/policy-book.ts';
 import { readPolicy } from '../../src/proxy/network-policy/policy-rules.ts';
@@ -274,13 +275,15 @@ describe('rules of network policies', () => {
     const addressOf = (name: string): string => `${PREFIXES[family]}${PODS[name as PodName]}`;
     const book = new PolicyBook(() => ({ team: 'a' }), sha256Hex);
     for (const name of Object.keys(PODS))
-      book.setPod(`ns/${name}`, {
-        namespace: 'ns',
-        labels: { app: name },
-        address: addressOf(name),
-        here: true,
-        ports: PORTS,
-      });
+      allSteps(
+        book.setPod(`ns/${name}`, {
+          namespace: 'ns',
+          labels: { app: name },
+          address: addressOf(name),
+          here: true,
+          ports: PORTS,
+        }),
+      );
     let programmed: PolicyState | undefined;
 
     for (const { name, policies, open } of cases)
@@ -290,7 +293,7 @@ describe('rules of network policies', () => {
           const spec = specs[at];
           const policy =
             spec && readPolicy({ metadata: { namespace: 'ns', name: `p${at}` }, spec }, { family, sha256Hex });
-          book.setPolicy(`ns/p${at}`, policy);
+          allSteps(book.setPolicy(`ns/p${at}`, policy));
         }
         const state = book.state();
         nft(

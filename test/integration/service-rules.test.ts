@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { allSteps } from '../../src/base/steps.ts';
 import { NO_SLOTS, servicePortElements } from '../../src/proxy/desired-rules.ts';
 import { iptablesRules } from '../../src/proxy/iptables/iptables-rules.ts';
 import { changeScript, rewriteScript } from '../../src/proxy/nft-script.ts';
@@ -92,16 +93,16 @@ describe('changes of service rules in the kernel', () => {
         book.replace(step.owner, servicePortElements(portOf(step, family), NO_SLOTS, config).elements);
       claim({ owner: '1', endpoints: ['5'] });
       const all = book.takeAll();
-      nft(rewriteScript(config, all, false));
+      nft(allSteps(rewriteScript(config, all, false)));
       book.rewritten(all);
       // nft 1.0.6 aborts on a chain with affinity for IPv6 (netlink_linearize.c, dreg < reg_low): not covered here.
       for (const step of steps.filter((s) => family === 4 || s.with?.affinitySeconds === undefined)) {
         claim(step);
         const changes = book.takeChanges();
-        nft(changeScript(config, changes));
+        nft(allSteps(changeScript(config, changes)));
         book.applied(changes);
       }
-      nft(rewriteScript(config, book.takeAll(), false));
+      nft(allSteps(rewriteScript(config, book.takeAll(), false)));
     });
 
     /** Everything at once: each owner's last step, and what has source ranges and policies. */

@@ -8,6 +8,7 @@ import { onAbort } from '../../base/abort.ts';
 import { Namespaces, NetworkPolicies, Nodes, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { createBackoff } from '../../base/backoff.ts';
+import { stepByStep, type Steps } from '../../base/steps.ts';
 import { parseCidr } from '../../base/cidr.ts';
 import type { Informer, InformerFactory, InformerHandler } from '../../client/informer.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
@@ -61,6 +62,7 @@ export async function runNetworkPolicies(
   while (!signal.aborted) {
     await follower.woken();
     if (signal.aborted || !follower.synced()) continue;
+    await follower.takeChanges();
     const state = follower.state();
     const table = follower.table();
     // No table and no policy: no program is run.
@@ -111,6 +113,8 @@ class Follower {
   readonly #reportExcess: ReportExcess;
   readonly #waits: Informer<never>[] = [];
   readonly #book: PolicyBook;
+  /** Changes that the book has not taken, by what has changed: the latest of each object. */
+  readonly #changes = new Map<string, Steps<void>>();
   #labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined = () => undefined;
   #wake = Promise.withResolvers<void>();
   #podsFollowed = false;
@@ -133,7 +137,7 @@ class Follower {
       if (policy !== undefined) this.#followPods();
       const view = policy && readPolicy(policy, { family: this.#family, sha256Hex });
       this.#reportExcess(key, policy, view?.excess && `all its traffic is refused: ${view.excess}`);
-      this.#book.setPolicy(key, view);
+      return this.#book.setPolicy(key, view);
     });
     this.#follow(this.#nodes, () => undefined);
   }
@@ -147,6 +151,21 @@ class Follower {
     await this.#wake.promise;
     await this.#deps.platform.clock.yield();
     this.#wake = Promise.withResolvers();
+  }
+
+  /** Brings the book up to date, with others' turns where there is much to do. */
+  async takeChanges(): Promise<void> {
+    const { clock, log } = this.#deps.platform;
+    for (const key of [...this.#changes.keys()]) {
+      const change = this.#changes.get(key)!;
+      this.#changes.delete(key);
+      try {
+        const steps = stepByStep(change, () => clock.yield());
+        if (steps !== undefined) await steps;
+      } catch (error) {
+        logFailedRound(log, 'a change was not taken into network policies', { err: error, change: key });
+      }
+    }
   }
 
   synced(): boolean {
@@ -192,13 +211,19 @@ class Follower {
 
   #follow<T extends KubernetesObject>(
     informer: Informer<T>,
-    change: (key: string, object: Stored<T> | undefined) => void,
+    change: (key: string, object: Stored<T> | undefined) => Steps<void> | undefined,
   ): void {
     const keyOf = ({ metadata: { namespace, name } }: Stored<T>): string => (namespace ? `${namespace}/${name}` : name);
+    const at = this.#waits.length;
+    const changed = (object: Stored<T>, present: Stored<T> | undefined): void => {
+      const steps = change(keyOf(object), present);
+      if (steps !== undefined) this.#changes.set(`${at} ${keyOf(object)}`, steps);
+      this.kick();
+    };
     const handler: InformerHandler<T> = {
-      onAdd: (object) => this.#changed(() => change(keyOf(object), object)),
-      onUpdate: (_old, object) => this.#changed(() => change(keyOf(object), object)),
-      onDelete: (object) => this.#changed(() => change(keyOf(object), undefined)),
+      onAdd: (object) => changed(object, object),
+      onUpdate: (_old, object) => changed(object, object),
+      onDelete: (object) => changed(object, undefined),
     };
     informer.addHandler(handler);
     this.#waits.push(informer as never);
@@ -206,11 +231,6 @@ class Follower {
       () => this.kick(),
       () => undefined, // Aborted.
     );
-  }
-
-  #changed(change: () => void): void {
-    change();
-    this.kick();
   }
 }
 

@@ -1,9 +1,14 @@
 /**
  * What the policy table should hold and what it is believed to hold. A pod that changes touches its own elements, a policy
- * its own chains: a change costs what changed. Pure memory: no I/O.
+ * its own chains: a change costs what changed. What selects pods of one namespace is held against its pods alone, and a change
+ * that concerns many is made in steps. Pure memory: no I/O.
  */
+import type { Steps } from '../../base/steps.ts';
 import { elementsOf, selects, type PodView } from './policy-pods.ts';
 import type { PodSelection, PodSet, PolicyChain, PolicyView } from './policy-rules.ts';
+
+/** Selections held against pods in one step. */
+const SELECTIONS_PER_STEP = 5000;
 
 /** Elements of one set or map by what they came from. */
 type Elements = Map<string, readonly string[]>;
@@ -29,14 +34,45 @@ export interface PolicyState {
 
 type LabelsOf = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
-/** The desired state, updated object by object. */
+interface UsedSet {
+  readonly set: PodSet;
+  users: number;
+  readonly elements: Elements;
+}
+
+/** Values by namespace and name; those of all namespaces under ''. */
+class ByNamespace<T> {
+  readonly #values = new Map<string, Map<string, T>>();
+
+  set(namespace: string, name: string, value: T): void {
+    const known = this.#values.get(namespace);
+    if (known === undefined) this.#values.set(namespace, new Map([[name, value]]));
+    else known.set(name, value);
+  }
+
+  delete(namespace: string, name: string): void {
+    const known = this.#values.get(namespace);
+    known?.delete(name);
+    if (known?.size === 0) this.#values.delete(namespace);
+  }
+
+  of(namespace: string): ReadonlyMap<string, T> {
+    return this.#values.get(namespace) ?? new Map<string, T>();
+  }
+}
+
+/** The desired state, updated object by object: one change is finished before the next begins. */
 export class PolicyBook {
   readonly #labelsOf: LabelsOf;
   readonly #sha256Hex: (text: string) => string;
   readonly #pods = new Map<string, PodView>();
   readonly #policies = new Map<string, PolicyView>();
+  readonly #podsByNamespace = new ByNamespace<PodView>();
+  readonly #policiesByNamespace = new ByNamespace<PolicyView>();
   /** Sets in use, with how many policies use them. */
-  readonly #sets = new Map<string, { readonly set: PodSet; users: number; readonly elements: Elements }>();
+  readonly #sets = new Map<string, UsedSet>();
+  readonly #setsByNamespace = new ByNamespace<UsedSet>();
+  #sinceStep = 0;
   readonly #isolated = new Map<string, Isolation>();
 
   constructor(labelsOf: LabelsOf, sha256Hex: (text: string) => string) {
@@ -45,28 +81,42 @@ export class PolicyBook {
   }
 
   /** A pod as it is now; undefined when it is gone. */
-  setPod(key: string, pod: PodView | undefined): void {
+  *setPod(key: string, pod: PodView | undefined): Steps<void> {
+    const before = this.#pods.get(key);
     if (pod === undefined) this.#pods.delete(key);
     else this.#pods.set(key, pod);
-    for (const { set, elements } of this.#sets.values()) this.#place({ key, pod }, set, elements);
+    if (before !== undefined) this.#podsByNamespace.delete(before.namespace, key);
+    if (pod !== undefined) this.#podsByNamespace.set(pod.namespace, key, pod);
+    for (const namespace of new Set(['', before?.namespace ?? '', pod?.namespace ?? '']))
+      for (const { set, elements } of this.#setsByNamespace.of(namespace).values()) {
+        this.#place({ key, pod }, set, elements);
+        if (this.#endsStep(set.selections.length)) yield;
+      }
     this.#isolate(key, pod);
+    if (this.#endsStep(this.#policiesByNamespace.of(pod?.namespace ?? '').size)) yield;
   }
 
   /** A policy as it is now; undefined when it is gone. */
-  setPolicy(key: string, policy: PolicyView | undefined): void {
+  *setPolicy(key: string, policy: PolicyView | undefined): Steps<void> {
     const before = this.#policies.get(key);
     if (policy === undefined) this.#policies.delete(key);
     else this.#policies.set(key, policy);
-    for (const set of setsOf(policy)) this.#use(set);
+    if (before !== undefined) this.#policiesByNamespace.delete(namespaceOf(before.selection), key);
+    if (policy !== undefined) this.#policiesByNamespace.set(namespaceOf(policy.selection), key, policy);
+    for (const set of setsOf(policy)) yield* this.#use(set);
     for (const set of setsOf(before)) this.#release(set);
     const concerned = [before, policy].flatMap((view) => (view === undefined ? [] : [view.selection]));
-    for (const [podKey, pod] of this.#pods)
-      if (pod.here && concerned.some((selection) => this.#takes(selection, pod))) this.#isolate(podKey, pod);
+    for (const namespace of new Set(concerned.map(namespaceOf)))
+      for (const [podKey, pod] of this.#podsByNamespace.of(namespace)) {
+        if (!pod.here || !concerned.some((selection) => this.#takes(selection, pod))) continue;
+        this.#isolate(podKey, pod);
+        if (this.#endsStep(this.#policiesByNamespace.of(namespace).size)) yield;
+      }
   }
 
   /** The labels of a namespace changed. */
-  namespaceChanged(namespace: string): void {
-    for (const [key, pod] of this.#pods) if (pod.namespace === namespace) this.setPod(key, pod);
+  *namespaceChanged(namespace: string): Steps<void> {
+    for (const [key, pod] of [...this.#podsByNamespace.of(namespace)]) yield* this.setPod(key, pod);
   }
 
   state(): PolicyState {
@@ -105,7 +155,8 @@ export class PolicyBook {
   #isolate(key: string, pod: PodView | undefined): void {
     this.#isolated.delete(key);
     if (pod?.here !== true) return;
-    const views = [...this.#policies.values()].filter(({ selection }) => this.#takes(selection, pod));
+    const policies = [...this.#policiesByNamespace.of(pod.namespace).values()];
+    const views = policies.filter(({ selection }) => this.#takes(selection, pod));
     const ingress = views.flatMap((view) => view.ingress ?? []);
     const egress = views.flatMap((view) => view.egress ?? []);
     if (ingress.length + egress.length > 0) this.#isolated.set(key, { address: pod.address, ingress, egress });
@@ -117,21 +168,47 @@ export class PolicyBook {
     else elements.set(key, own);
   }
 
-  #use(set: PodSet): void {
+  *#use(set: PodSet): Steps<void> {
     const known = this.#sets.get(set.name);
     if (known !== undefined) {
       known.users++;
       return;
     }
-    const elements: Elements = new Map();
-    for (const [key, pod] of this.#pods) this.#place({ key, pod }, set, elements);
-    this.#sets.set(set.name, { set, users: 1, elements });
+    const used: UsedSet = { set, users: 1, elements: new Map() };
+    this.#sets.set(set.name, used);
+    for (const namespace of namespacesOf(set)) {
+      this.#setsByNamespace.set(namespace, set.name, used);
+      for (const [key, pod] of namespace === '' ? this.#pods : this.#podsByNamespace.of(namespace)) {
+        this.#place({ key, pod }, set, used.elements);
+        if (this.#endsStep(set.selections.length)) yield;
+      }
+    }
   }
 
   #release(set: PodSet): void {
     const known = this.#sets.get(set.name);
-    if (known !== undefined && --known.users === 0) this.#sets.delete(set.name);
+    if (known === undefined || --known.users > 0) return;
+    this.#sets.delete(set.name);
+    for (const namespace of namespacesOf(set)) this.#setsByNamespace.delete(namespace, set.name);
   }
+
+  /** Counts selections that were held against pods. */
+  #endsStep(selections: number): boolean {
+    this.#sinceStep += selections + 1;
+    if (this.#sinceStep < SELECTIONS_PER_STEP) return false;
+    this.#sinceStep = 0;
+    return true;
+  }
+}
+
+/** The namespace whose pods alone the selection takes, '' for any. */
+function namespaceOf({ namespace = '' }: PodSelection): string {
+  return namespace;
+}
+
+function namespacesOf({ selections }: PodSet): ReadonlySet<string> {
+  const namespaces = new Set(selections.map(namespaceOf));
+  return namespaces.has('') ? new Set(['']) : namespaces;
 }
 
 function setsOf(policy: PolicyView | undefined): readonly PodSet[] {
