@@ -18,7 +18,7 @@ function run(steps: Generator<undefined, string, undefined>): { steps: number; s
   for (let count = 1; ; count++) {
     const { done, value } = steps.next();
     if (done === true)
-      return { steps: count, statements: value.split('\n').filter((line) => /^add element/.test(line)).length };
+      return { steps: count, statements: value.split('\n').filter((line) => line.startsWith('add element')).length };
   }
 }
 

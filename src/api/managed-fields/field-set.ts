@@ -62,11 +62,13 @@ export function unionAll(sets: Iterable<FieldSet>): FieldSet {
   return out;
 }
 
-/** Writes to nodes that `own` has. */
+/** Writes to nodes that `own` has, which are never empty: to ask a large one is to list all its keys. */
 function addTo(a: FieldSet, b: FieldSet, own: Set<FieldNode>): FieldSet {
   if (a === undefined || a === b) return b;
-  if (b === undefined || (isLeaf(b) && isMember(a))) return a;
-  const member = isMember(a) || isMember(b);
+  if (b === undefined) return a;
+  const wasMember = own.has(a) ? Object.hasOwn(a, self) : isMember(a);
+  if (wasMember && isLeaf(b)) return a;
+  const member = wasMember || isMember(b);
   const isReady = own.has(a) && Object.hasOwn(a, self) === member;
   const node: Record<string, FieldNode> = isReady ? a : { ...(member && { [self]: leaf }), ...a };
   own.add(node);

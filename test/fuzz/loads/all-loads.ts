@@ -15,6 +15,7 @@ const quick: ReadonlySet<string> = new Set([
   'claim templates × replicas',
   'requirements of one selector × pods',
   'budgets × pods',
+  'devices × requests',
   'anti-affinity terms NotIn × pods',
   'preferred affinity terms × pods',
   'namespace selectors of terms × namespaces',
