@@ -31,6 +31,7 @@ import { flowDebugRoutes } from './flowcontrol/debug-routes.ts';
 import { FlowController } from './flowcontrol/flow-controller.ts';
 import { followFlowObjects } from './flowcontrol/flow-objects.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
+import { PastReads } from './generic-registry/past-reads.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { type NonResourceRoute, RouteTable } from './non-resource-routes.ts';
@@ -167,6 +168,7 @@ class GenericApiServer implements ApiServer {
     this.#services = {
       store: storage.store,
       hub: storage.hub,
+      pastReads: new PastReads(storage.store),
       history: storage.history,
       admission,
       authorizers: deps.authorizers,
@@ -187,11 +189,7 @@ class GenericApiServer implements ApiServer {
       log,
       registry: storage.registry,
       routes: this.#routes(metrics),
-      views: new ObjectViews([
-        ...(deps.views ?? []),
-        refusalsView(this.#refused),
-        ...(storage.history === undefined ? [] : [historyView]),
-      ]),
+      views: this.#views(),
       refused: this.#refused,
       aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
@@ -208,6 +206,12 @@ class GenericApiServer implements ApiServer {
       auditor: deps.auditor,
       watchdog: this.#watchdog,
     });
+  }
+
+  #views(): ObjectViews {
+    const { views = [], storage } = this.#deps;
+    const kept = storage.history === undefined ? [] : [historyView];
+    return new ObjectViews([...views, refusalsView(this.#refused), ...kept]);
   }
 
   /** With priority and fairness it only counts. */

@@ -165,6 +165,27 @@ function rangeTests(storeTest: StoreTest): void {
     await assert.rejects(store.range({ ...all, revision: 7 }), hasCode('futureRevision'));
   });
 
+  storeTest('pages of an earlier revision show it while writes go on', async ({ store }) => {
+    const wanted = Array.from({ length: 20 }, (_, index) => `k${index + 10}`);
+    for (const key of wanted) await store.put({ key, value: bytes(key) });
+    const { revision } = await store.range(all);
+    await store.put({ key: 'k10', value: bytes('other') });
+    const seen: string[] = [];
+    for (let start = ''; ;) {
+      const { entries, count } = await store.range({ start, end: prefixEnd(''), revision, limit: 3 });
+      assert.equal(count, wanted.length - seen.length);
+      for (const entry of entries) seen.push(text(entry.value) ?? '');
+      if (entries.length === count) break;
+      start = `${entries.at(-1)!.key}\0`;
+      await store.delete({ key: wanted[seen.length] ?? '' });
+      await store.put({ key: `${start}new`, value: bytes('new') });
+      await store.put({ key: 'k29', value: bytes('newer') });
+    }
+    assert.deepEqual(seen, wanted);
+    await store.compact((await store.range(all)).revision);
+    await assert.rejects(store.range({ ...all, revision, limit: 3 }), hasCode('compacted'));
+  });
+
   storeTest('compaction forgets what came before and keeps what is', async ({ store }) => {
     for (let write = 2; write <= 10; write++)
       await store.put({ key: write % 2 ? 'odd' : 'even', value: bytes(`${write}`) });

@@ -37,13 +37,10 @@ const expiredContinue =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 const expiredList = 'The resourceVersion for the provided list is too old.';
 
-async function cellsAt(store: GenericStore, under: string, revision: number): Promise<readonly RevisionCell[]> {
-  const { hub } = store.services;
-  if (revision === hub.revision) return store.cache.list(under);
-  const kept = store.cache.snapshot(under, revision);
-  if (kept !== undefined) return kept;
-  const range = await store.services.store.range({ start: under, end: prefixEnd(under), revision });
-  return range.entries.map((entry) => new RevisionCell(entry.key, entry.modRevision, entry.value));
+/** The list of an exact revision, if it is in memory. */
+function keptCells(store: GenericStore, under: string, revision: number): readonly RevisionCell[] | undefined {
+  if (revision === store.services.hub.revision) return store.cache.list(under);
+  return store.cache.snapshot(under, revision);
 }
 
 interface Source {
@@ -63,26 +60,31 @@ function indexFrom(cells: readonly RevisionCell[], key: string): number {
   return low;
 }
 
-async function sourceOf(store: GenericStore, request: ListRequest, under: string): Promise<Source> {
+/** A list that only the store has: of `revision`, from the key on. */
+interface Past {
+  readonly revision: number;
+  readonly key: string;
+  readonly onExpired: () => StatusError;
+}
+
+async function sourceOf(store: GenericStore, request: ListRequest, under: string): Promise<Source | Past> {
   const token = request.continue;
   if (token !== undefined) {
     const key = under + token.start;
-    const current = store.services.hub.revision;
-    if (token.revision < 0) {
-      const cells = store.cache.list(under);
-      return { cells, revision: current, from: indexFrom(cells, key) };
-    }
-    const cells = await readExact(store, { under, revision: token.revision, onExpired: () => expiredPage(token) });
-    return { cells, revision: token.revision, from: indexFrom(cells, key) };
+    const { revision } = token;
+    const cells = revision < 0 ? store.cache.list(under) : keptCells(store, under, revision);
+    if (cells === undefined) return { revision, key, onExpired: () => expiredPage(token) };
+    return { cells, revision: revision < 0 ? store.services.hub.revision : revision, from: indexFrom(cells, key) };
   }
-  const { exactRevision } = request;
-  if (exactRevision === undefined) {
+  const { exactRevision: revision } = request;
+  if (revision === undefined) {
     await untilFresh(store, request.minRevision);
     return { cells: store.cache.list(under), revision: store.services.hub.revision, from: 0 };
   }
-  await waitUntilFresh(store, exactRevision);
-  const cells = await readExact(store, { under, revision: exactRevision, onExpired: () => expired(expiredList) });
-  return { cells, revision: exactRevision, from: 0 };
+  await waitUntilFresh(store, revision);
+  const cells = keptCells(store, under, revision);
+  if (cells === undefined) return { revision, key: under, onExpired: () => expired(expiredList) };
+  return { cells, revision, from: 0 };
 }
 
 function expiredPage(token: ContinueToken): StatusError {
@@ -90,17 +92,42 @@ function expiredPage(token: ContinueToken): StatusError {
   return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start: token.start }) } });
 }
 
-async function readExact(
-  store: GenericStore,
-  { under, revision, onExpired }: { under: string; revision: number; onExpired: () => StatusError },
-): Promise<readonly RevisionCell[]> {
+/** Reads no further than the page is full. */
+async function listPast(store: GenericStore, request: ListRequest, past: Past): Promise<ListPage> {
+  const { selection, limit, namespace } = request;
+  const { revision, key, onExpired } = past;
+  const under = store.prefixOf(namespace);
+  const most = selection.isEverything && limit > 0 ? limit : Infinity;
+  const page: RevisionCell[] = [];
+  let left = 0;
+  let isFull = false;
   try {
-    return await cellsAt(store, under, revision);
+    const pages = store.services.pastReads.pages({ start: key, end: prefixEnd(under), revision, most });
+    for await (const read of pages) {
+      const cells = read.entries.map((entry) => new RevisionCell(entry.key, entry.modRevision, entry.value));
+      await store.prepare(cells);
+      const found = selection.isEverything
+        ? cells
+        : (await select(store, selection, { cells, from: 0, limit: 0 })).page;
+      const room = limit === 0 ? found.length : limit - page.length;
+      for (const cell of found.slice(0, room)) page.push(cell);
+      left = read.left;
+      isFull = found.length > room;
+      if (isFull) break;
+    }
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') throw onExpired();
     if (error instanceof StoreError && error.code === 'futureRevision') throw expired(expiredList);
     throw error;
   }
+  const last = page.at(-1);
+  if (last === undefined || (selection.isEverything ? left <= 0 : !isFull)) return { cells: page, revision };
+  const remaining = selection.isEverything ? left : undefined;
+  return { cells: page, revision, continueToken: continueAfter(under, revision, last), remaining };
+}
+
+function continueAfter(under: string, revision: number, last: RevisionCell): string {
+  return encodeContinue({ revision, start: `${last.key.slice(under.length)}\0` });
 }
 
 /** Lists. Rejects with 400, 410 and 504. */
@@ -108,7 +135,9 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
   const under = store.prefixOf(request.namespace);
   const single = await listSingle(store, request);
   if (single !== undefined) return single;
-  const { cells, revision, from } = await sourceOf(store, request, under);
+  const source = await sourceOf(store, request, under);
+  if (!('cells' in source)) return await listPast(store, request, source);
+  const { cells, revision, from } = source;
   const { selection, limit } = request;
   if (selection.isEverything) {
     const end = limit === 0 ? cells.length : Math.min(cells.length, from + limit);
@@ -170,6 +199,6 @@ function finish(
   const last = page.at(-1);
   if (end >= cells.length || last === undefined) return { cells: page, revision };
   store.cache.keepSnapshot(under, revision, cells);
-  const continueToken = encodeContinue({ revision, start: `${last.key.slice(under.length)}\0` });
+  const continueToken = continueAfter(under, revision, last);
   return { cells: page, revision, continueToken, remaining: list.counts ? cells.length - end : undefined };
 }

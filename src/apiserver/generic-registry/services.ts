@@ -6,12 +6,14 @@ import type { Store } from '../../storage/store.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { HistoryRecorder } from '../history/history-recorder.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
+import type { PastReads } from './past-reads.ts';
 import type { CacheHub } from '../watch-cache/cache-hub.ts';
 
 /** Shared by all resources of one server. */
 export interface RegistryServices {
   readonly store: Store;
   readonly hub: CacheHub;
+  readonly pastReads: PastReads;
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;

@@ -5,11 +5,11 @@
  */
 import { backup, DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
-import { compareKeys } from '../key-order.ts';
 import { storeErrorOf } from './errors.ts';
 import { FreePages } from './free-pages.ts';
 import { makePrivate } from './private-file.ts';
 import { KeyIndex, type LiveKey } from './key-index.ts';
+import { PastRows, rowsThen, type RowsThen } from './past-rows.ts';
 import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
 import * as sql from './statements.ts';
@@ -62,6 +62,7 @@ export class StoreDatabase {
   readonly #index = new KeyIndex();
   readonly #expiries = new Map<string, WireExpiry>();
   readonly #freePages: FreePages;
+  readonly #past = new PastRows();
   #revision: number;
   #compactedRevision: number;
 
@@ -120,13 +121,15 @@ export class StoreDatabase {
     if (revision < this.#compactedRevision) throw compactedError(revision, this.#compactedRevision);
     if (revision > this.#revision) throw futureError(revision, this.#revision);
     const limit = request.limit < 0 ? Infinity : request.limit;
-    const rows = revision === this.#revision ? this.#rowsNow(start, end) : this.#rowsThen(start, end, revision);
+    const { rows, from } =
+      revision === this.#revision
+        ? { rows: this.#rowsNow(start, end), from: 0 }
+        : this.#past.rows({ start, end, revision }, () => this.#rowsThen(start, end, revision));
     const values: Uint8Array[] = [];
+    const until = Math.min(rows.length, from + limit);
     const entries: WireEntry[] = [];
-    let count = 0;
-    for (const row of rows) {
-      if (count++ < limit) entries.push(toWire(this.#row(row), values));
-    }
+    for (let index = from; index < until; index++) entries.push(toWire(this.#row(rows[index]!), values));
+    const count = rows.length - from;
     return { entries, values: pack(values), count, revision: this.#revision };
   }
 
@@ -252,24 +255,28 @@ export class StoreDatabase {
   }
 
   /** Revisions of the entries in the range, in key order. */
-  *#rowsNow(start: string, end: string): IterableIterator<number> {
-    for (const key of this.#index.range(start, end)) yield this.#index.get(key)!.revision;
+  #rowsNow(start: string, end: string): number[] {
+    const rows: number[] = [];
+    for (const key of this.#index.range(start, end)) rows.push(this.#index.get(key)!.revision);
+    return rows;
   }
 
   /** The same at an earlier revision: keys not changed since, and what the first change since found. */
-  #rowsThen(start: string, end: string, revision: number): number[] {
-    const at = new Map<string, number>();
-    for (const key of this.#index.range(start, end)) {
-      const live = this.#index.get(key)!;
-      if (live.revision <= revision) at.set(key, live.revision);
-    }
-    const seen = new Set<string>();
+  #rowsThen(start: string, end: string, revision: number): RowsThen {
+    const first = new Map<string, number>();
     for (const row of this.#prepare(sql.selectUndone).iterate(revision, start, end)) {
       const { key, previous } = row as unknown as { key: string; previous: number };
-      if (previous > 0 && !seen.has(key)) at.set(key, previous);
-      seen.add(key);
+      if (!first.has(key)) first.set(key, previous);
     }
-    return [...at].sort(([a], [b]) => compareKeys(a, b)).map(([, found]) => found);
+    for (const [key, previous] of first) if (previous === 0) first.delete(key);
+    return rowsThen(this.#unchangedSince(start, end, revision), first);
+  }
+
+  *#unchangedSince(start: string, end: string, revision: number): IterableIterator<readonly [string, number]> {
+    for (const key of this.#index.range(start, end)) {
+      const live = this.#index.get(key)!;
+      if (live.revision <= revision) yield [key, live.revision];
+    }
   }
 
   #readHistory(): void {

@@ -1,0 +1,81 @@
+/**
+ * Reads of past revisions, which only the store has: in pages of about a megabyte, between which writes go first, a few
+ * reads at a time, and no more entries than are wanted. Upstream: etcd's ranges, which no write waits for.
+ */
+import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
+
+/** Reads at a time; others wait for their turn. */
+const readsAtOnce = 2;
+const firstEntries = 8;
+const mostEntries = 2_000;
+const pageBytes = 1024 * 1024;
+/** A page has so many times the entries of the one before at most. */
+const growth = 4;
+
+export interface PastRange {
+  readonly start: string;
+  readonly end: string;
+  readonly revision: number;
+  /** Entries wanted at most; Infinity: all. */
+  readonly most: number;
+}
+
+/** Some of the entries of a range. */
+export interface PastPage {
+  readonly entries: readonly StoredEntry[];
+  /** Entries of the range behind these. */
+  readonly left: number;
+}
+
+/** The reads of one server. */
+export class PastReads {
+  readonly #store: Store;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The range in the order of its keys. Rejects as the store does. */
+  async *pages({ start, end, revision, most }: PastRange): AsyncGenerator<PastPage> {
+    await this.#enter();
+    try {
+      let request: RangeRequest & { readonly limit: number } = {
+        start,
+        end,
+        revision,
+        limit: Math.min(most, firstEntries),
+      };
+      for (let wanted = most; ;) {
+        const { entries, count } = await this.#store.range(request);
+        const left = count - entries.length;
+        yield { entries, left };
+        wanted -= entries.length;
+        const last = entries.at(-1);
+        if (left <= 0 || wanted <= 0 || last === undefined) return;
+        request = { start: `${last.key}\0`, end, revision, limit: Math.min(wanted, nextEntries(entries)) };
+      }
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#running < readsAtOnce) this.#running++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The place goes to whoever waits longest. */
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next();
+  }
+}
+
+function nextEntries(entries: readonly StoredEntry[]): number {
+  const bytes = entries.reduce((sum, { value }) => sum + value.byteLength, 1);
+  const fitting = Math.floor((pageBytes * entries.length) / bytes);
+  return Math.max(1, Math.min(mostEntries, growth * entries.length, fitting));
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RangeRequest, RangeResult, Store } from '../storage/store.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { createServerStorage } from './server-storage.ts';
+import { startTestServer, type TestServer, testPlatform } from './server-fixture.ts';
+
+const maps = '/api/v1/namespaces/default/configmaps';
+const count = 100;
+
+/** Counts what a past revision takes from the store. */
+class Reads {
+  entries = 0;
+  running = 0;
+  mostRunning = 0;
+  mostEntries = 0;
+
+  async range(range: Store['range'], request: RangeRequest): Promise<RangeResult> {
+    if (request.revision === undefined) return await range(request);
+    this.mostRunning = Math.max(this.mostRunning, ++this.running);
+    const result = await range(request);
+    this.running--;
+    this.entries += result.entries.length;
+    this.mostEntries = Math.max(this.mostEntries, result.entries.length);
+    return result;
+  }
+}
+
+/** A server with objects n0..n99, then one more per revision, so that no list of these revisions is in memory. */
+async function startWithPast(): Promise<{ server: TestServer; reads: Reads; revisions: string[] }> {
+  const platform = testPlatform();
+  const store = createMemoryStore({ clock: platform.clock });
+  const reads = new Reads();
+  const range = store.range.bind(store);
+  store.range = (request) => reads.range(range, request);
+  const server = await startTestServer({ storage: createServerStorage({ store, platform }), platform });
+  const make = async (name: string, labels: object): Promise<string> => {
+    const made = await server.send('POST', maps, { metadata: { name, labels }, data: { fill: 'x'.repeat(30_000) } });
+    return made.body.metadata.resourceVersion as string;
+  };
+  for (let index = 0; index < count; index++) await make(`n${index + 100}`, { odd: String(index % 2) });
+  const revisions: string[] = [];
+  for (let index = 0; index < 30; index++) revisions.push(await make(`z${index + 100}`, {}));
+  await server.send('DELETE', `${maps}/n100`);
+  return { server, reads, revisions };
+}
+
+const exact = (revision: string, more: string): string =>
+  `${maps}?resourceVersion=${revision}&resourceVersionMatch=Exact${more}`;
+
+test('exact lists of one object read one object each, and few at a time', async () => {
+  const { server, reads, revisions } = await startWithPast();
+  const pages = await Promise.all(revisions.map((revision) => server.send('GET', exact(revision, '&limit=1'))));
+  for (const [index, { status, body }] of pages.entries()) {
+    assert.deepEqual([status, body.items.length, body.items[0].metadata.name], [200, 1, 'n100']);
+    assert.equal(body.metadata.remainingItemCount, count + index);
+  }
+  assert.equal(reads.entries, revisions.length);
+  assert.ok(reads.mostRunning <= 2, `${reads.mostRunning} at a time`);
+});
+
+test('lists of past revisions are whole, in pages and with selectors, and read about a megabyte at a time', async () => {
+  const { server, reads, revisions } = await startWithPast();
+  const names = async (more: string): Promise<string[]> => {
+    const found: string[] = [];
+    let token = '';
+    for (;;) {
+      const path = token === '' ? exact(revisions[0]!, more) : `${maps}?continue=${token}${more}`;
+      const { status, body } = await server.send('GET', path);
+      assert.equal(status, 200);
+      assert.equal(body.metadata.resourceVersion, revisions[0]);
+      for (const item of body.items) found.push(item.metadata.name as string);
+      token = encodeURIComponent((body.metadata.continue as string | undefined) ?? '');
+      if (token === '') return found;
+    }
+  };
+  const all = [...Array.from({ length: count }, (_, index) => `n${index + 100}`), 'z100'];
+  const odd = all.filter((name) => name.startsWith('n') && Number(name.slice(1)) % 2 === 1);
+  for (const more of ['', '&limit=7', '&limit=500', '&limit=101', '&limit=100'])
+    assert.deepEqual(await names(more), all, more);
+  for (const more of ['', '&limit=7', '&limit=50', '&limit=49'])
+    assert.deepEqual(await names(`&labelSelector=odd=1${more}`), odd, more);
+  assert.deepEqual(await names('&labelSelector=none&limit=3'), []);
+  assert.deepEqual(await names('&fieldSelector=metadata.name=n150&limit=3'), ['n150']);
+  assert.ok(reads.mostEntries <= 40, `${reads.mostEntries} entries of 30 kB at once`);
+});

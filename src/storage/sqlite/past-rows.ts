@@ -1,0 +1,71 @@
+/**
+ * Which rows were the newest ones at a past revision. History never changes, so that what was found for one page of a
+ * list serves its next pages: finding it goes through all keys of the range.
+ */
+import { Lru } from '../../base/lru.ts';
+import { compareKeys } from '../key-order.ts';
+
+/** Keys with the revisions of their rows, in the order of the keys. */
+export interface RowsThen {
+  readonly keys: readonly string[];
+  readonly rows: readonly number[];
+}
+
+interface Kept extends RowsThen {
+  readonly start: string;
+}
+
+/** Ranges kept: as many as are read at a time, and some. */
+const keptRanges = 4;
+
+/** The rows of some ranges. */
+export class PastRows {
+  readonly #kept = new Lru<string, Kept>(keptRanges);
+
+  /** Revisions of the rows in [start, end), the first of them at `from`. `find` is asked when they are not known. */
+  rows(
+    { start, end, revision }: { start: string; end: string; revision: number },
+    find: () => RowsThen,
+  ): { rows: readonly number[]; from: number } {
+    const name = `${revision} ${end}`;
+    const known = this.#kept.get(name);
+    if (known !== undefined && compareKeys(known.start, start) <= 0)
+      return { rows: known.rows, from: indexOf(known.keys, start) };
+    const found = find();
+    this.#kept.set(name, { ...found, start });
+    return { rows: found.rows, from: 0 };
+  }
+}
+
+/** The first key that is not before this one. */
+function indexOf(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareKeys(keys[middle]!, key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Joins what has not changed since, in the order of the keys, and what changes since have replaced or deleted. */
+export function rowsThen(
+  unchanged: Iterable<readonly [key: string, row: number]>,
+  replaced: ReadonlyMap<string, number>,
+): RowsThen {
+  const before = [...replaced].sort(([a], [b]) => compareKeys(a, b));
+  const keys: string[] = [];
+  const rows: number[] = [];
+  const add = ([key, row]: readonly [string, number]): void => {
+    keys.push(key);
+    rows.push(row);
+  };
+  let next = 0;
+  for (const entry of unchanged) {
+    while (next < before.length && compareKeys(before[next]![0], entry[0]) < 0) add(before[next++]!);
+    add(entry);
+  }
+  while (next < before.length) add(before[next++]!);
+  return { keys, rows };
+}
