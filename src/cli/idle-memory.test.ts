@@ -50,7 +50,11 @@ test('the process is checked every ten seconds, a busy one is not collected, and
     unusedBytes = 1 * MiB;
   };
   const startMs = clock.monotonicMs();
-  const memory = { cpuMs: () => cpuMs, heap: () => ({ usedBytes: 30 * MiB, unusedBytes }), collect };
+  const memory = {
+    cpuMs: () => cpuMs,
+    heap: () => ({ usedBytes: 30 * MiB, unusedBytes, residentBytes: 150 * MiB }),
+    collect,
+  };
   const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
   cpuMs += 5000;
   await clock.advance(10_000); // Half of a core: busy.
@@ -97,13 +101,13 @@ test('a collection returns emptied pages to the operating system', async () => {
 });
 
 /** What is done in a minute of idleness after so much work, where a plain collection leaves so much. */
-async function idleMinute(workMs: number, liveBytes: number): Promise<string[]> {
+async function idleMinute(workMs: number, liveBytes: number, residentBytes = 300 * MiB): Promise<string[]> {
   const { clock } = createSimPlatform();
   const done: string[] = [];
   let used = 90 * MiB;
   const memory = {
     cpuMs: () => workMs,
-    heap: () => ({ usedBytes: used, unusedBytes: 60 * MiB }),
+    heap: () => ({ usedBytes: used, unusedBytes: 60 * MiB, residentBytes }),
     collect(isThorough: boolean) {
       done.push(isThorough ? 'thorough' : 'plain');
       used = liveBytes;
@@ -115,10 +119,12 @@ async function idleMinute(workMs: number, liveBytes: number): Promise<string[]> 
   return done;
 }
 
-test('caches are released before garbage is collected; a thorough collection needs a busy time and a small heap; memory that stays in use triggers none', async () => {
+test('caches are released before garbage is collected; a thorough collection needs a busy time and a small heap, or much to return; memory that stays in use triggers none', async () => {
   assert.deepEqual(await idleMinute(5000, 80 * MiB), ['released', 'plain']);
   assert.deepEqual(await idleMinute(5001, 80 * MiB), ['released', 'plain', 'thorough']);
   assert.deepEqual(await idleMinute(5001, 190 * MiB), ['released', 'plain']);
+  assert.deepEqual(await idleMinute(5001, 190 * MiB, 900 * MiB), ['released', 'plain', 'thorough']);
+  assert.deepEqual(await idleMinute(5001, 300 * MiB, 1200 * MiB), ['released', 'plain']);
 });
 
 for (const idleShare of [0, 0.01])
@@ -127,7 +133,7 @@ for (const idleShare of [0, 0.01])
     const collections: number[] = [];
     const memory = {
       cpuMs: () => 6000 + clock.monotonicMs() * idleShare,
-      heap: () => ({ usedBytes: 50 * MiB, unusedBytes: 1 * MiB }),
+      heap: () => ({ usedBytes: 50 * MiB, unusedBytes: 1 * MiB, residentBytes: 150 * MiB }),
       collect: (isThorough: boolean) => void (isThorough && collections.push(clock.monotonicMs())),
     };
     const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
@@ -152,7 +158,7 @@ test('objects that caches release before a collection are freed by it', async ()
   const own = thisProcess();
   const memory: ProcessMemory = {
     cpuMs: () => 0,
-    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 60 * MiB }),
+    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 60 * MiB, residentBytes: 150 * MiB }),
     collect(isThorough) {
       own.collect(isThorough);
       collected.resolve();
@@ -175,7 +181,11 @@ test('a collection that fails is logged and counted, and the next is tried', asy
     tries++;
     throw new TypeError('broken');
   };
-  const memory = { cpuMs: () => cpuMs, heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 0 }), collect };
+  const memory = {
+    cpuMs: () => cpuMs,
+    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 0, residentBytes: 150 * MiB }),
+    collect,
+  };
   const cancel = returnMemoryWhenIdle(platform, { memory });
   for (const _ of [1, 2]) {
     cpuMs += 2000;

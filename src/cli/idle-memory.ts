@@ -18,6 +18,9 @@ const IDLE_SHARE = 0.03;
 const WORTHWHILE_BYTES = 8 * 1024 * 1024;
 /** A thorough collection follows where no more than this is live ... */
 const THOROUGH_BYTES = 96 * 1024 * 1024;
+/** ... or no more than this, while so much more is resident that it is worth a second. */
+const RARELY_THOROUGH_BYTES = 256 * 1024 * 1024;
+const MUCH_RESIDENT_BYTES = 384 * 1024 * 1024;
 /** ... after more processor time than this: a start takes less. */
 const BUSY_WORK_MS = 5_000;
 const WORTHWHILE_WORK_MS = 1_000;
@@ -49,7 +52,10 @@ export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermath
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
-type HeapBytes = Pick<MemoryLook, 'usedBytes' | 'unusedBytes'>;
+type HeapBytes = Pick<MemoryLook, 'usedBytes' | 'unusedBytes'> & {
+  /** Of the whole process. */
+  readonly residentBytes: number;
+};
 
 /** Resource usage of a process, and its garbage collection. */
 export interface ProcessMemory {
@@ -114,8 +120,13 @@ async function giveBack(clock: Clock, memory: ProcessMemory, isThorough: boolean
   await clock.yield();
   memory.collect(false);
   await clock.yield();
-  if (isThorough && memory.heap().usedBytes <= THOROUGH_BYTES) memory.collect(true);
+  if (isThorough && returnsMuch(memory.heap())) memory.collect(true);
   return memory.heap();
+}
+
+function returnsMuch({ usedBytes, residentBytes }: HeapBytes): boolean {
+  if (usedBytes <= THOROUGH_BYTES) return true;
+  return usedBytes <= RARELY_THOROUGH_BYTES && residentBytes - usedBytes > MUCH_RESIDENT_BYTES;
 }
 
 export function thisProcess(): ProcessMemory {
@@ -126,8 +137,8 @@ export function thisProcess(): ProcessMemory {
       return (user + system) / 1000;
     },
     heap() {
-      const { heapTotal, heapUsed } = process.memoryUsage();
-      return { usedBytes: heapUsed, unusedBytes: heapTotal - heapUsed };
+      const { heapTotal, heapUsed, rss } = process.memoryUsage();
+      return { usedBytes: heapUsed, unusedBytes: heapTotal - heapUsed, residentBytes: rss };
     },
     collect: (isThorough) => (collect ??= collector())(isThorough),
   };
