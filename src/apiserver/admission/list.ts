@@ -57,6 +57,7 @@ import {
   createPodTolerationRestriction,
   type TolerationConfig,
 } from './pod-toleration-restriction/pod-toleration-restriction.ts';
+import { createPolicyParamAccess } from './policy/param-access.ts';
 import { createPodTopologyLabels } from './pod-topology-labels/pod-topology-labels.ts';
 import { createRuntimeClass } from './runtime-class/runtime-class.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection/storage-object-in-use-protection.ts';
@@ -169,6 +170,7 @@ const FIRST_CONFIGURED: AdmissionPluginName = 'MutatingAdmissionPolicy';
 function checksOfRegistries(deps: AdmissionDeps): AdmissionPlugin[] {
   const always = [
     createRbacEscalation(deps),
+    createPolicyParamAccess(deps),
     createDeviceAdminAccess(deps.objects),
     createClaimStatusAuthorization(deps.authorizer),
   ];

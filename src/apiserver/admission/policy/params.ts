@@ -12,11 +12,18 @@ export class ConfigurationError extends Error {}
 
 /** The resource of a parameter kind. Throws {@link ConfigurationError} when none is served. */
 export function paramResource(kind: ParamKind, registry: ResourceRegistry): GenericStore {
-  for (const store of registry.served)
-    if (store.info.kind === kind.kind && apiVersionOf(store.info) === kind.apiVersion) return store;
+  const store = servedKind(kind, registry);
+  if (store !== undefined) return store;
   throw new ConfigurationError(
     `failed to find resource referenced by paramKind: '${kind.apiVersion ?? ''}, Kind=${kind.kind ?? ''}'`,
   );
+}
+
+/** The resource of a parameter kind; undefined when none is served. */
+export function servedKind(kind: ParamKind, registry: ResourceRegistry): GenericStore | undefined {
+  for (const store of registry.served)
+    if (store.info.kind === kind.kind && apiVersionOf(store.info) === kind.apiVersion) return store;
+  return undefined;
 }
 
 /** What a look-up of parameters needs. */
