@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RangeRequest, RangeResult, Store } from '../storage/store.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
+import { MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, type TestServer, testPlatform } from './server-fixture.ts';
 
@@ -83,4 +84,18 @@ test('lists of past revisions are whole, in pages and with selectors, and read a
   assert.deepEqual(await names('&labelSelector=none&limit=3'), []);
   assert.deepEqual(await names('&fieldSelector=metadata.name=n150&limit=3'), ['n150']);
   assert.ok(reads.mostEntries <= 40, `${reads.mostEntries} entries of 30 kB at once`);
+});
+
+test('so many lists of past revisions may wait, and places are free again when they are done', async () => {
+  const store = createMemoryStore({ clock: testPlatform().clock });
+  await store.put({ key: 'a', value: Buffer.from('1') });
+  await store.put({ key: 'a', value: Buffer.from('2') });
+  const past = new PastReads(store);
+  const read = async (): Promise<number> => {
+    for await (const { entries } of past.pages({ start: 'a', end: 'b', revision: 2, most: 1 })) return entries.length;
+    return 0;
+  };
+  const results = await Promise.allSettled(Array.from({ length: MAX_WAITING_READS + 10 }, read));
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX_WAITING_READS + 2);
+  assert.equal(await read(), 1);
 });

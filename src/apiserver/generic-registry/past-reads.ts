@@ -2,10 +2,13 @@
  * Reads of past revisions, which only the store has: in pages of about a megabyte, between which writes go first, a few
  * reads at a time, and no more entries than are wanted. Upstream: etcd's ranges, which no write waits for.
  */
+import { tooManyRequests } from '../../api/status-error.ts';
 import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
 
 /** Reads at a time; others wait for their turn. */
 const readsAtOnce = 2;
+/** So many may wait: their clients may be gone, and whoever comes later should not wait for all of them. */
+export const MAX_WAITING_READS = 100;
 const firstEntries = 8;
 const mostEntries = 2_000;
 const pageBytes = 1024 * 1024;
@@ -37,7 +40,7 @@ export class PastReads {
     this.#store = store;
   }
 
-  /** The range in the order of its keys. Rejects as the store does. */
+  /** The range in the order of its keys. Rejects as the store does, and with 429. */
   async *pages({ start, end, revision, most }: PastRange): AsyncGenerator<PastPage> {
     await this.#enter();
     try {
@@ -62,6 +65,8 @@ export class PastReads {
   }
 
   async #enter(): Promise<void> {
+    if (this.#waiting.length >= MAX_WAITING_READS)
+      throw tooManyRequests('too many lists of past revisions are waiting, please try again later', 1);
     if (this.#running < readsAtOnce) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
