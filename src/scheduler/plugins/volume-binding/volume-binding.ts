@@ -86,7 +86,7 @@ export function createVolumeBinding(
       const volumes = (state.get(NAME) as Kept | undefined)?.chosen;
       return volumes === undefined ? undefined : bindClaims(deps, { volumes, timeoutMs: args.bindTimeoutMs }, target);
     },
-    events: volumeEvents,
+    events: volumeEvents(deps.claim),
   };
 }
 

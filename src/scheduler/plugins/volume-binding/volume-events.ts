@@ -1,13 +1,28 @@
 /** What may make a pod schedulable that waits for volumes. Pure. Upstream: VolumeBinding.EventsToRegister; not here: CSINode, which matters to migrated volumes alone. */
+import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import type { CSIDriver, CSIStorageCapacity, StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { isOwnClaim } from '../../framework/pod-claims.ts';
+import { claimsOf, isOwnClaim, type FindClaim } from '../../framework/pod-claims.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 
-/** The events with their hints. */
-export const volumeEvents: NonNullable<SchedulerPlugin['events']> = [
-  { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
+type Events = NonNullable<SchedulerPlugin['events']>;
+
+/**
+ * The events with their hints. A new claim is of no use to a pod that lacks another one: claims of ephemeral volumes come one by
+ * one, and each attempt writes the whole pod. Differs: upstream tries with each.
+ */
+export function volumeEvents(find: FindClaim): Events {
+  const isLast: Events[number]['hint'] = (pod, _old, now) =>
+    isOwnClaim(pod, now) &&
+    claimsOf(pod).every(
+      ({ name }) =>
+        name === (now as PersistentVolumeClaim).metadata.name || find(pod.metadata.namespace, name) !== undefined,
+    );
+  return [{ event: 'persistent-volume-claim/add', hint: isLast }, ...otherEvents];
+}
+
+const otherEvents: Events = [
   { event: 'persistent-volume-claim/update', hint: (pod, _old, now) => isOwnClaim(pod, now) },
   { event: 'persistent-volume/add' },
   { event: 'persistent-volume/update' },
