@@ -100,10 +100,12 @@ test('what is wrong with an authentication configuration', async (t) => {
       username({ expression: 'claims.sub', prefix: '' }),
       /username: Invalid value: expression excludes claim and prefix$/,
     ],
-    [
-      username({ expression: 'claims.email' }),
-      /claims.email_verified must be used in claimMappings.username.expression/,
-    ],
+    ...['claims.email', 'claims.?email.orValue("")', "claims['email']", 'claims[?"email"].value()'].map(
+      (expression): [object, RegExp] => [
+        username({ expression }),
+        /claims.email_verified must be used in claimMappings.username.expression/,
+      ],
+    ),
     [one({ claimMappings: { ...claimMappings, uid: {} } }), /uid: Invalid value: exactly one of claim and expression/],
     [extra('Acme.io/a', 'claims.a'), /extra\[0\].key: Invalid value: "Acme.io\/a": key must be lowercase$/],
     [extra('x.k8s.io/a', 'claims.a'), /reserved for Kubernetes use$/],

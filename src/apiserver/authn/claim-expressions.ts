@@ -132,9 +132,12 @@ function checkExtraKey(key: unknown, place: string): asserts key is string {
     throw invalid('k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use');
 }
 
+/** `claims.email`, `claims.?email`, `claims['email']` and every other text that names the claim. */
+const usesEmail = /\.\s*\??\s*email\b|["']email["']/;
+
 /** A name from an unverified address could be claimed by anybody. */
 function checkEmail(username: Program | undefined, used: readonly (Program | undefined)[], place: string): void {
-  if (username === undefined || !/\bclaims\.email\b/.test(username.expression)) return;
+  if (username === undefined || !usesEmail.test(username.expression)) return;
   if (used.some((program) => program !== undefined && /\bclaims\.\??email_verified\b/.test(program.expression))) return;
   throw new Error(
     `${place}: Invalid value: ${JSON.stringify(username.expression)}: claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression`,

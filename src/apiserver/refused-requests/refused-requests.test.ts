@@ -166,7 +166,10 @@ describe('the memory of refused requests', () => {
     const refused = create();
     for (const message of ['one', 'two', 'three']) refuse(refused, scopeOf('controller'), message, 'uid-1');
     refuse(refused, scopeOf('controller'), 'other', 'uid-2');
-    assert.match(refused.ownedBy('uid-1')[0]!.message, /three$/);
+    const { namespace } = scopeOf('controller').info;
+    assert.match(refused.ownedBy('uid-1', namespace)[0]!.message, /three$/);
+    // Another tenant who knows the uid says nothing about the object.
+    assert.deepEqual(refused.ownedBy('uid-1', 'another'), []);
     assert.equal(refused.all().length, 2);
   });
 

@@ -61,9 +61,14 @@ export class RefusedRequests {
     return [...this.#requests.values()].toReversed().map(({ request }) => request);
   }
 
-  /** Those that were to write what an object owns, the newest first. */
-  ownedBy(uid: string): readonly RefusedRequest[] {
-    const owned = [...this.#requests.values()].filter(({ ownerUid }) => ownerUid === uid);
+  /**
+   * Those that were to write what an object owns, the newest first. Anybody may name an owner: only requests of its own namespace
+   * count, where it has one.
+   */
+  ownedBy(uid: string, namespace: string): readonly RefusedRequest[] {
+    const owned = [...this.#requests.values()].filter(
+      ({ ownerUid, request }) => ownerUid === uid && (namespace === '' || request.resource?.namespace === namespace),
+    );
     return owned.toReversed().map(({ request }) => request);
   }
 

@@ -29,7 +29,7 @@ export function refusalsView(refused: RefusedRequests): ObjectView {
     name: 'refusals',
     serve(scope, store) {
       const { uid } = store.cell(scope.info).object().metadata;
-      return listAnswer(scope, uid === undefined ? [] : refused.ownedBy(uid));
+      return listAnswer(scope, uid === undefined ? [] : refused.ownedBy(uid, scope.info.namespace));
     },
   };
 }

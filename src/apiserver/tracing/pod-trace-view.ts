@@ -8,6 +8,7 @@ import { badRequest, notFound } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { podTrace, type PodTrace } from '../../component-helpers/pod-trace/pod-trace.ts';
+import { toldSteps } from '../../component-helpers/pod-trace/told-steps.ts';
 import { POD_STEPS_ROUTE, type ComponentSteps, type StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ObjectView } from '../object-views.ts';
 import { jsonHeaders } from '../responses.ts';
@@ -95,9 +96,11 @@ async function kubeletSource(
   const nodeName = pod?.spec?.nodeName;
   if (nodeName === undefined)
     return { missing: `kubelet: ${pod === undefined ? 'the pod is gone' : 'the pod has no node'}` };
-  const answer = await readKubeletJson<ComponentSteps>(deps, STEPS, { nodeName, namespace, name }, signal);
+  const answer = await readKubeletJson<object>(deps, STEPS, { nodeName, namespace, name }, signal);
   if (typeof answer === 'string') return { missing: `kubelet of ${nodeName}: ${answer}` };
-  const steps = ofPod(answer, uid);
+  const told = toldSteps(answer, 'kubelet');
+  if (told === undefined) return { missing: `kubelet of ${nodeName}: its answer is no list of steps` };
+  const steps = ofPod(told, uid);
   return steps === undefined ? { missing: `kubelet of ${nodeName}: it remembers another pod of this name` } : { steps };
 }
 

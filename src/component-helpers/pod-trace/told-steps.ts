@@ -1,0 +1,49 @@
+/** Steps that another process tells, checked: a node may tell anything. */
+import type { ComponentSteps, TraceStep } from './trace-step.ts';
+
+const MAX_STEPS = 1000;
+const MAX_DEPTH = 16;
+const MAX_CHARS = 1000;
+/** The year 5138: later times have no text. */
+const MAX_MS = 1e14;
+
+/** What a component tells of a pod; undefined when it is not of that form. Control characters become spaces. */
+export function toldSteps(told: unknown, component: string): ComponentSteps | undefined {
+  const { uid, steps, dropped, finishedMs } = fieldsOf(told);
+  if (typeof uid !== 'string' || !Array.isArray(steps) || steps.length > MAX_STEPS) return undefined;
+  if (!isTime(finishedMs, true) || !isTime(dropped, true)) return undefined;
+  const read: TraceStep[] = [];
+  const depths: number[] = [];
+  for (const one of steps as unknown[]) {
+    const { parent, name, startMs, endMs, detail, error } = fieldsOf(one);
+    if (typeof name !== 'string' || !isTime(startMs, false) || !isTime(endMs, true)) return undefined;
+    // Steps are in the order they began, so that what contains one stands before it.
+    const depth =
+      parent === undefined ? 0 : ((typeof parent === 'number' ? depths[parent] : undefined) ?? MAX_DEPTH) + 1;
+    if (depth > MAX_DEPTH) return undefined;
+    depths.push(depth);
+    const times = { startMs: startMs as number, endMs };
+    read.push({
+      parent: parent as number | undefined,
+      name: plain(name)!,
+      ...times,
+      detail: plain(detail),
+      error: plain(error),
+    });
+  }
+  return { component, uid, steps: read, dropped, finishedMs };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isTime(value: unknown, mayLack: boolean): value is number | undefined {
+  return value === undefined ? mayLack : typeof value === 'number' && value >= 0 && value < MAX_MS;
+}
+
+function plain(text: unknown): string | undefined {
+  return typeof text === 'string'
+    ? text.slice(0, MAX_CHARS).replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+    : undefined;
+}
