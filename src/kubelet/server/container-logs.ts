@@ -5,7 +5,9 @@
 import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { parseGoBoolean } from '../../base/go-boolean.ts';
+import type { Files } from '../../platform/files.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
@@ -42,10 +44,11 @@ export async function serveContainerLogs(
     throw new ServerError(404, `container "${containerName}" not found in pod "${podName}"`);
   const container = chooseContainer(deps, { pod, containerName, previous: query.previous });
   const path = await deps.runtime.containerLogPath(container.id);
-  if (path === '' || !(await deps.platform.files.exists(path)))
+  const problem = await problemOf(deps.platform.files, path);
+  if (problem !== undefined)
     throw new ServerError(
       400,
-      `failed to open log file of container "${containerName}" in pod "${podName}": file does not exist`,
+      `failed to open log file of container "${containerName}" in pod "${podName}": ${problem}`,
     );
   const uid = podUid(pod);
   const isRunning = (): Promise<boolean> =>
@@ -58,6 +61,15 @@ export async function serveContainerLogs(
     headers: { 'content-type': 'text/plain' },
     run: (sink) => readContainerLog({ path, sink, signal: request.signal }, query, { ...deps.platform, isRunning }),
   };
+}
+
+/** The path is the runtime's and may be none; the message names none of it. */
+async function problemOf(files: Files, path: string): Promise<string | undefined> {
+  try {
+    return path !== '' && (await files.exists(path)) ? undefined : 'file does not exist';
+  } catch (error) {
+    return errorMessage(error).split(',', 1)[0];
+  }
 }
 
 function parseQuery(text: string, nowMs: number): LogQuery {

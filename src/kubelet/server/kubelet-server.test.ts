@@ -159,6 +159,17 @@ test('logs: tail, since, limit, times, streams, previous', async () => {
   for (const [query, body] of cases) assert.deepEqual(await get(`${base}${query}`), { status: 200, body }, query);
 });
 
+test('a log path of the runtime that no file can have is a refusal, which tells nothing of the path', async () => {
+  const fixture = await createFixture();
+  const files = fixture.platform.files as { exists: unknown };
+  files.exists = () => Promise.reject(new Error("ENAMETOOLONG: name too long, access '/logs/111'"));
+  const answer = await fixture.get('/containerLogs/default/web/app');
+  assert.deepEqual(
+    [answer.status, answer.body],
+    [400, 'failed to open log file of container "app" in pod "web": ENAMETOOLONG: name too long'],
+  );
+});
+
 test('logs: what is refused', async () => {
   const { get } = await createFixture();
   const cases: readonly (readonly [string, number, string])[] = [
