@@ -11,17 +11,20 @@ import type {
   Volume,
 } from '../api/gen/core-v1.ts';
 
+const migratedTypes = [
+  'awsElasticBlockStore',
+  'azureDisk',
+  'azureFile',
+  'cinder',
+  'gcePersistentDisk',
+  'portworxVolume',
+  'vsphereVolume',
+] as const;
+
+const isMigratedType: ReadonlySet<string> = new Set(migratedTypes);
+
 /** What all the types have in common between pods and persistent volumes. */
-type MigratedSources = Pick<
-  PersistentVolumeSpec,
-  | 'awsElasticBlockStore'
-  | 'azureDisk'
-  | 'azureFile'
-  | 'cinder'
-  | 'gcePersistentDisk'
-  | 'portworxVolume'
-  | 'vsphereVolume'
->;
+type MigratedSources = Pick<PersistentVolumeSpec, (typeof migratedTypes)[number]>;
 
 const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const;
 
@@ -35,6 +38,8 @@ export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistent
 
 /** A volume written into a pod as the persistent volume it stands for; undefined: its type is none of these. */
 export function migratedInlineVolume(volume: Volume, podNamespace: string): PersistentVolume | undefined {
+  // Asked of every volume of every pod: the two keys it has are fewer than the types it might be.
+  if (!Object.keys(volume).some((key) => isMigratedType.has(key))) return undefined;
   const sources = volume as MigratedSources & Volume;
   const csi = translate(sources, { zones: [], namespace: podNamespace, unique: volume.name });
   if (csi === undefined) return undefined;

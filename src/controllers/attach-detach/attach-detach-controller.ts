@@ -269,7 +269,7 @@ class AttachDetachController {
   }
 
   #podChanged(pod: Pod): void {
-    if (this.#hasClaims(pod)) this.#ofPod(pod);
+    if ((pod.spec?.nodeName ?? '') !== '' && this.#hasClaims(pod)) this.#ofPod(pod);
   }
 
   #addHandlers(): void {
