@@ -44,6 +44,21 @@ for (const status of [300, 301, 302, 303, 307, 308, 399])
     assert.deepEqual([passed.status, passed.headers['location']], [status, 'https://attacker.example/steal']);
   });
 
+test('what the header Connection names stays on the connection it came on', async () => {
+  const { net } = createSimPlatform();
+  const sent: HttpCall[] = [];
+  const answering = {
+    ...net,
+    async http(call: HttpCall) {
+      sent.push(call);
+      return { status: 200, headers: {}, body: (async function* () {})(), cancel: () => undefined };
+    },
+  };
+  const headers = { host: 'api', connection: 'close, X-Hop', 'x-hop': '1', 'x-end': '2' };
+  await proxyRequest({ net: answering, base: 'https://10.0.0.1', path: '/', tls: {} }, request({ headers }));
+  assert.deepEqual([sent[0]?.headers?.['x-hop'], sent[0]?.headers?.['x-end']], [undefined, '2']);
+});
+
 test('a redirect in the place of an upgrade is 502 as well, and the backend is left', async () => {
   const { net, clock } = createSimPlatform();
   let ended = false;

@@ -156,12 +156,15 @@ function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): ApiResp
   };
 }
 
+/** Upstream: httputil.ReverseProxy, which drops what the header `Connection` names as well. */
 function forwardedHeaders(request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = {};
+  const named = new Set((request.headers['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase()));
   for (const [name, value] of Object.entries(request.headers)) {
     if (
       value === undefined ||
       hopHeaders.has(name) ||
+      named.has(name) ||
       name.startsWith('impersonate-') ||
       name.startsWith('x-remote-') ||
       name.startsWith(':')

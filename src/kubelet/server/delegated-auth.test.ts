@@ -47,6 +47,8 @@ test('certificates, tokens, nobody', async () => {
     name: 'kube-apiserver',
     groups: ['system:masters', 'system:authenticated'],
   });
+  const nameless = { ...peerCertificate, commonName: '' };
+  assert.equal(await auth.authenticate({ headers: {}, peerCertificate: nameless }), undefined);
   assert.equal(await auth.authenticate({ headers: {} }), undefined);
   for (let times = 0; times < 2; times++)
     assert.deepEqual(defined(await auth.authenticate({ headers: { authorization: 'Bearer good' } })), {

@@ -67,7 +67,8 @@ export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAu
 
   return {
     async authenticate({ headers, peerCertificate, refusedCertificate }) {
-      if (peerCertificate !== undefined)
+      // As at the API server, a certificate without a name identifies nobody.
+      if (peerCertificate !== undefined && peerCertificate.commonName !== '')
         return { name: peerCertificate.commonName, groups: [...peerCertificate.organizations, 'system:authenticated'] };
       const token = /^bearer\s+(\S+)\s*$/i.exec(headers['authorization'] ?? '')?.[1];
       if (token !== undefined) return config.tokenWebhook ? principalOfToken(token) : undefined;
