@@ -1,4 +1,4 @@
-/** Two texts as a unified diff. By hand: a page of code, and no dependency for one command. */
+/** Two texts as a unified diff. By hand instead of npm's `diff`: a page of code, bounded in its work, for one command. */
 
 const CONTEXT_LINES = 3;
 /** With more differing lines the rest is shown as replaced as a whole. */

@@ -2,6 +2,8 @@
  * Sends finished spans to a collector over OTLP/gRPC without TLS, in batches behind the work. Upstream: otlptracegrpc with
  * the BatchSpanProcessor, whose sizes these are.
  *
+ * By hand, over the project's own gRPC: `@opentelemetry/exporter-trace-otlp-grpc` would bring a second one along.
+ *
  * The queue is bounded: what has no place in it, and what the collector does not take within a minute, is dropped and counted.
  */
 import { errorMessage } from '../../base/errors.ts';
