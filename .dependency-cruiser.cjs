@@ -58,6 +58,7 @@ const beginnings = [
   'cli/main',
   'cli/sim-worker',
   'cluster/yaml/yaml-worker',
+  'platform/node/give-to-group-program',
   'platform/node/spawner',
   'storage/sqlite/worker',
   'storage/sqlite/history/history-worker',

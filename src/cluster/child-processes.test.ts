@@ -31,6 +31,7 @@ function machine(at: number): Machine {
       good++;
       return { exitCode: 0, stdout: '', stderr: '', timedOut: false };
     },
+    ownProgram: (name) => [name],
     async startDaemon() {
       if (started++ === at) return broken();
       good++;

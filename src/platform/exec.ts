@@ -32,10 +32,15 @@ export interface DaemonOptions {
   readonly logFile: string;
 }
 
+/** A small program of Keelson's own, a process that can be killed. Its argument and answer: its file in `platform/node/`. */
+export type OwnProgram = 'give-to-group';
+
 /** Runs programs. */
 export interface Exec {
   /** Runs to the end. Rejects only when the program cannot be started (`code` is ENOENT …) or the signal aborts. */
   run(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+  /** The file and first arguments of a program of Keelson's own, for `run`. */
+  ownProgram(name: OwnProgram): readonly [string, ...string[]];
   /** Starts a program in a session of its own that outlives this process; resolves to its pid. */
   startDaemon(file: string, args: readonly string[], options: DaemonOptions): Promise<number>;
   /** Sends a signal; false when there is no such process. Signal 0 only asks: false also when it has ended and is not reaped. */

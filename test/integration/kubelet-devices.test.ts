@@ -1,5 +1,7 @@
 /** File systems on devices, and their owners, against this machine's kernel and programs. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +10,19 @@ import { formatAndMount } from '../../src/kubelet/volumes/format-and-mount.ts';
 import { setVolumeOwnership, setVolumeOwnershipByProgram } from '../../src/kubelet/volumes/volume-ownership.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import { must } from './fixtures/programs.ts';
+
+/** A container that replaces the files of a volume by links to those of another folder and back, so that every name is always there. */
+const SWAPS = `
+const { linkSync, readdirSync, renameSync, symlinkSync } = require('node:fs');
+const [volume, outside] = process.argv.slice(1);
+const names = readdirSync(outside);
+for (const name of names) linkSync(volume + '/' + name, volume + '/.files/' + name);
+for (;;)
+  for (const swap of [name => symlinkSync(outside + '/' + name, volume + '/.new'), name => linkSync(volume + '/.files/' + name, volume + '/.new')])
+    for (const name of names) {
+      swap(name);
+      renameSync(volume + '/.new', volume + '/' + name);
+    }`;
 
 describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, () => {
   let platform: NodePlatform;
@@ -73,27 +88,35 @@ describe('devices', { skip: process.getuid?.() === 0 ? false : 'needs root' }, (
     assert.equal((await lstat(join(again.path, 'later'))).mode & 0o777, 0o600, 'the root is right already');
   });
 
-  it('programs change nothing outside, though a container replaces a directory by a link meanwhile', async () => {
-    const [volume, outside, programs] = [join(root, 'raced'), join(root, 'outside'), join(root, 'programs')];
-    for (const path of [join(volume, 'below'), outside, programs]) await mkdir(path, { recursive: true });
-    for (const path of [join(volume, 'below/file'), join(outside, 'file')]) await writeFile(path, '', { mode: 0o600 });
-    // The first call of a program finds that the container has just replaced the directory.
-    const swap = `mv ${volume}/below ${volume}/moved && ln -s ${outside} ${volume}/below`;
-    for (const program of ['chgrp', 'chmod']) {
-      const real = (await must('which', [program])).trim();
-      const script = `#!/bin/sh\n[ -L ${volume}/below ] || { ${swap}; }\nexec ${real} "$@"\n`;
-      await writeFile(join(programs, program), script, { mode: 0o755 });
+  it('a program changes nothing outside, while a container replaces files by links', async () => {
+    const [volume, outside] = [join(root, 'raced'), join(root, 'outside')];
+    const names = Array.from({ length: 200 }, (_, at) => `f${at}`);
+    await mkdir(join(volume, '.files'), { recursive: true });
+    for (const path of [volume, outside]) {
+      await mkdir(path, { recursive: true });
+      for (const name of names) await writeFile(join(path, name), '', { mode: 0o600 });
     }
-    const exec: Pick<NodePlatform['exec'], 'run'> = {
-      run: (file, args, options) =>
-        platform.exec.run(file, args, {
-          ...options,
-          env: { ...options?.env, PATH: `${programs}:${process.env['PATH'] ?? ''}` },
-        }),
-    };
-    const order = { path: volume, fsGroup: 4242, readOnly: false };
-    await setVolumeOwnershipByProgram(exec as NodePlatform['exec'], order).catch(() => undefined);
-    const { mode, gid } = await lstat(join(outside, 'file'));
-    assert.deepEqual([mode & 0o777, gid], [0o600, 0]);
+    const container = spawn(process.execPath, ['-e', SWAPS, volume, outside], { stdio: 'ignore' });
+    try {
+      for (let round = 0; round < 10; round++)
+        await setVolumeOwnershipByProgram(platform.exec, { path: volume, fsGroup: 4242, readOnly: false }).catch(
+          (error: unknown) => assert.match(String(error), /giving .* failed: (ENOENT|ENOTDIR|ELOOP)/),
+        );
+    } finally {
+      container.kill('SIGKILL');
+      await once(container, 'exit');
+    }
+    for (const name of ['', ...names]) {
+      const { mode, gid } = await lstat(join(outside, name));
+      assert.deepEqual([mode & 0o7777, gid], [name === '' ? 0o755 : 0o600, 0], name);
+    }
+  });
+
+  it('a program that fails says why', async () => {
+    const order = { path: join(root, 'nothing'), fsGroup: 4242, readOnly: false, policy: 'OnRootMismatch' };
+    await assert.rejects(
+      setVolumeOwnershipByProgram(platform.exec, order),
+      /to group 4242 failed: ENOENT: no such file/,
+    );
   });
 });

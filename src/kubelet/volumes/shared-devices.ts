@@ -8,8 +8,7 @@
 import { hasErrorCode } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { formatAndMount } from './format-and-mount.ts';
-import { mayHang, mountOf } from './host-path-check.ts';
-import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from './volume-ownership.ts';
+import { fsGroupOf, setMountOwnership } from './volume-ownership.ts';
 import type { SetUpRequest, SetUpResult, TearDownRequest, VolumePluginDeps } from './volume-plugin.ts';
 import { ToolMissingError } from './run-tool.ts';
 import { escapePluginName } from './volume-paths.ts';
@@ -78,20 +77,9 @@ export async function setUpShared(
   if (device.block) return { ...result, hostPath: path, block: true };
   if (!(await mounter.isMountPoint(dir)) && !(await device.publish?.(dir)))
     await mounter.mount({ source: globalPath, target: dir, options: ['bind', ...(device.readOnly ? ['ro'] : [])] });
-  if (!device.readOnly && device.fsGroup !== false) await own(platform, dir, fsGroupOf(pod));
+  if (!device.readOnly && device.fsGroup !== false)
+    await setMountOwnership(platform, { path: dir, readOnly: false, ...fsGroupOf(pod) });
   return { ...result, hostPath: dir };
-}
-
-/** Gives the files to the pod's group, by a program where a call might hang. */
-async function own(
-  platform: VolumePluginDeps['platform'],
-  path: string,
-  { fsGroup, policy }: ReturnType<typeof fsGroupOf>,
-): Promise<void> {
-  const order = { path, fsGroup, readOnly: false, ...(policy === undefined ? {} : { policy }) };
-  const mount = mountOf(await platform.mounter.list(), path);
-  if (mount !== undefined && mayHang(mount.type)) await setVolumeOwnershipByProgram(platform.exec, order);
-  else await setVolumeOwnership({ ...order, files: platform.files });
 }
 
 /** Takes the device from the pod, and from the node when no other pod has it. */

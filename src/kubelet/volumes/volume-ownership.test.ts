@@ -37,6 +37,17 @@ async function volume(root: { readonly gid: number; readonly mode: number }) {
   return { files, facts };
 }
 
+/** Real files where something happens before a call of a method, counted from 0. */
+function beforeCall(name: 'readDir' | 'chmod' | 'openPath', at: number, happens: () => void) {
+  const real = createNodeFiles();
+  let calls = 0;
+  const method = async (...args: [string, number]): Promise<unknown> => {
+    if (calls++ === at) happens();
+    return (real[name] as (...args: unknown[]) => Promise<unknown>)(...args);
+  };
+  return { files: { ...real, [name]: method } as Files, done: () => calls > at };
+}
+
 const right = { gid: GROUP, mode: 0o2770 };
 const changed = { '/v': '4242 2770', '/v/below': '4242 2770', '/v/below/file': '4242 660' };
 const untouched = { '/v/below': '0 700', '/v/below/file': '0 600' };
@@ -68,43 +79,37 @@ describe('fsGroup', () => {
       assert.equal(await facts('/outside'), '0 600', 'links are not followed');
     });
 
-  it('changes the files of the volume, whatever a container renames and links meanwhile', async () => {
-    const root = mkdtempSync(join(tmpdir(), 'owned-'));
-    try {
-      const [volume, host] = [join(root, 'v'), join(root, 'host')];
-      mkdirSync(join(volume, 'sub'), { recursive: true });
-      mkdirSync(host);
-      writeFileSync(join(volume, 'sub/file'), '');
-      writeFileSync(join(host, 'file'), '', { mode: 0o600 });
-      chmodSync(join(host, 'file'), 0o600);
-      const real = createNodeFiles();
-      // At each step of the walk the directory is another one: what the walk looks up by name leads to the host's.
-      const swap = (): void => {
-        if (lstatSync(join(volume, 'sub')).isSymbolicLink()) return;
-        renameSync(join(volume, 'sub'), join(volume, 'moved'));
-        symlinkSync(host, join(volume, 'sub'));
-      };
-      const group = process.getgid!();
-      for (const call of ['readDir', 'chmod', 'openPath'] as const) {
-        let calls = 0;
-        const attacked = {
-          ...real,
-          [call]: async (...args: [string, number]) => {
-            if (calls++ === 1) swap();
-            return (real[call] as (...args: unknown[]) => Promise<unknown>)(...args);
-          },
-        } as Files;
-        await setVolumeOwnership({ files: attacked, path: volume, fsGroup: group, readOnly: false });
-        assert.equal(lstatSync(join(volume, 'sub')).isSymbolicLink(), true, call);
-        assert.equal(lstatSync(join(host, 'file')).mode & 0o7777, 0o600, call);
-        assert.equal(lstatSync(host).mode & 0o2000, 0, call);
-        unlinkSync(join(volume, 'sub'));
-        renameSync(join(volume, 'moved'), join(volume, 'sub'));
+  for (const swapped of ['sub', 'sub/file'])
+    it(`changes the files of the volume, whenever a container replaces ${swapped} by a link`, async () => {
+      const root = mkdtempSync(join(tmpdir(), 'owned-'));
+      try {
+        const [volume, host] = [join(root, 'v'), join(root, 'host')];
+        for (const path of [join(volume, 'sub'), join(host, 'sub')]) {
+          mkdirSync(path, { recursive: true });
+          writeFileSync(join(path, 'file'), '');
+          chmodSync(join(path, 'file'), 0o600);
+        }
+        for (const call of ['readDir', 'chmod', 'openPath'] as const)
+          for (let at = 0; at < 3; at++) {
+            // From this call on, what the walk looks up by name leads to the host's.
+            const attacked = beforeCall(call, at, () => {
+              renameSync(join(volume, swapped), join(root, 'moved'));
+              symlinkSync(join(host, swapped), join(volume, swapped));
+            });
+            const order = { path: volume, fsGroup: process.getgid!(), readOnly: false };
+            await setVolumeOwnership({ ...order, files: attacked.files }).catch((error: unknown) => {
+              assert.match(String(error), /ENOTDIR/);
+            });
+            assert.equal(lstatSync(join(host, 'sub/file')).mode & 0o7777, 0o600, `${call} ${at}`);
+            assert.equal(lstatSync(join(host, 'sub')).mode & 0o2000, 0, `${call} ${at}`);
+            if (!attacked.done()) continue;
+            unlinkSync(join(volume, swapped));
+            renameSync(join(root, 'moved'), join(volume, swapped));
+          }
+      } finally {
+        rmSync(root, { recursive: true });
       }
-    } finally {
-      rmSync(root, { recursive: true });
-    }
-  });
+    });
 
   it('gives no right to write where the volume is read-only', async () => {
     const { files, facts } = await volume({ gid: 0, mode: 0o700 });

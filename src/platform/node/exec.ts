@@ -7,12 +7,16 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onAbort } from '../../base/abort.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
-import type { Exec, ExecOptions, ExecResult } from '../exec.ts';
+import type { Exec, ExecOptions, ExecResult, OwnProgram } from '../exec.ts';
 import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
 const defaultTimeoutMs = 60_000;
+
+const OWN_PROGRAMS: Readonly<Record<OwnProgram, URL>> = {
+  'give-to-group': new URL('./give-to-group-program.ts', import.meta.url),
+};
 
 /** The process port with the life of its spawner. */
 export interface NodeExec extends Exec {
@@ -76,6 +80,10 @@ class SpawnerExec implements NodeExec {
     } finally {
       unhook();
     }
+  }
+
+  ownProgram(name: OwnProgram): readonly [string, ...string[]] {
+    return [process.execPath, '--max-semi-space-size=1', '--v8-pool-size=1', fileURLToPath(OWN_PROGRAMS[name])];
   }
 
   async startDaemon(

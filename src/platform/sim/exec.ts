@@ -56,6 +56,7 @@ export function createSimExec(clock: Clock): SimExec {
       invocations.push(invocation);
       return runProgram(clock, program, invocation);
     },
+    ownProgram: (name) => [name],
     async startDaemon(file, args, options) {
       find(file);
       const daemon = { pid: 1000 + daemons.length, file, args, options, signals: [], alive: true };

@@ -7,9 +7,8 @@
  */
 import type { CSIDriver, VolumeAttachmentSource } from '../../../api/gen/storage-v1.ts';
 import { errorMessage, hasErrorCode } from '../../../base/errors.ts';
-import { mayHang, mountOf } from '../host-path-check.ts';
 import { secretValues } from '../secret-values.ts';
-import { fsGroupOf, setVolumeOwnership, setVolumeOwnershipByProgram } from '../volume-ownership.ts';
+import { fsGroupOf, setMountOwnership } from '../volume-ownership.ts';
 import type { DriverVolumes, SetUpRequest, SetUpResult } from '../volume-plugin.ts';
 import type { VolumeUsage } from '../volume-usage.ts';
 import { waitUntilAttached } from './csi-attachments.ts';
@@ -244,12 +243,8 @@ async function own(
   { platform }: CsiContext,
   { volume, object, request, target, capability }: VolumeMount,
 ): Promise<void> {
-  const { fsGroup, policy } = fsGroupOf(request.pod);
-  if (fsGroup === undefined || capability.mount?.volumeMountGroup !== '' || !appliesFsGroup(volume, object)) return;
-  const mount = mountOf(await platform.mounter.list(), target);
-  const order = { path: target, fsGroup, readOnly: false, ...(policy === undefined ? {} : { policy }) };
-  if (mount !== undefined && mayHang(mount.type)) await setVolumeOwnershipByProgram(platform.exec, order);
-  else await setVolumeOwnership({ ...order, files: platform.files });
+  if (capability.mount?.volumeMountGroup !== '' || !appliesFsGroup(volume, object)) return;
+  await setMountOwnership(platform, { path: target, readOnly: false, ...fsGroupOf(request.pod) });
 }
 
 async function isLabelled({ platform }: CsiContext, target: string): Promise<boolean> {

@@ -36,14 +36,7 @@ export const emptyDirPlugin: VolumePlugin = {
       throw new Error(`unknown storage medium "${medium}"`);
     }
     await files.chmod(dir, directoryMode);
-    const { fsGroup, policy } = fsGroupOf(pod);
-    await setVolumeOwnership({
-      files,
-      path: dir,
-      fsGroup,
-      readOnly: false,
-      ...(policy === undefined ? {} : { policy }),
-    });
+    await setVolumeOwnership({ files, path: dir, readOnly: false, ...fsGroupOf(pod) });
     return { hostPath: dir, readOnly: false, selinuxRelabel: true };
   },
 };

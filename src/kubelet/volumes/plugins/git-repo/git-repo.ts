@@ -30,9 +30,7 @@ export const gitRepoPlugin: VolumePlugin = {
     await files.makeDir(dir);
     await files.chmod(dir, 0o777);
     await clone(request, deps);
-    const { fsGroup, policy } = fsGroupOf(pod);
-    const order = { files, path: dir, fsGroup, readOnly: false, ...(policy === undefined ? {} : { policy }) };
-    await setVolumeOwnership(order);
+    await setVolumeOwnership({ files, path: dir, readOnly: false, ...fsGroupOf(pod) });
     await files.makeDir(mark.slice(0, mark.lastIndexOf('/')), { mode: 0o750 });
     await files.writeFile(mark, '');
     return result;

@@ -7,7 +7,7 @@
  */
 import { LOCAL_PATH_PROVISIONER, PROVISIONED_BY } from '../../../../component-helpers/local-path.ts';
 import { kindOfHostPath } from '../../host-path-check.ts';
-import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
+import { fsGroupOf, setMountOwnership } from '../../volume-ownership.ts';
 import { setUpShared, tearDownShared } from '../../shared-devices.ts';
 import type { VolumePlugin, VolumePluginDeps, VolumeSpec } from '../../volume-plugin.ts';
 
@@ -45,16 +45,7 @@ export const localPlugin: VolumePlugin = {
       });
     }
     if (kind !== 'directory') throw new Error(`path "${path}" is not a directory`);
-    if (!spec.readOnly) {
-      const { fsGroup, policy } = fsGroupOf(pod);
-      await setVolumeOwnership({
-        files: deps.platform.files,
-        path,
-        fsGroup,
-        readOnly: false,
-        ...(policy === undefined ? {} : { policy }),
-      });
-    }
+    if (!spec.readOnly) await setMountOwnership(deps.platform, { path, readOnly: false, ...fsGroupOf(pod) });
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
   },
   tearDown: (request, deps) => tearDownShared(request, deps, { plugin: name, detach: async () => undefined }),

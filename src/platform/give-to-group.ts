@@ -1,0 +1,69 @@
+/**
+ * Gives a tree of files to a group, through a file port. Upstream: pkg/volume/volume_linux.go.
+ *
+ * Containers may rename and link meanwhile: each file is opened once, without following a link, and only what was opened
+ * is changed. Links are left alone: their targets may lie outside the tree. Owners stay.
+ */
+import { hasErrorCode } from '../base/errors.ts';
+import type { Files } from './files.ts';
+
+const writableMask = 0o660;
+const readOnlyMask = 0o440;
+const directoryMask = 0o2110;
+
+/** What to give to whom. */
+export interface GroupOrder {
+  readonly path: string;
+  readonly gid: number;
+  /** Gives no right to write. */
+  readonly readOnly: boolean;
+  /** Leaves the tree alone when its root is right already. */
+  readonly onlyIfRootDiffers: boolean;
+}
+
+/** Sets group and group permissions of everything below the path, itself included. */
+export async function giveToGroup(files: Files, order: GroupOrder): Promise<void> {
+  if (order.onlyIfRootDiffers && (await rootIsRight(files, order))) return;
+  const mask = order.readOnly ? readOnlyMask : writableMask;
+  await changeBelow(files, order.path, { gid: order.gid, mask, length: order.path.length });
+}
+
+async function rootIsRight(files: Files, { path, gid, readOnly }: GroupOrder): Promise<boolean> {
+  const stat = await files.lstat(path);
+  const wanted = (readOnly ? readOnlyMask : writableMask) | directoryMask;
+  return stat.gid === gid && (stat.mode & wanted) === wanted;
+}
+
+/** PATH_MAX: upstream's walk ends there too. It also bounds how many directories are open at once. */
+const maxPathLength = 4096;
+
+interface Change {
+  readonly gid: number;
+  readonly mask: number;
+  /** Length of the path from the host's root. */
+  readonly length: number;
+}
+
+/** The root comes last, so that a walk that broke off is seen as such by `onlyIfRootDiffers`. */
+async function changeBelow(files: Files, path: string, to: Change): Promise<void> {
+  if (to.length > maxPathLength) throw new Error(`a path below the volume has more than ${maxPathLength} characters`);
+  const opened = await files.openPath(path).catch(unlessGone);
+  if (opened === undefined) return;
+  try {
+    const { kind, gid, mode } = await opened.stat();
+    if (kind === 'symlink') return;
+    const isDirectory = kind === 'directory';
+    for (const name of isDirectory ? await files.readDir(opened.path) : [])
+      await changeBelow(files, `${opened.path}/${name}`, { ...to, length: to.length + 1 + Buffer.byteLength(name) });
+    if (gid !== to.gid) await files.chown(opened.path, -1, to.gid);
+    // A change of group clears set-group-id bits, so the mode is set after it, always.
+    await files.chmod(opened.path, mode | to.mask | (isDirectory ? directoryMask : 0));
+  } finally {
+    await opened.close();
+  }
+}
+
+function unlessGone(error: unknown): undefined {
+  if (hasErrorCode(error, 'ENOENT')) return undefined;
+  throw error;
+}
