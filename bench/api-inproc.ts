@@ -35,7 +35,7 @@ const server = createApiServer(
 );
 await server.start(new AbortController().signal);
 
-const path = '/api/v1/namespaces/default/configmaps';
+const PATH = '/api/v1/namespaces/default/configmaps';
 const { signal } = new AbortController();
 const data = { payload: 'x'.repeat(700) };
 
@@ -85,9 +85,9 @@ const bodyOf = (name: string): Uint8Array =>
     JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { app: 'bench' } }, data }),
   );
 
-check(await server.handler(request('POST', path, bodyOf('one'))), 201);
-await measure('GET', 1, async () => check(await server.handler(request('GET', `${path}/one`)), 200));
-await measure('POST', 1, async (index) => check(await server.handler(request('POST', path, bodyOf(`n${index}`))), 201));
+check(await server.handler(request('POST', PATH, bodyOf('one'))), 201);
+await measure('GET', 1, async () => check(await server.handler(request('GET', `${PATH}/one`)), 200));
+await measure('POST', 1, async (index) => check(await server.handler(request('POST', PATH, bodyOf(`n${index}`))), 201));
 await measure('PUT', 1, async (index) => {
   const body = JSON.stringify({
     apiVersion: 'v1',
@@ -95,8 +95,8 @@ await measure('PUT', 1, async (index) => {
     metadata: { name: 'one' },
     data: { payload: `${index}${data.payload}` },
   });
-  check(await server.handler(request('PUT', `${path}/one`, Buffer.from(body))), 200);
+  check(await server.handler(request('PUT', `${PATH}/one`, Buffer.from(body))), 200);
 });
 const items = storage.hub.cache('/registry/configmaps/').size;
-await measure(`LIST ${items}: objects`, items, async () => check(await server.handler(request('GET', path)), 200));
+await measure(`LIST ${items}: objects`, items, async () => check(await server.handler(request('GET', PATH)), 200));
 await server.stop();

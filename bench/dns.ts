@@ -12,14 +12,14 @@ import { createFakeApi } from '../src/client/fake-api-fixture.ts';
 import { createDns } from '../src/dns/dns.ts';
 import { createNodePlatform } from '../src/platform/node/node-platform.ts';
 
-const services = 1_000;
-const inFlight = 64;
-const steadyRate = 20_000;
+const SERVICES = 1_000;
+const IN_FLIGHT = 64;
+const STEADY_RATE = 20_000;
 
 async function serve(): Promise<void> {
   const platform = createNodePlatform({ log: { level: 'warn' }, startSpawner: false });
   const api = createFakeApi(() => '2026-01-01T00:00:00Z');
-  for (let i = 0; i < services; i++) {
+  for (let i = 0; i < SERVICES; i++) {
     const clusterIP = `10.43.${i >> 8}.${i & 255}`;
     api.seed(Services, {
       metadata: { namespace: 'default', name: `svc-${i}` },
@@ -88,10 +88,10 @@ async function measure(
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   const startMs = performance.now();
-  if (!steadily) for (let i = 0; i < inFlight; i++) send();
+  if (!steadily) for (let i = 0; i < IN_FLIGHT; i++) send();
   const ticker = steadily
     ? setInterval(() => {
-        const due = Math.min(((performance.now() - startMs) / 1000) * steadyRate, seconds * steadyRate);
+        const due = Math.min(((performance.now() - startMs) / 1000) * STEADY_RATE, seconds * STEADY_RATE);
         while (next < due) send();
       }, 1)
     : undefined;
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
   const seconds = Number(process.argv[2] ?? 3);
   const server = fork(import.meta.filename, ['serve'], { stdio: 'inherit' });
   const port = await new Promise<number>((resolve) => server.once('message', (message) => resolve(message as number)));
-  const existing = Array.from({ length: services }, (_, i) => `svc-${i}.default.svc.cluster.local`);
+  const existing = Array.from({ length: SERVICES }, (_, i) => `svc-${i}.default.svc.cluster.local`);
   const rows: readonly [string, readonly string[], steadily?: boolean][] = [
     ['services', existing],
     ['services, steadily', existing, true],

@@ -26,9 +26,9 @@ const { values: options } = parseArgs({
 
 const itemCounts = [Infinity, 24_500, 16_000, 11_000, 8000, 5500, 3500, 2000];
 /** Inputs that keep a thread for so long are sent once. */
-const slowMs = 3000;
+const SLOW_MS = 3000;
 /** Longer halts are measured again: the shortest of some is what the input costs. */
-const repeatedFromMs = 25;
+const REPEATED_FROM_MS = 25;
 
 async function measureShortest(target: Target, input: HostileInput): Promise<Figures> {
   let shortest: Figures | undefined;
@@ -42,7 +42,7 @@ async function measureShortest(target: Target, input: HostileInput): Promise<Fig
       waitMs: better(figures.waitMs, shortest?.waitMs),
     };
     const worth = Number.isNaN(shortest.haltMs) ? shortest.waitMs : shortest.haltMs;
-    if (worth < repeatedFromMs || figures.tookMs > slowMs) break;
+    if (worth < REPEATED_FROM_MS || figures.tookMs > SLOW_MS) break;
   }
   return shortest!;
 }
@@ -65,7 +65,7 @@ async function run(target: Target): Promise<void> {
         console.log(
           `${column(figures.haltMs)}${column(figures.waitMs)}${column(figures.tookMs)}  ${figures.status.padEnd(12)} ${name}`,
         );
-      if (figures.status !== '413' || figures.tookMs > slowMs) break;
+      if (figures.status !== '413' || figures.tookMs > SLOW_MS) break;
     }
   }
   console.log(`longest halt: ${worst.haltMs.toFixed(0)} ms (${worst.name})`);

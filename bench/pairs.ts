@@ -27,19 +27,19 @@ const { values: options, positionals } = parseArgs({
   },
 });
 
-const settleMs = 15_000;
-const windowMs = 5000;
+const SETTLE_MS = 15_000;
+const WINDOW_MS = 5000;
 const parts = options.only.split(',');
 const rounds = Number(options.rounds);
 
 /** Both at the same time, in windows. */
 async function compareIdling(servers: Sides<Server>): Promise<string> {
-  await sleep(settleMs);
+  await sleep(SETTLE_MS);
   const pairs: Sides<number>[] = [];
-  for (let window = 0; window * windowMs < Number(options.seconds) * 1000; window++) {
+  for (let window = 0; window * WINDOW_MS < Number(options.seconds) * 1000; window++) {
     const before = [servers[0].cpuUs(), servers[1].cpuUs()] as const;
-    await sleep(windowMs);
-    const perSecond = (side: 0 | 1): number => (servers[side].cpuUs() - before[side]) / (windowMs / 1000);
+    await sleep(WINDOW_MS);
+    const perSecond = (side: 0 | 1): number => (servers[side].cpuUs() - before[side]) / (WINDOW_MS / 1000);
     pairs.push([perSecond(0), perSecond(1)]);
   }
   return ratioLine('idle, CPU µs a second', pairs);

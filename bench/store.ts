@@ -10,17 +10,17 @@ import { createMemoryStore } from '../src/storage/memory/memory-store.ts';
 import { createSqliteStore } from '../src/storage/sqlite/sqlite-store.ts';
 import type { Store } from '../src/storage/store.ts';
 
-const valueBytes = 1200;
-const keysPerClient = 100;
+const VALUE_BYTES = 1200;
+const KEYS_PER_CLIENT = 100;
 
 async function client(store: Store, name: string, endMs: number): Promise<number> {
   const revisions = new Map<string, number>();
   let writes = 0;
   for (; performance.now() < endMs; writes++) {
-    const key = `/bench/${name}/${writes % keysPerClient}`;
+    const key = `/bench/${name}/${writes % KEYS_PER_CLIENT}`;
     const result = await store.put({
       key,
-      value: new Uint8Array(valueBytes).fill(writes),
+      value: new Uint8Array(VALUE_BYTES).fill(writes),
       expectRevision: revisions.get(key) ?? 0,
     });
     if (!result.ok) throw new Error(`lost a compare on ${key}`);

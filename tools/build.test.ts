@@ -8,7 +8,7 @@ import { build } from './build.ts';
 import { plantTree, type PlantedTree } from './planted-tree.ts';
 import { repositoryRoot } from './repository.ts';
 
-const main = `
+const MAIN = `
 import { pathToFileURL } from 'node:url';
 const lazy = await import('./lazy.ts');
 const worker = new URL('../storage/sqlite/worker.ts', import.meta.url);
@@ -18,7 +18,7 @@ console.log(JSON.stringify([import.meta.url.replace(/.*\\//, ''), lazy.answer, w
 function plant(): PlantedTree {
   const tree = plantTree({
     'package.json': '{"type":"module"}',
-    'src/cli/main.ts': main,
+    'src/cli/main.ts': MAIN,
     'src/cli/lazy.ts': 'export const answer: number = 42;\n',
     'src/storage/sqlite/worker.ts': 'export const worker: boolean = true;\n',
   });

@@ -9,7 +9,7 @@ import { isMain } from './repository.ts';
 import type { TarEntry } from './tar.ts';
 
 /** The reference of the demo image, as pods name it. */
-export const demoImageName = 'localhost/keelson/demo:1';
+export const DEMO_IMAGE_NAME = 'localhost/keelson/demo:1';
 
 /** The commands of busybox the image links. Of those that look up names (nc) a static busybox crashes at a name. */
 export const busyboxCommands = `
@@ -22,7 +22,7 @@ tee test time timeout top touch tr true truncate tty umount uname uniq vi watch 
   .split(/\s+/);
 
 // The first process of a container gets no signal it has no handler for, and httpd has none: the shell takes them.
-const startScript = `#!/bin/sh
+const START_SCRIPT = `#!/bin/sh
 mkdir -p /www
 echo "Hello from $(hostname)" > /www/index.html
 trap 'exit 0' TERM INT
@@ -48,10 +48,10 @@ export function baseFiles(): TarEntry[] {
 /** Builds the demo image: an HTTP server on port 8080 (or $PORT) that greets with its host name. */
 export function demoImage(): ImageArchive {
   return buildImage({
-    name: demoImageName,
+    name: DEMO_IMAGE_NAME,
     files: [
       ...baseFiles(),
-      { path: 'start', kind: 'file', content: startScript, mode: 0o755 },
+      { path: 'start', kind: 'file', content: START_SCRIPT, mode: 0o755 },
       { path: 'www/index.html', kind: 'file', content: 'Hello\n' },
     ],
     command: ['/start'],

@@ -7,7 +7,7 @@ import { emitTypes, TYPES_ENTRY } from './emit-types.ts';
 import { plantTree } from './planted-tree.ts';
 import { repositoryRoot } from './repository.ts';
 
-const consumer = `
+const CONSUMER = `
 import { Cluster, image, Pods, type SimNodeSpec } from 'keelson/testing';
 
 const spec: Partial<SimNodeSpec> = { cpus: 2 };
@@ -23,8 +23,8 @@ test('a package that imports keelson/testing gets its types, and only those', ()
       compilerOptions: { strict: true, noEmit: true, module: 'nodenext', target: 'es2024', types: ['node'] },
       files: ['good.ts', 'bad.ts'],
     }),
-    'app/good.ts': consumer,
-    'app/bad.ts': `${consumer}\nexport const wrong: number = pods.items.length === 0 ? name : 1;\nawait Cluster.start({ nods: 1 });\n`,
+    'app/good.ts': CONSUMER,
+    'app/bad.ts': `${CONSUMER}\nexport const wrong: number = pods.items.length === 0 ? name : 1;\nawait Cluster.start({ nods: 1 });\n`,
     'app/node_modules/keelson/dist/testing.js': '',
   });
   const keelson = join(tree.root, 'app/node_modules/keelson');

@@ -11,11 +11,11 @@ const plant = (files: Record<string, string>): PlantedTree =>
     ...files,
   });
 
-const leaf = 'export const x = 1;\nexport interface X { x: number }\n';
+const LEAF = 'export const x = 1;\nexport interface X { x: number }\n';
 
 test('what the layers allow passes, and every module is seen', async () => {
   using planted = plant({
-    'src/base/heap.ts': leaf,
+    'src/base/heap.ts': LEAF,
     'src/platform/clock.ts': "export { x } from '../base/heap.ts';\n",
     'src/platform/node/clock.ts': "import 'node:timers';\nexport { x } from '../clock.ts';\n",
     'src/platform/sim/clock.ts': "export { x } from '../clock.ts';\n",
@@ -26,11 +26,11 @@ test('what the layers allow passes, and every module is seen', async () => {
     'src/apiserver/registry/core/pod/table.ts': "export { x } from './strategy.ts';\n",
     'src/apiserver/registry/list.ts': "export { x } from './core/pod/table.ts';\n",
     'src/kubelet/sync.ts': "export { x } from '../cri/client.ts';\n",
-    'src/cri/client.ts': leaf,
+    'src/cri/client.ts': LEAF,
     'src/cri/client.test.ts':
       "import 'node:test';\nimport '../platform/sim/clock.ts';\nimport './client.ts';\nimport './runtime-suite.ts';\n",
     'src/cri/runtime-suite.ts': "export { x } from './daemon-fixture.ts';\n",
-    'src/cri/daemon-fixture.ts': leaf,
+    'src/cri/daemon-fixture.ts': LEAF,
     'src/cluster/compose.ts':
       "import 'node:fs';\nexport { x } from '../kubelet/sync.ts';\nimport '../apiserver/registry/list.ts';\n",
     'src/testing/cluster.ts': "import '../platform/sim/clock.ts';\nimport '../cluster/compose.ts';\n",
@@ -45,20 +45,20 @@ const violations: Record<string, Record<string, string>> = {
   'base-is-pure: src/base/npm.ts → ': { 'src/base/npm.ts': "import 'yaml';\n" },
   'layer-scheduler: src/scheduler/s.ts → src/kubelet/leaf.ts': {
     'src/scheduler/s.ts': "import type { X } from '../kubelet/leaf.ts';\nexport type Y = X;\n",
-    'src/kubelet/leaf.ts': leaf,
+    'src/kubelet/leaf.ts': LEAF,
   },
   'layer-proxy: src/proxy/p.ts → src/cri/leaf.ts': {
     'src/proxy/p.ts': "export const load = () => import('../cri/leaf.ts');\n",
-    'src/cri/leaf.ts': leaf,
+    'src/cri/leaf.ts': LEAF,
   },
   'node-modules-only-in-adapters: src/kubelet/fs.ts → fs': { 'src/kubelet/fs.ts': "import 'node:fs';\n" },
   'sim-only-for-tests: src/cluster/c.ts → src/platform/sim/leaf.ts': {
     'src/cluster/c.ts': "import '../platform/sim/leaf.ts';\n",
-    'src/platform/sim/leaf.ts': leaf,
+    'src/platform/sim/leaf.ts': LEAF,
   },
   'real-platform-only-at-the-top: src/dns/d.ts → src/platform/node/leaf.ts': {
     'src/dns/d.ts': "import '../platform/node/leaf.ts';\n",
-    'src/platform/node/leaf.ts': leaf,
+    'src/platform/node/leaf.ts': LEAF,
   },
   'ports-know-no-adapter: src/platform/p.ts → src/platform/node/leaf.ts': {
     'src/platform/p.ts': "import './node/leaf.ts';\n",
@@ -68,19 +68,19 @@ const violations: Record<string, Record<string, string>> = {
   },
   'siblings-registry: src/apiserver/registry/core/pod/p.ts → src/apiserver/registry/core/node/n.ts': {
     'src/apiserver/registry/core/pod/p.ts': "import '../node/n.ts';\n",
-    'src/apiserver/registry/core/node/n.ts': leaf,
+    'src/apiserver/registry/core/node/n.ts': LEAF,
   },
   'siblings-controllers: src/controllers/job/j.ts → src/controllers/cronjob/c.ts': {
     'src/controllers/job/j.ts': "import '../cronjob/c.ts';\n",
-    'src/controllers/cronjob/c.ts': leaf,
+    'src/controllers/cronjob/c.ts': LEAF,
   },
   'siblings-plugins: src/scheduler/plugins/a/a.ts → src/scheduler/plugins/b/b.ts': {
     'src/scheduler/plugins/a/a.ts': "import '../b/b.ts';\n",
-    'src/scheduler/plugins/b/b.ts': leaf,
+    'src/scheduler/plugins/b/b.ts': LEAF,
   },
   'siblings-admission: src/apiserver/admission/a/a.ts → src/apiserver/admission/b/b.ts': {
     'src/apiserver/admission/a/a.ts': "import '../b/b.ts';\n",
-    'src/apiserver/admission/b/b.ts': leaf,
+    'src/apiserver/admission/b/b.ts': LEAF,
   },
   'no-cycles: src/api/a.ts → src/api/b.ts → src/api/a.ts': {
     'src/api/a.ts': "import './b.ts';\n",
@@ -91,25 +91,25 @@ const violations: Record<string, Record<string, string>> = {
   'no-development-dependencies: src/api/dev.ts → ': { 'src/api/dev.ts': "import 'fast-check';\n" },
   'no-test-code-in-the-product: src/api/prod.ts → src/api/leaf.test.ts': {
     'src/api/prod.ts': "import './leaf.test.ts';\n",
-    'src/api/leaf.test.ts': leaf,
+    'src/api/leaf.test.ts': LEAF,
   },
   'no-test-code-in-the-product: src/api/prod-a.ts → src/api/leaf-suite.ts': {
     'src/api/prod-a.ts': "import './leaf-suite.ts';\n",
-    'src/api/leaf-suite.ts': leaf,
+    'src/api/leaf-suite.ts': LEAF,
   },
   'no-test-code-in-the-product: src/api/prod-b.ts → src/api/leaf-fixture.ts': {
     'src/api/prod-b.ts': "import './leaf-fixture.ts';\n",
-    'src/api/leaf-fixture.ts': leaf,
+    'src/api/leaf-fixture.ts': LEAF,
   },
   'test-code-says-so: src/api/testing/fake.ts': {
-    'src/cli/main.ts': leaf,
-    'src/api/testing/fake.ts': leaf,
+    'src/cli/main.ts': LEAF,
+    'src/api/testing/fake.ts': LEAF,
     'src/api/fake.test.ts': "import './testing/fake.ts';\n",
   },
 };
 
 test('every rule finds its planted violation', async () => {
-  using planted = plant({ 'src/api/leaf.ts': leaf, ...Object.assign({}, ...Object.values(violations)) });
+  using planted = plant({ 'src/api/leaf.ts': LEAF, ...Object.assign({}, ...Object.values(violations)) });
   const report = await checkLayers(planted.root);
   const missed = Object.keys(violations).filter((expected) => !report.violations.some((v) => v.startsWith(expected)));
   assert.deepEqual(missed, [], `found: ${report.violations.join('\n')}`);

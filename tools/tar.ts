@@ -7,7 +7,7 @@ export type TarEntry =
   | { readonly path: string; readonly kind: 'folder'; readonly mode?: number }
   | { readonly path: string; readonly kind: 'link'; readonly target: string };
 
-const blockBytes = 512;
+const BLOCK_BYTES = 512;
 const typeFlags = { file: '0', folder: '5', link: '2' };
 
 /**
@@ -20,7 +20,7 @@ export function writeTar(entries: readonly TarEntry[]): Buffer {
     const content = entry.kind === 'file' ? Buffer.from(entry.content) : Buffer.alloc(0);
     blocks.push(header(entry, content.length), content, Buffer.alloc(padding(content.length)));
   }
-  blocks.push(Buffer.alloc(2 * blockBytes));
+  blocks.push(Buffer.alloc(2 * BLOCK_BYTES));
   return Buffer.concat(blocks);
 }
 
@@ -40,7 +40,7 @@ export function withFolders(entries: readonly TarEntry[]): TarEntry[] {
 }
 
 function header(entry: TarEntry, size: number): Buffer {
-  const block = Buffer.alloc(blockBytes);
+  const block = Buffer.alloc(BLOCK_BYTES);
   const { prefix, name } = splitPath(entry.kind === 'folder' ? `${entry.path}/` : entry.path);
   const target = entry.kind === 'link' ? entry.target : '';
   if (Buffer.byteLength(target) > 100) throw new RangeError(`link target too long for tar: ${target}`);
@@ -76,5 +76,5 @@ function octal(value: number, width: number): string {
 }
 
 function padding(size: number): number {
-  return (blockBytes - (size % blockBytes)) % blockBytes;
+  return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }

@@ -11,7 +11,7 @@ import { isMain } from './repository.ts';
 import type { TarEntry } from './tar.ts';
 
 /** The reference of the test image. `testImage` can be asked for others of the same content, for rolling updates. */
-export const testImageName = 'localhost/keelson/test:1';
+export const TEST_IMAGE_NAME = 'localhost/keelson/test:1';
 
 /** Programs the image must have, and those it has when this machine does. */
 const required = ['bash', 'getent'];
@@ -23,7 +23,7 @@ const libraryFolders = ['/lib/x86_64-linux-gnu', '/lib/aarch64-linux-gnu', '/lib
 
 // Serves /www on $PORT: /index.html and /cgi-bin/hostname; $GREETING is the page when set. Ends at once on TERM,
 // or after $DRAIN_SECONDS, during which it goes on serving.
-const serveScript = `#!/bin/sh
+const SERVE_SCRIPT = `#!/bin/sh
 mkdir -p /tmp/www/cgi-bin
 cp /www/cgi-bin/* /tmp/www/cgi-bin/
 echo "\${GREETING:-Hello from $(hostname)}" > /tmp/www/index.html
@@ -36,7 +36,7 @@ wait
 const cgi = (commands: string): string => `#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\n${commands}\n`;
 
 /** Builds the test image under a name; `version` is served at /cgi-bin/version and makes images of different ids. */
-export function testImage({ name = testImageName, version = '1' } = {}): ImageArchive {
+export function testImage({ name = TEST_IMAGE_NAME, version = '1' } = {}): ImageArchive {
   const programs = [
     ...required.map((program) => {
       const path = findProgram(program);
@@ -49,7 +49,7 @@ export function testImage({ name = testImageName, version = '1' } = {}): ImageAr
     ...baseFiles(),
     ...programFiles(programs),
     ...nameServiceFiles(),
-    { path: 'serve', kind: 'file', content: serveScript, mode: 0o755 },
+    { path: 'serve', kind: 'file', content: SERVE_SCRIPT, mode: 0o755 },
     { path: 'www/cgi-bin/hostname', kind: 'file', content: cgi('hostname'), mode: 0o755 },
     { path: 'www/cgi-bin/version', kind: 'file', content: cgi(`echo ${version}`), mode: 0o755 },
     { path: 'www/cgi-bin/client', kind: 'file', content: cgi('echo "$REMOTE_ADDR"'), mode: 0o755 },

@@ -2,9 +2,9 @@
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 import { type Answer, answerWith, peerConfig, peerPort } from './peer.ts';
 
-const MiB = 1024 * 1024;
+const MIB = 1024 * 1024;
 /** Of a webhook's answer, less what stands around. */
-const room = 8 * MiB - 1000;
+const ROOM = 8 * MIB - 1000;
 
 const admission =
   (response: string): Answer =>
@@ -14,21 +14,21 @@ const patching = (patch: () => string): Answer =>
   admission(`"patchType":"JSONPatch","patch":"${Buffer.from(patch()).toString('base64')}"`);
 
 const admissions: Readonly<Record<string, () => Answer>> = {
-  'empty lists': () => () => list(() => '[]', ['{"x":[', ']}'], room),
-  'small objects': () => () => list((i) => `{"k${i}":{}}`, ['{"x":[', ']}'], room),
-  keys: () => () => list((i) => `"k${i}":1`, ['{', '}'], room),
-  'escaped quotes': () => () => fill('\\"', room, ['{"x":"', '"}']),
-  'backslashes before quotes': () => () => list(() => '"\\\\"', ['{"x":[', ']}'], room),
-  'a text of escapes': () => () => fill('\\u0041', room, ['{"x":"', '"}']),
-  depth: () => () => '{"a":'.repeat(2 * MiB),
-  warnings: () => admission(list((i) => `"w${i}"`, ['"warnings":[', ']'], MiB)),
+  'empty lists': () => () => list(() => '[]', ['{"x":[', ']}'], ROOM),
+  'small objects': () => () => list((i) => `{"k${i}":{}}`, ['{"x":[', ']}'], ROOM),
+  keys: () => () => list((i) => `"k${i}":1`, ['{', '}'], ROOM),
+  'escaped quotes': () => () => fill('\\"', ROOM, ['{"x":"', '"}']),
+  'backslashes before quotes': () => () => list(() => '"\\\\"', ['{"x":[', ']}'], ROOM),
+  'a text of escapes': () => () => fill('\\u0041', ROOM, ['{"x":"', '"}']),
+  depth: () => () => '{"a":'.repeat(2 * MIB),
+  warnings: () => admission(list((i) => `"w${i}"`, ['"warnings":[', ']'], MIB)),
   'audit annotations': () => admission(list((i) => `"k${i}":"v"`, ['"auditAnnotations":{', '}'], 300_000)),
   'a patch of keys': () =>
     patching(() => list((i) => `"k${i}":""`, ['[{"op":"add","path":"/data","value":{', '}}]'], 270_000)),
   'a patch of operations': () =>
     patching(() => list((i) => `{"op":"add","path":"/data/k${i}","value":""}`, ['[', ']'], 430_000)),
   'a patch of a long text': () =>
-    patching(() => fill('a', 3 * MiB, ['[{"op":"add","path":"/data/x","value":"', '"}]'])),
+    patching(() => fill('a', 3 * MIB, ['[{"op":"add","path":"/data/x","value":"', '"}]'])),
 };
 
 function hookOf(): HostileRequest {
@@ -45,7 +45,7 @@ function hookOf(): HostileRequest {
   return { method: 'POST', path: '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations', body };
 }
 
-const hooked = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked","labels":{"hooked":"yes"}},"data":{"a":"1"}}`;
+const HOOKED = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"hooked","labels":{"hooked":"yes"}},"data":{"a":"1"}}`;
 
 const conversion =
   (converted: (object: Readonly<Record<string, unknown>>) => string): Answer =>
@@ -59,7 +59,7 @@ const convertedWith = (spec: () => string): Answer =>
 const conversions: Readonly<Record<string, () => Answer>> = {
   keys: () => convertedWith(() => list((i) => `"k${i}":1`, ['{', '}'], 500_000)),
   lists: () => convertedWith(() => list(() => '[]', ['{"a":[', ']}'], 200_000)),
-  'a long text': () => convertedWith(() => fill('a', 7 * MiB, ['{"a":"', '"}'])),
+  'a long text': () => convertedWith(() => fill('a', 7 * MIB, ['{"a":"', '"}'])),
 };
 
 function convertedDefinition(): HostileRequest {
@@ -91,43 +91,43 @@ const changed = (): HostileRequest => ({
   body: `{"spec":{"at":${performance.now()}}}`,
 });
 
-const apiPath = '/apis/worst.example/v1';
+const API_PATH = '/apis/worst.example/v1';
 const serving =
   (documents: Readonly<Record<string, () => string>>): Answer =>
   ({ path }) =>
-    documents[path]?.() ?? (path === apiPath ? '{"resources":[]}' : undefined);
+    documents[path]?.() ?? (path === API_PATH ? '{"resources":[]}' : undefined);
 const swagger = (rest: string): string => `{"swagger":"2.0",${rest}}`;
 
 const servers: Readonly<Record<string, () => Answer>> = {
   'a list of resources': () =>
-    serving({ [apiPath]: () => list((i) => `{"name":"a/s${i}","verbs":[]}`, ['{"resources":[', ']}'], 4 * MiB) }),
-  'empty lists': () => serving({ '/openapi/v2': () => list(() => '[]', ['{"swagger":[', ']}'], 8 * MiB) }),
+    serving({ [API_PATH]: () => list((i) => `{"name":"a/s${i}","verbs":[]}`, ['{"resources":[', ']}'], 4 * MIB) }),
+  'empty lists': () => serving({ '/openapi/v2': () => list(() => '[]', ['{"swagger":[', ']}'], 8 * MIB) }),
   definitions: () =>
     serving({
       '/openapi/v2': () =>
         swagger(
-          `"paths":{"${apiPath}":{"$ref":"#/definitions/d0"}},${list((i) => `"d${i}":{"a":{"$ref":"#/definitions/d${i + 1}"}}`, ['"definitions":{', '}'], 700_000)}`,
+          `"paths":{"${API_PATH}":{"$ref":"#/definitions/d0"}},${list((i) => `"d${i}":{"a":{"$ref":"#/definitions/d${i + 1}"}}`, ['"definitions":{', '}'], 700_000)}`,
         ),
     }),
   paths: () =>
     serving({
       '/openapi/v2': () =>
-        swagger(list((i) => `"${apiPath}/p${i}":{"get":{"a":[1,2,3]}}`, ['"paths":{', '}'], 700_000)),
+        swagger(list((i) => `"${API_PATH}/p${i}":{"get":{"a":[1,2,3]}}`, ['"paths":{', '}'], 700_000)),
     }),
   'one large definition': () =>
     serving({
       '/openapi/v2': () =>
         swagger(
-          `"paths":{"${apiPath}":{"$ref":"#/definitions/d"}},"definitions":{"d":{"properties":{${list((i) => `"p${i}":{"type":"string"}`, ['', ''], 700_000)}}}}`,
+          `"paths":{"${API_PATH}":{"$ref":"#/definitions/d"}},"definitions":{"d":{"properties":{${list((i) => `"p${i}":{"type":"string"}`, ['', ''], 700_000)}}}}`,
         ),
     }),
   'long texts': () =>
     serving({
       '/openapi/v2': () =>
-        swagger(`"paths":{"${apiPath}":{"get":{"description":"${fill('\\n', 7 * MiB)}"}}},"definitions":{}`),
+        swagger(`"paths":{"${API_PATH}":{"get":{"description":"${fill('\\n', 7 * MIB)}"}}},"definitions":{}`),
     }),
   'a long v3 document': () =>
-    serving({ [`/openapi/v3${apiPath}`]: () => `{"openapi":"3.0.0","x":"${fill('long ', 7 * MiB)}"}` }),
+    serving({ [`/openapi/v3${API_PATH}`]: () => `{"openapi":"3.0.0","x":"${fill('long ', 7 * MIB)}"}` }),
 };
 
 const aggregated = (): readonly HostileRequest[] => [
@@ -154,7 +154,7 @@ const aggregated = (): readonly HostileRequest[] => [
   },
 ];
 
-const protobuf = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 /** Requests whose answer depends on what a webhook or an aggregated server says. */
 export function answerInputs(): HostileInput[] {
@@ -167,7 +167,7 @@ export function answerInputs(): HostileInput[] {
       name: `admission webhook: ${name}`,
       // The definition is there long before its turn.
       before: () => [...set(answer), hookOf(), convertedDefinition()],
-      request: () => ({ method: 'POST', path: 'configmaps?dryRun=All', body: hooked }),
+      request: () => ({ method: 'POST', path: 'configmaps?dryRun=All', body: HOOKED }),
     })),
     ...Object.entries(conversions).map(([name, answer]): HostileInput => ({
       name: `conversion webhook: ${name}`,
@@ -183,7 +183,7 @@ export function answerInputs(): HostileInput[] {
       },
       {
         name: `aggregated server, merged: ${name}`,
-        request: () => ({ method: 'GET', path: '/openapi/v2', headers: { accept: protobuf } }),
+        request: () => ({ method: 'GET', path: '/openapi/v2', headers: { accept: PROTOBUF } }),
       },
     ]),
   ];

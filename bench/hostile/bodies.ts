@@ -19,10 +19,10 @@ export interface HostileInput {
 }
 
 /** What the server takes of a body. */
-export const bodyLimit = 3 * 1024 * 1024;
+export const BODY_LIMIT = 3 * 1024 * 1024;
 
 /** The part again and again, as long as the limit allows. */
-export function fill(part: string, limit = bodyLimit, around: readonly [string, string] = ['', '']): string {
+export function fill(part: string, limit = BODY_LIMIT, around: readonly [string, string] = ['', '']): string {
   const room = limit - Buffer.byteLength(around[0]) - Buffer.byteLength(around[1]);
   return around[0] + part.repeat(Math.floor(room / Buffer.byteLength(part))) + around[1];
 }
@@ -35,7 +35,7 @@ export function limitItems(count: number): void {
 }
 
 /** Parts made of their number, joined, as long as the limit allows. */
-export function list(part: (index: number) => string, around: readonly [string, string], limit = bodyLimit): string {
+export function list(part: (index: number) => string, around: readonly [string, string], limit = BODY_LIMIT): string {
   const parts: string[] = [];
   let room = limit - around[0].length - around[1].length;
   for (let index = 0; ; index++) {

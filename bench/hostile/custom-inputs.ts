@@ -1,7 +1,7 @@
 // Custom resources: what their schemas make of large objects.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
-const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 const columns = ['..*', '.spec.items[*].a', '.spec.text', '.spec.items[*]']
   .map((jsonPath, i) => `{"name":"C${i}","type":"string","jsonPath":${JSON.stringify(jsonPath)}}`)
@@ -12,7 +12,7 @@ function define(plural: string, spec: string): readonly HostileRequest[] {
   const kind = plural[0]!.toUpperCase() + plural.slice(1);
   const schema = `{"type":"object","properties":{"spec":${spec}}}`;
   const body = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"${plural}.halts.example"},"spec":{"group":"halts.example","scope":"Namespaced","names":{"plural":"${plural}","singular":"${plural}x","kind":"${kind}","listKind":"${kind}List"},"versions":[{"name":"v1","served":true,"storage":true,"additionalPrinterColumns":[${columns}],"schema":{"openAPIV3Schema":${schema}}}]}}`;
-  return [{ method: 'POST', path: definitions, body }];
+  return [{ method: 'POST', path: DEFINITIONS, body }];
 }
 
 interface CustomCase {

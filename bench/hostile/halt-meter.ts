@@ -4,9 +4,9 @@ import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const file = process.env['KEELSON_HALTS_FILE'];
-const everyMs = 4;
+const EVERY_MS = 4;
 /** Shorter ones are of no interest. */
-const leastMs = 8;
+const LEAST_MS = 8;
 
 if (isMainThread && file !== undefined) {
   const busyMs = (): number => {
@@ -18,6 +18,6 @@ if (isMainThread && file !== undefined) {
     const now = busyMs();
     const haltMs = now - before;
     before = now;
-    if (haltMs >= leastMs) appendFileSync(file, `${haltMs}\n`);
-  }, everyMs).unref();
+    if (haltMs >= LEAST_MS) appendFileSync(file, `${haltMs}\n`);
+  }, EVERY_MS).unref();
 }

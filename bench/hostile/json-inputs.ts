@@ -1,5 +1,5 @@
 // JSON of the largest size in the shapes that cost parser, decoder and writers most.
-import { bodyLimit, fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
+import { BODY_LIMIT, fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
 const head = (kind: string, apiVersion: string): string => `{"apiVersion":"${apiVersion}","kind":"${kind}",`;
 const map = head('ConfigMap', 'v1');
@@ -8,7 +8,7 @@ const configMaps: Readonly<Record<string, () => string>> = {
   'empty lists in an unknown field': () => list(() => '[]', [`${map}"x":[`, ']}']),
   'numbers in an unknown field': () => list(() => '1', [`${map}"x":[`, ']}']),
   'large integers': () => list(() => '99999999999999999999', [`${map}"x":[`, ']}']),
-  'a number of 3 million digits': () => `${map}"x":${'9'.repeat(bodyLimit - 100)}}`,
+  'a number of 3 million digits': () => `${map}"x":${'9'.repeat(BODY_LIMIT - 100)}}`,
   'keys in an unknown field': () => list((i) => `"k${i}":1`, [`${map}"x":{`, '}}']),
   'unknown fields': () => list((i) => `"k${i}":1`, [`${map}`, '}']),
   'equal keys': () => list(() => '"a":1', [`${map}"x":{`, '}}']),
@@ -38,8 +38,8 @@ const configMaps: Readonly<Record<string, () => string>> = {
         '}}}]}}',
       ],
     ),
-  escapes: () => `${map}"x":"${fill('\\u0041', bodyLimit - 200)}"}`,
-  'trailing blanks': () => `${map}"x":1}`.padEnd(bodyLimit - 10),
+  escapes: () => `${map}"x":"${fill('\\u0041', BODY_LIMIT - 200)}"}`,
+  'trailing blanks': () => `${map}"x":1}`.padEnd(BODY_LIMIT - 10),
 };
 
 const patchTypes = {
@@ -77,7 +77,7 @@ const patchBodies: Readonly<Record<string, readonly [keyof typeof patchTypes, ()
     'json',
     () => list((i) => `{"op":"copy","from":"/data","path":"/data/k${i}"}`, ['[', ']'], 4000),
   ],
-  'JSON patch: a long path': ['json', () => `[{"op":"add","path":"${fill('/a', bodyLimit - 100)}","value":1}]`],
+  'JSON patch: a long path': ['json', () => `[{"op":"add","path":"${fill('/a', BODY_LIMIT - 100)}","value":1}]`],
   'JSON patch: insertions at the front': [
     'json',
     () =>

@@ -1,5 +1,5 @@
 // Protobuf: messages of two bytes each, nesting, packed and unknown fields, entries of maps.
-import { bodyLimit, type HostileInput } from './bodies.ts';
+import { BODY_LIMIT, type HostileInput } from './bodies.ts';
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
@@ -23,16 +23,16 @@ function envelope(apiVersion: string, kind: string, raw: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from('k8s\0'), field(1, type), field(2, raw)]);
 }
 
-const room = bodyLimit - 1000;
+const ROOM = BODY_LIMIT - 1000;
 const named = field(1, field(1, 'a'));
 
 function repeated(part: Uint8Array): Buffer {
-  return Buffer.alloc(Math.floor(room / part.length) * part.length, part);
+  return Buffer.alloc(Math.floor(ROOM / part.length) * part.length, part);
 }
 
 function nested(number: number, levels: number): Buffer {
   let inner: Buffer = Buffer.alloc(0);
-  for (let level = 0; level < levels && inner.length < room; level++) inner = field(number, inner);
+  for (let level = 0; level < levels && inner.length < ROOM; level++) inner = field(number, inner);
   return inner;
 }
 

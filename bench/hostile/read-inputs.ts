@@ -1,14 +1,14 @@
 // Reads of large objects and of many, in every form, and the documents of OpenAPI.
 import { fill, list, type HostileInput, type HostileRequest } from './bodies.ts';
 
-const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const TABLE = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 const forms: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   JSON: {},
   'JSON, compressed': { 'accept-encoding': 'gzip' },
   protobuf: { accept: 'application/vnd.kubernetes.protobuf' },
   YAML: { accept: 'application/yaml' },
   CBOR: { accept: 'application/cbor' },
-  Table: { accept: table },
+  Table: { accept: TABLE },
   metadata: { accept: 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1' },
   'Table as protobuf': { accept: `application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1` },
 };
@@ -65,7 +65,7 @@ const documents: Readonly<Record<string, readonly [path: string, accept: string]
   'v3 of a custom resource': ['/openapi/v3/apis/wide.example/v1', 'application/json'],
 };
 
-const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 function wideDefinition(): string {
   const properties = Array.from({ length: 15_000 }, (_, i) => `"p${i}":{"type":"string"}`).join(',');
@@ -75,8 +75,8 @@ function wideDefinition(): string {
 /** Each definition that comes or goes makes the documents anew. */
 function changeDocuments(): readonly HostileRequest[] {
   return [
-    { method: 'DELETE', path: `${definitions}/wides.wide.example` },
-    { method: 'POST', path: definitions, body: wideDefinition() },
+    { method: 'DELETE', path: `${DEFINITIONS}/wides.wide.example` },
+    { method: 'POST', path: DEFINITIONS, body: wideDefinition() },
     { method: 'GET', path: '/apis/wide.example/v1' },
   ];
 }

@@ -12,44 +12,44 @@ const start = (apiVersion: string, kind: string, rest: string): string =>
   `{"apiVersion":"${apiVersion}","kind":"${kind}","metadata":{"name":"a"},${rest}`;
 
 const podStart = (rest: string): string => start('v1', 'Pod', `"spec":{${rest}`);
-const container = '"containers":[{"name":"a","image":"a"';
+const CONTAINER = '"containers":[{"name":"a","image":"a"';
 
 const pods: Readonly<Record<string, () => string>> = {
   'empty containers': () => list(() => '{}', [podStart('"containers":['), ']}}']),
   containers: () => list((i) => `{"name":"c${i}","image":"a"}`, [podStart('"containers":['), ']}}']),
-  volumes: () => list((i) => `{"name":"v${i}"}`, [podStart(`${container}}],"volumes":[`), ']}}']),
+  volumes: () => list((i) => `{"name":"v${i}"}`, [podStart(`${CONTAINER}}],"volumes":[`), ']}}']),
   ports: () =>
-    list((i) => `{"containerPort":${(i % 60_000) + 1},"hostPort":1}`, [podStart(`${container},"ports":[`), ']}]}}']),
-  environment: () => list((i) => `{"name":"e${i}"}`, [podStart(`${container},"env":[`), ']}]}}']),
-  'equal environment': () => list(() => '{"name":"e"}', [podStart(`${container},"env":[`), ']}]}}']),
-  mounts: () => list((i) => `{"name":"a","mountPath":"/${i}"}`, [podStart(`${container},"volumeMounts":[`), ']}]}}']),
-  tolerations: () => list(() => '{}', [podStart(`${container}}],"tolerations":[`), ']}}']),
+    list((i) => `{"containerPort":${(i % 60_000) + 1},"hostPort":1}`, [podStart(`${CONTAINER},"ports":[`), ']}]}}']),
+  environment: () => list((i) => `{"name":"e${i}"}`, [podStart(`${CONTAINER},"env":[`), ']}]}}']),
+  'equal environment': () => list(() => '{"name":"e"}', [podStart(`${CONTAINER},"env":[`), ']}]}}']),
+  mounts: () => list((i) => `{"name":"a","mountPath":"/${i}"}`, [podStart(`${CONTAINER},"volumeMounts":[`), ']}]}}']),
+  tolerations: () => list(() => '{}', [podStart(`${CONTAINER}}],"tolerations":[`), ']}}']),
   'spread constraints': () =>
     list(
       (i) => `{"maxSkew":1,"topologyKey":"t${i}","whenUnsatisfiable":"DoNotSchedule"}`,
-      [podStart(`${container}}],"topologySpreadConstraints":[`), ']}}'],
+      [podStart(`${CONTAINER}}],"topologySpreadConstraints":[`), ']}}'],
     ),
   'affinity terms': () =>
     list(
       (i) => `{"matchExpressions":[{"key":"k${i}","operator":"In","values":["a"]}]}`,
       [
         podStart(
-          `${container}}],"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[`,
+          `${CONTAINER}}],"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[`,
         ),
         ']}}}}}',
       ],
     ),
-  'host aliases': () => list(() => '{"ip":"1.1.1.1"}', [podStart(`${container}}],"hostAliases":[`), ']}}']),
-  'scheduling gates': () => list((i) => `{"name":"g${i}"}`, [podStart(`${container}}],"schedulingGates":[`), ']}}']),
-  'image pull secrets': () => list((i) => `{"name":"g${i}"}`, [podStart(`${container}}],"imagePullSecrets":[`), ']}}']),
+  'host aliases': () => list(() => '{"ip":"1.1.1.1"}', [podStart(`${CONTAINER}}],"hostAliases":[`), ']}}']),
+  'scheduling gates': () => list((i) => `{"name":"g${i}"}`, [podStart(`${CONTAINER}}],"schedulingGates":[`), ']}}']),
+  'image pull secrets': () => list((i) => `{"name":"g${i}"}`, [podStart(`${CONTAINER}}],"imagePullSecrets":[`), ']}}']),
   'resource claims': () =>
-    list((i) => `{"name":"g${i}","resourceClaimName":"a"}`, [podStart(`${container}}],"resourceClaims":[`), ']}}']),
-  'a quantity of digits': () => podStart(`${container},"resources":{"limits":{"cpu":"${fill('9', 2_900_000)}"}}}]}}`),
+    list((i) => `{"name":"g${i}","resourceClaimName":"a"}`, [podStart(`${CONTAINER}}],"resourceClaims":[`), ']}}']),
+  'a quantity of digits': () => podStart(`${CONTAINER},"resources":{"limits":{"cpu":"${fill('9', 2_900_000)}"}}}]}}`),
   'a quantity of a fraction': () =>
-    podStart(`${container},"resources":{"limits":{"cpu":"0.${fill('9', 2_900_000)}"}}}]}}`),
-  'a quantity of an exponent': () => podStart(`${container},"resources":{"limits":{"cpu":"1e999999999"}}}]}}`),
-  limits: () => list((i) => `"a/r${i}":"1"`, [podStart(`${container},"resources":{"limits":{`), '}}}]}}']),
-  'environment references': () => podStart(`${container},"command":["${fill('$(', 2_900_000)}"]}]}}`),
+    podStart(`${CONTAINER},"resources":{"limits":{"cpu":"0.${fill('9', 2_900_000)}"}}}]}}`),
+  'a quantity of an exponent': () => podStart(`${CONTAINER},"resources":{"limits":{"cpu":"1e999999999"}}}]}}`),
+  limits: () => list((i) => `"a/r${i}":"1"`, [podStart(`${CONTAINER},"resources":{"limits":{`), '}}}]}}']),
+  'environment references': () => podStart(`${CONTAINER},"command":["${fill('$(', 2_900_000)}"]}]}}`),
   'an image of slashes': () => podStart(`"containers":[{"name":"a","image":"${fill('a/', 2_900_000)}"}]}}`),
   'a name of hyphens': () => podStart(`"containers":[{"name":"${fill('a-', 2_900_000)}","image":"a"}]}}`),
 };
@@ -286,13 +286,13 @@ function crd(schema: string): string {
   return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.g.example"},"spec":{"group":"g.example","scope":"Namespaced","names":{"plural":"as","singular":"a","kind":"A","listKind":"AList"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":${schema}}}]}}`;
 }
 
-const object = '{"type":"object","properties":{';
+const OBJECT = '{"type":"object","properties":{';
 
 const schemas: Readonly<Record<string, () => string>> = {
-  properties: () => list((i) => `"p${i}":{"type":"string"}`, [object, '}}'], 2_900_000),
-  depth: () => `${`${object}"p":`.repeat(450)}{"type":"string"}${'}}'.repeat(450)}`,
-  enum: () => list((i) => `"e${i}"`, [`${object}"p":{"type":"string","enum":[`, ']}}}'], 2_900_000),
-  'all of': () => list(() => '{}', [`${object}"p":{"type":"string","allOf":[`, ']}}}'], 2_900_000),
+  properties: () => list((i) => `"p${i}":{"type":"string"}`, [OBJECT, '}}'], 2_900_000),
+  depth: () => `${`${OBJECT}"p":`.repeat(450)}{"type":"string"}${'}}'.repeat(450)}`,
+  enum: () => list((i) => `"e${i}"`, [`${OBJECT}"p":{"type":"string","enum":[`, ']}}}'], 2_900_000),
+  'all of': () => list(() => '{}', [`${OBJECT}"p":{"type":"string","allOf":[`, ']}}}'], 2_900_000),
   required: () => list((i) => `"p${i}"`, ['{"type":"object","required":[', ']}'], 2_900_000),
   rules: () =>
     list(
@@ -303,19 +303,19 @@ const schemas: Readonly<Record<string, () => string>> = {
   'properties with rules': () =>
     list(
       (i) => `"p${i}":{"type":"string","maxLength":9,"x-kubernetes-validations":[{"rule":"self != 'a'"}]}`,
-      [object, '}}'],
+      [OBJECT, '}}'],
       2_900_000,
     ),
   patterns: () =>
-    list((i) => `"p${i}":{"type":"string","pattern":"^(a|b){1,${(i % 900) + 1}}$"}`, [object, '}}'], 2_900_000),
-  'a long pattern': () => `${object}"p":{"type":"string","pattern":"${fill('(a|', 1_000_000)}"}}}`,
+    list((i) => `"p${i}":{"type":"string","pattern":"^(a|b){1,${(i % 900) + 1}}$"}`, [OBJECT, '}}'], 2_900_000),
+  'a long pattern': () => `${OBJECT}"p":{"type":"string","pattern":"${fill('(a|', 1_000_000)}"}}}`,
   'a repeated pattern': () =>
-    `${object}"p":{"type":"string","pattern":"((((a{1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,
-  defaults: () => list((i) => `"p${i}":{"type":"string","default":"d"}`, [object, '}}'], 2_900_000),
+    `${OBJECT}"p":{"type":"string","pattern":"((((a{1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,
+  defaults: () => list((i) => `"p${i}":{"type":"string","default":"d"}`, [OBJECT, '}}'], 2_900_000),
   'a large default': () =>
     list(
       () => '[]',
-      [`${object}"p":{"type":"array","items":{"type":"array","items":{"type":"string"}},"default":[`, ']}}}'],
+      [`${OBJECT}"p":{"type":"array","items":{"type":"array","items":{"type":"string"}},"default":[`, ']}}}'],
       2_900_000,
     ),
 };

@@ -7,8 +7,8 @@ import { sleep } from '../run/wait.ts';
 import type { HostileRequest } from './bodies.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 
-export const namespace = 'default';
-const requestTimeoutMs = 120_000;
+export const NAMESPACE = 'default';
+const REQUEST_TIMEOUT_MS = 120_000;
 
 /** What was measured of one request. */
 export interface Figures {
@@ -29,7 +29,7 @@ export interface Target {
 }
 
 function pathOf(path: string): string {
-  return path.startsWith('/') ? path.replace('{}', namespace) : `/api/v1/namespaces/${namespace}/${path}`;
+  return path.startsWith('/') ? path.replace('{}', NAMESPACE) : `/api/v1/namespaces/${NAMESPACE}/${path}`;
 }
 
 /** Sends one request; resolves to the status, or to a short text where none came. */
@@ -43,7 +43,7 @@ function send(server: string, agent: Agent, of: HostileRequest): Promise<string>
   };
   return new Promise((resolve) => {
     const at = { hostname, port, path: pathOf(of.path), method: of.method, headers, agent };
-    const call = request({ ...at, timeout: requestTimeoutMs }, (response) => {
+    const call = request({ ...at, timeout: REQUEST_TIMEOUT_MS }, (response) => {
       const told: Buffer[] = [];
       response.on('data', (chunk: Buffer) => {
         if (process.env['KEELSON_HOSTILE_SHOW'] !== undefined && told.length < 1) told.push(chunk);
@@ -71,7 +71,7 @@ function longestHalt(file: string | undefined): number {
 /** Connects, and starts the other client. `haltsFile`: where the meter writes. */
 export function connect(kubeconfig: string, haltsFile: string | undefined): Target {
   const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
-  const path = `/api/v1/namespaces/${namespace}`;
+  const path = `/api/v1/namespaces/${NAMESPACE}`;
   const prober = new Worker(new URL('prober.ts', import.meta.url), { workerData: { kubeconfig, path } });
   prober.setMaxListeners(0);
   const agent = new Agent({ keepAlive: false, ...tls });

@@ -1,5 +1,5 @@
 // YAML whose size says little of the work it makes.
-import { bodyLimit, fill, type HostileInput } from './bodies.ts';
+import { BODY_LIMIT, fill, type HostileInput } from './bodies.ts';
 
 const shapes: Readonly<Record<string, () => string>> = {
   'values of one line': () => fill(': '),
@@ -9,19 +9,19 @@ const shapes: Readonly<Record<string, () => string>> = {
   tags: () => fill('! '),
   'broken flow': () => fill('[,'),
   'explicit keys': () => fill('?\n:\n'),
-  'flow items': () => fill('a,', bodyLimit, ['[', ']']),
+  'flow items': () => fill('a,', BODY_LIMIT, ['[', ']']),
   anchors: () => fill('&a '),
   'equal keys': () => fill('a: 1\n'),
   'empty lines': () => fill('\n'),
   indentation: () =>
     Array.from({ length: 2000 }, (_, i) => `${' '.repeat(i)}a:`)
       .join('\n')
-      .slice(0, bodyLimit),
-  aliases: () => fill('*a,', bodyLimit, ['a: &a 1\nb: [', ']']),
+      .slice(0, BODY_LIMIT),
+  aliases: () => fill('*a,', BODY_LIMIT, ['a: &a 1\nb: [', ']']),
   'anchors and aliases': () =>
     Array.from({ length: 100_000 }, (_, i) => `- &a${i} x\n- *a${i}`)
       .join('\n')
-      .slice(0, bodyLimit),
+      .slice(0, BODY_LIMIT),
   'ordinary config map of 1 MB': () =>
     `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: big-yaml\ndata:\n${Array.from({ length: 20_000 }, (_, i) => `  key-${i}: "the value of ${i} is ${i}"`).join('\n')}`,
 };

@@ -4,8 +4,8 @@ import { ratioLine } from './ratio.ts';
 import { sendMany } from './requests.ts';
 import { type Server, type Sides, startServer } from './server.ts';
 
-const warmUp = 3000;
-const count = 12_000;
+const WARM_UP = 3000;
+const COUNT = 12_000;
 
 /** The figures of both sides. */
 export async function compareMemory(trees: Sides<string>): Promise<string[]> {
@@ -23,13 +23,13 @@ type Figures = Readonly<Record<keyof typeof labels, number>>;
 async function measure(tree: string): Promise<Figures> {
   const server = await startServer(tree, ['--trace-gc-nvp']);
   try {
-    await sendMany(server, 'post', warmUp);
+    await sendMany(server, 'post', WARM_UP);
     await sleep(200);
     const before = sums(server);
-    await sendMany(server, 'post', count);
+    await sendMany(server, 'post', COUNT);
     await sleep(200);
     const after = sums(server);
-    const of = (key: keyof Figures): number => (after[key] - before[key]) / count;
+    const of = (key: keyof Figures): number => (after[key] - before[key]) / COUNT;
     return { allocated: of('allocated'), promoted: of('promoted'), pauses: of('pauses') * 1000 };
   } finally {
     await server.stop();

@@ -1,7 +1,7 @@
 // Requests in alternating turns.
 import { inParallel } from '../run/wait.ts';
 import { ratioLine } from './ratio.ts';
-import { connections, type Server, type Sides } from './server.ts';
+import { CONNECTIONS, type Server, type Sides } from './server.ts';
 
 /** A kind of request. */
 export type Kind = 'get' | 'post' | 'pod';
@@ -25,7 +25,7 @@ const pod = (): string =>
     spec: { schedulerName: 'nobody', containers: [{ name: 'main', image: 'image', ports: [{ containerPort: 80 }] }] },
   });
 
-const namespace = '/api/v1/namespaces/default';
+const NAMESPACE = '/api/v1/namespaces/default';
 
 interface Requests {
   readonly what: string;
@@ -39,27 +39,27 @@ export const kinds: Readonly<Record<Kind, Requests>> = {
   get: {
     what: 'GET of a config map, µs',
     count: 600,
-    send: (server) => server.send('GET', `${namespace}/configmaps/kube-root-ca.crt`),
+    send: (server) => server.send('GET', `${NAMESPACE}/configmaps/kube-root-ca.crt`),
   },
   post: {
     what: 'POST of a config map, µs',
     count: 200,
-    send: (server) => server.send('POST', `${namespace}/configmaps`, configMap()),
+    send: (server) => server.send('POST', `${NAMESPACE}/configmaps`, configMap()),
   },
-  pod: { what: 'POST of a pod, µs', count: 100, send: (server) => server.send('POST', `${namespace}/pods`, pod()) },
+  pod: { what: 'POST of a pod, µs', count: 100, send: (server) => server.send('POST', `${NAMESPACE}/pods`, pod()) },
 };
 
-const warmUpTurns = 15;
+const WARM_UP_TURNS = 15;
 
 /** Sends so many requests of a kind over all connections. */
 export async function sendMany(server: Server, kind: Kind, count: number): Promise<void> {
-  await inParallel({ count, width: connections }, () => kinds[kind].send(server));
+  await inParallel({ count, width: CONNECTIONS }, () => kinds[kind].send(server));
 }
 
 /** Processor time of one request of each side, in turns. */
 export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds: number): Promise<string> {
   const { what, count } = kinds[kind];
-  for (const server of servers) await sendMany(server, kind, count * warmUpTurns);
+  for (const server of servers) await sendMany(server, kind, count * WARM_UP_TURNS);
   const turn = async (server: Server): Promise<number> => {
     const beforeUs = server.cpuUs();
     await sendMany(server, kind, count);

@@ -13,9 +13,9 @@ import { sleep } from '../run/wait.ts';
 export type Sides<T> = readonly [T, T];
 
 /** Connections at a time. */
-export const connections = 16;
+export const CONNECTIONS = 16;
 
-const startTimeoutMs = 60_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** A server that is ready. */
 export interface Server {
@@ -92,7 +92,7 @@ interface Reached {
 async function reach(child: ChildProcess, kubeconfig: string, startedMs: number): Promise<Reached> {
   for (let cause: unknown; ; await sleep(5)) {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('a server ended at its start', { cause });
-    if (performance.now() - startedMs > startTimeoutMs)
+    if (performance.now() - startedMs > START_TIMEOUT_MS)
       throw new Error('a server was not ready in a minute', { cause });
     try {
       return await connect(readFileSync(kubeconfig, 'utf8'));
@@ -104,7 +104,7 @@ async function reach(child: ChildProcess, kubeconfig: string, startedMs: number)
 
 async function connect(kubeconfig: string): Promise<Reached> {
   const { server, tls } = kubeconfigOf(kubeconfig);
-  const agent = new Agent({ keepAlive: true, maxSockets: connections, ...tls });
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ...tls });
   try {
     const send = sender(server, agent);
     await send('GET', '/readyz');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { createCriClient, type CriClient } from '../../src/cri/cri-client.ts';
 import { createNodeClock } from '../../src/platform/node/clock.ts';
-import { demoImageName } from '../../tools/demo-image.ts';
+import { DEMO_IMAGE_NAME } from '../../tools/demo-image.ts';
 import type { PodTimes } from './pods.ts';
 import { inParallel, median } from './wait.ts';
 
@@ -58,7 +58,7 @@ async function podsByCri(
     sandboxes[index] = podSandboxId;
     const config = {
       metadata: { name: 'c', attempt: 0 },
-      image: { image: demoImageName },
+      image: { image: DEMO_IMAGE_NAME },
       logPath: 'c.log',
       linux: {},
     };

@@ -7,7 +7,7 @@ import { demoObjects, deploy, fetchText, provideImage } from '../../tools/up/dem
 import { collectionPath, type KubeClient } from '../../tools/up/kube-client.ts';
 import { until } from './wait.ts';
 
-const name = 'demo.default.svc.cluster.local';
+const NAME = 'demo.default.svc.cluster.local';
 
 /** Puts image and objects in place and resolves once the Service answers by name: how long that took, in milliseconds. */
 export async function demoByNameMs(client: KubeClient, dataDir: string): Promise<number> {
@@ -17,10 +17,10 @@ export async function demoByNameMs(client: KubeClient, dataDir: string): Promise
   const dns = new Resolver({ timeout: 500, tries: 1 });
   dns.setServers([await dnsOf(client)]);
   const answers = async (): Promise<boolean> => {
-    const [address] = await dns.resolve4(name);
+    const [address] = await dns.resolve4(NAME);
     return (await fetchText(`http://${address}/`)) !== undefined;
   };
-  await until(() => answers().catch(() => false), { what: `an answer of ${name}`, timeoutMs: 60_000, everyMs: 20 });
+  await until(() => answers().catch(() => false), { what: `an answer of ${NAME}`, timeoutMs: 60_000, everyMs: 20 });
   return performance.now() - startedMs;
 }
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { heapEnvironment } from '../../src/cli/heap-environment.ts';
+import { HEAP_ENVIRONMENT } from '../../src/cli/heap-environment.ts';
 import { instanceHash } from '../../src/cluster/instance/instance.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { createKubeClient, type KubeClient } from '../../tools/up/kube-client.ts';
@@ -102,7 +102,7 @@ function launch(args: readonly string[], logFile: string): ChildProcess {
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', log, log],
-    env: { ...heapEnvironment, ...process.env, KEELSON_RESTART: 'never' },
+    env: { ...HEAP_ENVIRONMENT, ...process.env, KEELSON_RESTART: 'never' },
   });
   closeSync(log);
   return child;

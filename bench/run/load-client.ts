@@ -13,8 +13,8 @@ import { inParallel, sleep } from './wait.ts';
 
 const [kubeconfig = '', scenario = 'api', budget = '1000'] = process.argv.slice(2);
 const budgetMs = Number(budget);
-const namespace = 'bench-api';
-const collection = `/api/v1/namespaces/${namespace}/configmaps`;
+const NAMESPACE = 'bench-api';
+const COLLECTION = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 
 interface Kubeconfig {
   readonly clusters: readonly { cluster: { server: string; 'certificate-authority-data': string } }[];
@@ -87,10 +87,10 @@ async function rate(
 
 async function api(): Promise<Record<string, number>> {
   const created = await rate(16, 20_000, (i) =>
-    send({ method: 'POST', path: collection, body: configMap(`o-${i}`, 'x') }),
+    send({ method: 'POST', path: COLLECTION, body: configMap(`o-${i}`, 'x') }),
   );
   const { count } = created;
-  const object = (i: number): string => `${collection}/o-${i % count}`;
+  const object = (i: number): string => `${COLLECTION}/o-${i % count}`;
   const get = await rate(16, 1e6, (i) => send({ method: 'GET', path: object(i) }));
   const update = await rate(16, 1e6, (i) =>
     send({ method: 'PUT', path: object(i), body: configMap(`o-${i % count}`, i % 2 ? 'y' : 'z') }),
@@ -100,7 +100,7 @@ async function api(): Promise<Record<string, number>> {
   );
   const removed = await rate(16, Math.max(0, count - 2000), (i) => send({ method: 'DELETE', path: object(i) }));
   const rest = Math.min(count, 2000);
-  const listed = await rate(4, 400, () => send({ method: 'GET', path: collection }));
+  const listed = await rate(4, 400, () => send({ method: 'GET', path: COLLECTION }));
   await inParallel(
     { count: rest, width: 16 },
     async (i) => void (await send({ method: 'DELETE', path: object(count - rest + i) })),
@@ -119,7 +119,7 @@ async function api(): Promise<Record<string, number>> {
 /** Opens a watch that counts lines and parses none: the server is measured, not this client. */
 function openWatch(onLines: (count: number) => void): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const call = request(new URL(`${collection}?watch=true`, server), { agent: new Agent(tls) }, (response) => {
+    const call = request(new URL(`${COLLECTION}?watch=true`, server), { agent: new Agent(tls) }, (response) => {
       resolve(() => call.destroy());
       response
         .on('error', () => undefined)
@@ -135,7 +135,7 @@ function openWatch(onLines: (count: number) => void): Promise<() => void> {
 
 async function watch(): Promise<Record<string, number>> {
   const watchers = 400;
-  await send({ method: 'POST', path: collection, body: configMap('watched', 'x') });
+  await send({ method: 'POST', path: COLLECTION, body: configMap('watched', 'x') });
   let delivered = 0;
   const stops = await Promise.all(Array.from({ length: watchers }, () => openWatch((lines) => (delivered += lines))));
   await sleep(300);
@@ -144,7 +144,7 @@ async function watch(): Promise<Record<string, number>> {
   const { count } = await rate(4, 1e6, (i) =>
     send({
       method: 'PATCH',
-      path: `${collection}/watched`,
+      path: `${COLLECTION}/watched`,
       body: { data: { k: String(i) } },
       type: 'application/merge-patch+json',
     }),
@@ -152,14 +152,14 @@ async function watch(): Promise<Record<string, number>> {
   while (delivered < count * watchers && performance.now() - startedMs < budgetMs + 5000) await sleep(2);
   const seconds = (performance.now() - startedMs) / 1000;
   for (const stop of stops) stop();
-  await send({ method: 'DELETE', path: `${collection}/watched` });
+  await send({ method: 'DELETE', path: `${COLLECTION}/watched` });
   return { watchers, events: Math.round(delivered / seconds) };
 }
 
 async function fill(): Promise<Record<string, number>> {
   const count = budgetMs;
   await inParallel({ count, width: 32 }, async (i) => {
-    await send({ method: 'POST', path: collection, body: configMap(`of-${count}-${i}`, 'x') });
+    await send({ method: 'POST', path: COLLECTION, body: configMap(`of-${count}-${i}`, 'x') });
   });
   return { count };
 }
@@ -168,7 +168,7 @@ async function list(gzip: boolean): Promise<Record<string, number>> {
   let bytes = 0;
   const startedMs = performance.now();
   const { count } = await rate(4, 1e6, async () => {
-    bytes += await send({ method: 'GET', path: collection, gzip });
+    bytes += await send({ method: 'GET', path: COLLECTION, gzip });
   });
   const elapsedMs = performance.now() - startedMs;
   return { perSecond: (count / elapsedMs) * 1000, megabytes: bytes / 1e3 / elapsedMs };
@@ -179,7 +179,7 @@ async function probe(): Promise<Record<string, number>> {
   const endMs = performance.now() + budgetMs;
   while (performance.now() < endMs) {
     const startedMs = performance.now();
-    await send({ method: 'GET', path: `${collection}/of-10000-1` });
+    await send({ method: 'GET', path: `${COLLECTION}/of-10000-1` });
     timesMs.push(performance.now() - startedMs);
     await sleep(2);
   }
@@ -201,7 +201,7 @@ if (chosen === undefined) throw new Error(`no scenario ${scenario}`);
 await send({
   method: 'POST',
   path: '/api/v1/namespaces',
-  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+  body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
 }).catch(() => 0);
 console.log(JSON.stringify(await chosen()));
 agent.destroy();

@@ -6,16 +6,16 @@ import { join } from 'node:path';
 
 import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Pods } from '../../src/api/gen/resources.ts';
-import { testImageName } from '../../test/integration/fixtures/containerd.ts';
+import { TEST_IMAGE_NAME } from '../../test/integration/fixtures/containerd.ts';
 import { startKubeletMachine, type KubeletMachine } from '../../test/integration/fixtures/kubelet-machine.ts';
 import type { Running } from '../../test/integration/fixtures/programs.ts';
 import { memoryTogetherMb, sampleProcesses } from './processes.ts';
 import type { Figure } from './report.ts';
 import { median, sleep, until } from './wait.ts';
 
-const nodeName = 'lone';
-const namespace = 'default';
-const debugVerbosity = 4;
+const NODE_NAME = 'lone';
+const NAMESPACE = 'default';
+const DEBUG_VERBOSITY = 4;
 /** Memory is given back at an idle look, every 10 s; the first sync of all pods is over by then, too. */
 const settleMs = { quick: 25_000, full: 75_000 };
 const sampleMs = { quick: 10_000, full: 60_000 };
@@ -37,10 +37,10 @@ export async function loneKubeletFigures(options: LoneKubeletOptions): Promise<r
 }
 
 async function startKubelet(machine: KubeletMachine, ...flags: string[]): Promise<Running> {
-  const kubeconfig = await machine.credentials(nodeName, `system:node:${nodeName}`, 'system:nodes');
+  const kubeconfig = await machine.credentials(NODE_NAME, `system:node:${NODE_NAME}`, 'system:nodes');
   return machine.kubelet(
-    nodeName,
-    ...['--kubeconfig', kubeconfig, '--hostname-override', nodeName, '--node-ip', '127.0.0.1'],
+    NODE_NAME,
+    ...['--kubeconfig', kubeconfig, '--hostname-override', NODE_NAME, '--node-ip', '127.0.0.1'],
     ...['--cert-dir', join(machine.directory, 'pki'), ...flags],
   );
 }
@@ -82,7 +82,7 @@ async function atRest(machine: KubeletMachine, { pods, quick }: LoneKubeletOptio
 }
 
 async function readyPods({ plane }: KubeletMachine): Promise<number> {
-  const { items } = await plane.admin.resource(Pods).list({ namespace });
+  const { items } = await plane.admin.resource(Pods).list({ namespace: NAMESPACE });
   return items.filter(isReady).length;
 }
 
@@ -92,9 +92,9 @@ function isReady({ status }: Pod): boolean {
 
 async function removePods({ plane }: KubeletMachine): Promise<void> {
   const pods = plane.admin.resource(Pods);
-  const { items } = await pods.list({ namespace });
-  await Promise.all(items.map(({ metadata }) => pods.delete({ namespace, name: metadata.name ?? '' })));
-  const none = async (): Promise<boolean> => (await pods.list({ namespace })).items.length === 0;
+  const { items } = await pods.list({ namespace: NAMESPACE });
+  await Promise.all(items.map(({ metadata }) => pods.delete({ namespace: NAMESPACE, name: metadata.name ?? '' })));
+  const none = async (): Promise<boolean> => (await pods.list({ namespace: NAMESPACE })).items.length === 0;
   await until(none, { what: 'the end of all pods', timeoutMs: 60_000, everyMs: 50 });
 }
 
@@ -103,11 +103,11 @@ function pod(name: string, changes: Partial<NonNullable<Pod['spec']>> = {}, moun
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { namespace, name },
+    metadata: { namespace: NAMESPACE, name },
     spec: {
-      nodeName,
+      nodeName: NODE_NAME,
       terminationGracePeriodSeconds: 1,
-      containers: [{ name: 'c', image: testImageName, command, ...mounts }],
+      containers: [{ name: 'c', image: TEST_IMAGE_NAME, command, ...mounts }],
       ...changes,
     },
   };
@@ -115,12 +115,12 @@ function pod(name: string, changes: Partial<NonNullable<Pod['spec']>> = {}, moun
 
 /** How soon the kubelet follows what happens; its log says when its loop heard of a crash. */
 async function reactions(machine: KubeletMachine, rounds: number): Promise<readonly Figure[]> {
-  const kubelet = await startKubelet(machine, '--v', String(debugVerbosity));
+  const kubelet = await startKubelet(machine, '--v', String(DEBUG_VERBOSITY));
   const maps = machine.plane.admin.resource(ConfigMaps);
   await maps.create({
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { namespace, name: 'settings' },
+    metadata: { namespace: NAMESPACE, name: 'settings' },
     data: { key: 'first' },
   });
   const volumes = [{ name: 'settings', configMap: { name: 'settings' } }];
@@ -128,13 +128,16 @@ async function reactions(machine: KubeletMachine, rounds: number): Promise<reado
   const created = await machine.plane.admin.resource(Pods).create(pod('reacts', { volumes }, { volumeMounts }));
   await until(async () => (await readyPods(machine)) === 1, { what: 'a Ready pod', timeoutMs: 60_000, everyMs: 20 });
   const file = join(
-    ...[machine.directory, nodeName, 'pods', created.metadata.uid ?? ''],
+    ...[machine.directory, NODE_NAME, 'pods', created.metadata.uid ?? ''],
     ...['volumes', 'kubernetes.io~configmap', 'settings', 'key'],
   );
   const written: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const startedMs = performance.now();
-    await maps.patch({ namespace, name: 'settings' }, { type: 'merge', patch: { data: { key: `value ${round}` } } });
+    await maps.patch(
+      { namespace: NAMESPACE, name: 'settings' },
+      { type: 'merge', patch: { data: { key: `value ${round}` } } },
+    );
     await until(async () => readFileSync(file, 'utf8') === `value ${round}`, {
       what: 'the new value in the file',
       timeoutMs: 60_000,
@@ -182,10 +185,10 @@ interface Crash {
 async function crash(machine: KubeletMachine, kubelet: Running, name: string): Promise<Crash> {
   const pods = machine.plane.admin.resource(Pods);
   const created = await pods.create(pod(name, { restartPolicy: 'Never' }));
-  const ready = async (): Promise<boolean> => isReady(await pods.get({ namespace, name }));
+  const ready = async (): Promise<boolean> => isReady(await pods.get({ namespace: NAMESPACE, name }));
   await until(ready, { what: 'a Ready pod', timeoutMs: 60_000, everyMs: 20 });
   await sleep(500); // What follows its start is over.
-  const { status } = await pods.get({ namespace, name });
+  const { status } = await pods.get({ namespace: NAMESPACE, name });
   const containerId = (status?.containerStatuses?.[0]?.containerID ?? '').replace('containerd://', '');
   const { runtime } = machine.containerd.client;
   const { info } = await runtime.containerStatus({ containerId, verbose: true });
@@ -206,7 +209,7 @@ async function crash(machine: KubeletMachine, kubelet: Running, name: string): P
 }
 
 async function untilTold({ plane }: KubeletMachine, name: string): Promise<number> {
-  const options = { namespace, fieldSelector: `metadata.name=${name}` };
+  const options = { namespace: NAMESPACE, fieldSelector: `metadata.name=${name}` };
   for await (const events of plane.admin.resource(Pods).watch(options))
     for (const { object } of events)
       if (object.status?.containerStatuses?.[0]?.state?.terminated !== undefined) return performance.now();

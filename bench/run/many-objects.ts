@@ -8,12 +8,12 @@ import { memoryTogetherMb, sampleProcesses } from './processes.ts';
 import type { Figure } from './report.ts';
 import { sleep } from './wait.ts';
 
-const listed = 10_000;
-const stored = 100_000;
+const LISTED = 10_000;
+const STORED = 100_000;
 
 /** Lists of 10,000 objects of 1 KB by four clients for so long, one object read beside them, and what memory that took. */
 export async function listFigures(instance: BenchInstance, forMs: number): Promise<Figure[]> {
-  await load(instance, 'fill', listed);
+  await load(instance, 'fill', LISTED);
   const beforeMb = residentMb(instance.pid());
   let mostMb = beforeMb;
   const sampler = setInterval(() => (mostMb = Math.max(mostMb, residentMb(instance.pid()))), 20);
@@ -23,7 +23,7 @@ export async function listFigures(instance: BenchInstance, forMs: number): Promi
   const answerMb = megabytes / perSecond;
   const packed = await load(instance, 'gzip', forMs);
   return [
-    { key: 'listRate', what: `list ${listed} objects of 1 KB, 4 clients`, value: megabytes, unit: 'MB/s' },
+    { key: 'listRate', what: `list ${LISTED} objects of 1 KB, 4 clients`, value: megabytes, unit: 'MB/s' },
     { key: 'listOthersMedian', what: '  one object meanwhile, median', value: others['p50'] ?? 0, unit: 'ms' },
     { key: 'listOthers', what: '  one object meanwhile, p99', value: others['p99'] ?? 0, unit: 'ms' },
     {
@@ -43,14 +43,14 @@ export async function listFigures(instance: BenchInstance, forMs: number): Promi
 
 /** A start with 100,000 objects in the store, and what is idle then. */
 export async function storedFigures(instance: BenchInstance): Promise<Figure[]> {
-  await load(instance, 'fill', stored);
+  await load(instance, 'fill', STORED);
   await instance.stop();
   await sleep(1100);
   const { apiReadyMs } = await instance.start();
   await sleep(25_000);
   const processes = await sampleProcesses({ pid: instance.pid(), dataDir: instance.dataDir }, 5000);
   return [
-    { key: 'storedReady', what: `start with ${stored} objects to API ready`, value: apiReadyMs, unit: 'ms' },
+    { key: 'storedReady', what: `start with ${STORED} objects to API ready`, value: apiReadyMs, unit: 'ms' },
     { key: 'storedMemory', what: '  idle: memory', value: memoryTogetherMb(processes), unit: 'MB' },
   ];
 }

@@ -16,7 +16,7 @@ export interface BenchOptions {
   readonly nodeArgs: readonly string[];
 }
 
-const usage = `usage: npm run bench -- [options]
+const USAGE = `usage: npm run bench -- [options]
   --quick               shorter samples: under a minute
   --json                one JSON object on standard output, nothing else
   --deployment          also a Deployment 0 -> 60 -> 0
@@ -62,6 +62,6 @@ function parsed(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new Error(`${(error as Error).message}\n${usage}`, { cause: error });
+    throw new Error(`${(error as Error).message}\n${USAGE}`, { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { demoImageName } from '../../tools/demo-image.ts';
+import { DEMO_IMAGE_NAME } from '../../tools/demo-image.ts';
 import type { KubeClient } from '../../tools/up/kube-client.ts';
 import type { BenchInstance } from './instance.ts';
 import { inParallel, median, sleep } from './wait.ts';
@@ -14,10 +14,10 @@ export interface PodTimes {
   readonly gone: number;
 }
 
-const collection = '/api/v1/namespaces/default/pods';
-const timeoutMs = 60_000;
+const COLLECTION = '/api/v1/namespaces/default/pods';
+const TIMEOUT_MS = 60_000;
 
-const podSpec = { terminationGracePeriodSeconds: 1, containers: [{ name: 'c', image: demoImageName }] };
+const podSpec = { terminationGracePeriodSeconds: 1, containers: [{ name: 'c', image: DEMO_IMAGE_NAME }] };
 
 /** One pod after the other. */
 export async function onePod(instance: BenchInstance, rounds: number): Promise<PodTimes> {
@@ -41,7 +41,7 @@ export async function podsAtOnce(instance: BenchInstance, count: number, prefix:
     const deletedMs = performance.now();
     const gone = watch.seen('DELETED', prefix, count);
     await inParallel({ count, width: 30 }, (index) =>
-      expectSuccess(client, 'DELETE', { path: `${collection}/${prefix}-${index}` }),
+      expectSuccess(client, 'DELETE', { path: `${COLLECTION}/${prefix}-${index}` }),
     );
     return { ready: readyMs, gone: (await gone) - deletedMs };
   } finally {
@@ -52,7 +52,7 @@ export async function podsAtOnce(instance: BenchInstance, count: number, prefix:
 async function createPods(client: KubeClient, count: number, prefix: string): Promise<void> {
   await inParallel({ count, width: 30 }, async (index) => {
     const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `${prefix}-${index}` }, spec: podSpec };
-    await expectSuccess(client, 'POST', { path: collection, body });
+    await expectSuccess(client, 'POST', { path: COLLECTION, body });
   });
 }
 
@@ -133,7 +133,7 @@ export async function watchPods({ server, dataDir }: BenchInstance): Promise<Pod
   const agent = new Agent({ ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') });
   const listeners = new Set<(event: PodEvent) => void>();
   const close = await new Promise<() => void>((resolve, reject) => {
-    const call = request(new URL(`${collection}?watch=true`, server), { agent }, (response) => {
+    const call = request(new URL(`${COLLECTION}?watch=true`, server), { agent }, (response) => {
       resolve(() => call.destroy());
       let rest = '';
       response
@@ -153,8 +153,8 @@ export async function watchPods({ server, dataDir }: BenchInstance): Promise<Pod
       new Promise((resolve, reject) => {
         const names = new Set<string>();
         const timer = setTimeout(
-          () => reject(new Error(`${names.size} of ${count} pods were ${what} in ${timeoutMs / 1000} s`)),
-          timeoutMs,
+          () => reject(new Error(`${names.size} of ${count} pods were ${what} in ${TIMEOUT_MS / 1000} s`)),
+          TIMEOUT_MS,
         );
         const listener = ({ type, object }: PodEvent): void => {
           const ready = object.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;

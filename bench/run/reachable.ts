@@ -6,8 +6,8 @@ import type { BenchInstance } from './instance.ts';
 import { expectSuccess, watchPods } from './pods.ts';
 import { sleep } from './wait.ts';
 
-const pods = '/api/v1/namespaces/default/pods';
-const services = '/api/v1/namespaces/default/services';
+const PODS = '/api/v1/namespaces/default/pods';
+const SERVICES = '/api/v1/namespaces/default/services';
 const labels = { app: 'reachable' };
 
 /**
@@ -23,8 +23,8 @@ export async function readyToReachableMs(instance: BenchInstance, rounds: number
     metadata: { name: 'reachable' },
     spec: { selector: labels, ports },
   };
-  await expectSuccess(client, 'POST', { path: services, body });
-  const { body: made } = await client.send(`${services}/reachable`);
+  await expectSuccess(client, 'POST', { path: SERVICES, body });
+  const { body: made } = await client.send(`${SERVICES}/reachable`);
   const address = (made as { spec: { clusterIP: string } }).spec.clusterIP;
   const watch = await watchPods(instance);
   try {
@@ -33,19 +33,19 @@ export async function readyToReachableMs(instance: BenchInstance, rounds: number
       const name = `reachable-${round}`;
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec: demoPodSpec() };
       const ready = watch.seen('Ready', name, 1);
-      await expectSuccess(client, 'POST', { path: pods, body: pod });
+      await expectSuccess(client, 'POST', { path: PODS, body: pod });
       const readyMs = await ready;
       while (!(await accepts(address))) await sleep(1);
       times.push(performance.now() - readyMs);
       const gone = watch.seen('DELETED', name, 1);
-      await expectSuccess(client, 'DELETE', { path: `${pods}/${name}` });
+      await expectSuccess(client, 'DELETE', { path: `${PODS}/${name}` });
       await gone;
       while (await accepts(address)) await sleep(10);
     }
     return times;
   } finally {
     watch.close();
-    await client.send(`${services}/reachable`, { method: 'DELETE' });
+    await client.send(`${SERVICES}/reachable`, { method: 'DELETE' });
   }
 }
 

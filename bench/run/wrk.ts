@@ -17,10 +17,10 @@ export interface WrkRates {
   readonly post: number;
 }
 
-const collection = '/api/v1/namespaces/default/configmaps';
+const COLLECTION = '/api/v1/namespaces/default/configmaps';
 
 // Fresh names: the thread's number and a counter, and a start that differs between runs.
-const postScript = `
+const POST_SCRIPT = `
 local thread = 0
 function setup(t) t:set("id", thread); thread = thread + 1 end
 function init() n = 0; run = os.time() end
@@ -28,7 +28,7 @@ function request()
   n = n + 1
   local body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w-' .. run .. '-' .. id .. '-' .. n
     .. '","labels":{"w":"1"}},"data":{"payload":"' .. string.rep("x", 1000) .. '"}}'
-  return wrk.format("POST", "${collection}", { ["Content-Type"] = "application/json", ["Authorization"] = wrk.headers["Authorization"] }, body)
+  return wrk.format("POST", "${COLLECTION}", { ["Content-Type"] = "application/json", ["Authorization"] = wrk.headers["Authorization"] }, body)
 end
 `;
 
@@ -37,7 +37,7 @@ export async function wrkRates(instance: BenchInstance, seconds: number): Promis
   if (findProgram('wrk') === undefined) return undefined;
   const client = instance.client();
   const token = await benchToken(client);
-  await must(client, collection, {
+  await must(client, COLLECTION, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: 'wrk' },
@@ -46,14 +46,14 @@ export async function wrkRates(instance: BenchInstance, seconds: number): Promis
   const folder = mkdtempSync(join(tmpdir(), 'keelson-wrk-'));
   try {
     const script = join(folder, 'post.lua');
-    writeFileSync(script, postScript);
+    writeFileSync(script, POST_SCRIPT);
     const bareGet = await bareRate(instance, seconds);
-    const get = await wrk(seconds, ['-H', `Authorization: Bearer ${token}`, `${instance.server}${collection}/wrk`]);
+    const get = await wrk(seconds, ['-H', `Authorization: Bearer ${token}`, `${instance.server}${COLLECTION}/wrk`]);
     const post = await wrk(seconds, ['-s', script, '-H', `Authorization: Bearer ${token}`, instance.server]);
     return { bareGet, get, post };
   } finally {
     rmSync(folder, { recursive: true, force: true });
-    await client.send(`${collection}?labelSelector=w%3D1`, { method: 'DELETE' });
+    await client.send(`${COLLECTION}?labelSelector=w%3D1`, { method: 'DELETE' });
   }
 }
 

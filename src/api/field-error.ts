@@ -8,13 +8,13 @@ import { startOfJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
 
 /** Errors beyond so many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
-export const maxFieldErrors = 1000;
+export const MAX_FIELD_ERRORS = 1000;
 
 /** Longer values and keys are shown cut short: thousands of errors may show the same one. Upstream shows them whole. */
-const shownLength = 8192;
+const SHOWN_LENGTH = 8192;
 
 function shortened(text: string): string {
-  return text.length <= shownLength ? text : `${text.slice(0, shownLength)}...`;
+  return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}...`;
 }
 
 /** Collects what a validation finds wrong, in order. */
@@ -25,7 +25,7 @@ export function renderValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
   if (typeof value === 'string') return quote(shortened(value));
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  return shortened(startOfJson(value, shownLength + 1));
+  return shortened(startOfJson(value, SHOWN_LENGTH + 1));
 }
 
 function cause(reason: string, field: string, [head, detail]: readonly [string, string]): FieldCause {
@@ -177,7 +177,7 @@ export class Field {
 
   /** False when so much is wrong already that more texts would help nobody. */
   #isOpen(): boolean {
-    return this.errors.length < maxFieldErrors;
+    return this.errors.length < MAX_FIELD_ERRORS;
   }
 
   required(detail = ''): void {

@@ -146,10 +146,10 @@ function closingBracket(text: string, start: number): number {
   throw new JsonPathError('unterminated array');
 }
 
-const comparison = /==|!=|<=|>=|<|>/;
+const COMPARISON = /==|!=|<=|>=|<|>/;
 
 function readFilter(text: string, depth: number): Step {
-  const match = comparison.exec(text.trim());
+  const match = COMPARISON.exec(text.trim());
   if (match === null) return { kind: 'filter', left: operand(text.trim(), depth), operator: 'exists' };
   const { 0: operator, index } = match;
   const [left, right] = [match.input.slice(0, index).trimEnd(), match.input.slice(index + operator.length).trimStart()];

@@ -39,14 +39,14 @@ function hasOwn(labels: Labels, key: string): boolean {
 }
 
 /** Lists longer than this are looked up by hash. */
-const shortList = 8;
+const SHORT_LIST = 8;
 
 /** Whether a value is among those of a requirement. */
 type Includes = (value: string) => boolean;
 
 function membership(values: readonly string[]): Includes {
   if (values.length === 1) return (value) => value === values[0];
-  if (values.length <= shortList) return (value) => values.includes(value);
+  if (values.length <= SHORT_LIST) return (value) => values.includes(value);
   const set = new Set(values);
   return (value) => set.has(value);
 }

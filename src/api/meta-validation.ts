@@ -123,7 +123,7 @@ function validateOwnerReference(owner: OwnerReference, field: Field): void {
 const MAX_MANAGER_BYTES = 128;
 const MAX_SUBRESOURCE_BYTES = 256;
 /** What Go takes for printable is letters, marks, numbers, punctuation, symbols and the ASCII space. */
-const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 /** The name of who writes, in options and in managed fields. Of one that is too long no characters are looked at. */
 export function validateFieldManager(manager: string, field: Field): void {
@@ -131,7 +131,7 @@ export function validateFieldManager(manager: string, field: Field): void {
     field.tooLong(MAX_MANAGER_BYTES);
     return;
   }
-  for (const { 0: character, index } of manager.matchAll(unprintable)) {
+  for (const { 0: character, index } of manager.matchAll(UNPRINTABLE)) {
     const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
     field.invalid(manager, `invalid character U+${code} (at position ${Buffer.byteLength(manager.slice(0, index))})`);
   }

@@ -3,19 +3,19 @@ import { RE2JS } from 're2js';
 import { programSize } from './re2-size.ts';
 
 /** Go refuses deeper nesting. */
-const maxNesting = 1000;
+const MAX_NESTING = 1000;
 /** The compiler takes some ten milliseconds for so many characters. Go's limit is on the program's size. */
-const maxLength = 16 * 1024;
+const MAX_LENGTH = 16 * 1024;
 /** As long takes a program of so many instructions. Go allows some three million. */
-const maxProgram = 20_000;
+const MAX_PROGRAM = 20_000;
 
 /** Throws an Error with Go's text. */
 export function compileRe2(pattern: string): RE2JS {
-  if (pattern.length > maxLength) throw new Error('error parsing regexp: expression too large');
+  if (pattern.length > MAX_LENGTH) throw new Error('error parsing regexp: expression too large');
   let nesting = 0;
   for (let at = pattern.indexOf('('); at >= 0; at = pattern.indexOf('(', at + 1)) nesting++;
-  if (nesting > maxNesting && nests(pattern)) throw new Error('error parsing regexp: expression nests too deeply');
-  if (programSize(pattern) > maxProgram) throw new Error('error parsing regexp: expression too large');
+  if (nesting > MAX_NESTING && nests(pattern)) throw new Error('error parsing regexp: expression nests too deeply');
+  if (programSize(pattern) > MAX_PROGRAM) throw new Error('error parsing regexp: expression too large');
   return RE2JS.compile(pattern);
 }
 
@@ -25,7 +25,7 @@ function nests(pattern: string): boolean {
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at];
     if (character === '\\') at++;
-    else if (character === '(' && ++depth > maxNesting) return true;
+    else if (character === '(' && ++depth > MAX_NESTING) return true;
     else if (character === ')') depth--;
   }
   return false;

@@ -1,6 +1,6 @@
 /** How large a regular expression's program becomes, before it is compiled. Upstream: Go's regexp/syntax checkSize. */
 
-const repeat = /\{(\d+)(,(\d*))?\}/y;
+const REPEAT = /\{(\d+)(,(\d*))?\}/y;
 
 /** Roughly the number of the program's instructions: repetitions with a number copy what they repeat. */
 export function programSize(pattern: string): number {
@@ -18,8 +18,8 @@ export function programSize(pattern: string): number {
       atom = size + 2;
       size = (outer.pop() ?? 0) + atom;
     } else if (character === '{') {
-      repeat.lastIndex = at;
-      const match = repeat.exec(pattern);
+      REPEAT.lastIndex = at;
+      const match = REPEAT.exec(pattern);
       if (match === null) size += atom = 1;
       else {
         const grown = atom * Math.max(1, Number(match[1]), Number(match[3] ?? 0));

@@ -180,9 +180,9 @@ export function expired(message: string): StatusError {
 }
 
 /** An answer lists no more; the text of each may repeat a whole value. */
-const maxCauses = 1000;
+const MAX_CAUSES = 1000;
 /** Of all texts that an answer shows, each of them twice. */
-const maxCausesLength = 512 * 1024;
+const MAX_CAUSES_LENGTH = 512 * 1024;
 
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */
 export function invalid(of: { group: string; kind: string }, name: string, all: readonly FieldCause[]): StatusError {
@@ -204,7 +204,7 @@ function shownCauses(all: readonly FieldCause[]): readonly FieldCause[] {
   let length = 0;
   const end = all.findIndex(({ field, text }, index) => {
     length += field.length + text.length;
-    return index > 0 && (index >= maxCauses || length > maxCausesLength);
+    return index > 0 && (index >= MAX_CAUSES || length > MAX_CAUSES_LENGTH);
   });
   return end < 0 ? all : all.slice(0, end);
 }

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
 import { apiVersionOf } from '../api/resource-info.ts';
 
-const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const forms = [
   'application/json',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',
-  table,
+  TABLE,
   'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
 ];
 const bodies: unknown[] = [

@@ -5,7 +5,7 @@ import { typeSchema } from '../api/schema/schema.ts';
 import type { StructSchema } from '../api/schema/type-schema.ts';
 import { startWithAll } from './all-resources-fixture.ts';
 
-const undeclared = 'field not declared in schema';
+const UNDECLARED = 'field not declared in schema';
 const container = { name: 'c', image: 'i' };
 
 function pod(extra: object, spec: object = {}): object {
@@ -15,16 +15,16 @@ function pod(extra: object, spec: object = {}): object {
 
 describe('server-side apply refuses fields that the kind does not have, whatever field validation asks for', () => {
   const cases: readonly (readonly [string, object, string])[] = [
-    ['at the top', pod({ foo: 1 }), `.foo: ${undeclared}`],
-    ['in metadata', pod({ metadata: { name: 'p', namespace: 'default', foo: 1 } }), `.metadata.foo: ${undeclared}`],
-    ['in a part', pod({}, { foo: { bar: 1 } }), `.spec.foo: ${undeclared}`],
+    ['at the top', pod({ foo: 1 }), `.foo: ${UNDECLARED}`],
+    ['in metadata', pod({ metadata: { name: 'p', namespace: 'default', foo: 1 } }), `.metadata.foo: ${UNDECLARED}`],
+    ['in a part', pod({}, { foo: { bar: 1 } }), `.spec.foo: ${UNDECLARED}`],
     [
       'in an item with a key',
       pod({}, { containers: [{ ...container, foo: 1 }] }),
-      `.spec.containers[name="c"].foo: ${undeclared}`,
+      `.spec.containers[name="c"].foo: ${UNDECLARED}`,
     ],
-    ['in an item without', pod({}, { tolerations: [{ foo: 1 }] }), `.spec.tolerations[0].foo: ${undeclared}`],
-    ['several', pod({ a: 1, b: 2 }), `errors:\n  .a: ${undeclared}\n  .b: ${undeclared}`],
+    ['in an item without', pod({}, { tolerations: [{ foo: 1 }] }), `.spec.tolerations[0].foo: ${UNDECLARED}`],
+    ['several', pod({ a: 1, b: 2 }), `errors:\n  .a: ${UNDECLARED}\n  .b: ${UNDECLARED}`],
   ];
   for (const [where, config, problem] of cases)
     for (const validation of ['Strict', 'Warn', 'Ignore'])

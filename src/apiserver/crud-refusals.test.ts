@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
-const podsPath = '/api/v1/namespaces/default/pods';
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const PODS_PATH = '/api/v1/namespaces/default/pods';
 const configMap = (name: string, data: Record<string, string> = { a: '1' }, metadata: object = {}) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -14,13 +14,13 @@ const configMap = (name: string, data: Record<string, string> = { a: '1' }, meta
 
 test("refusals carry upstream's codes and texts", async () => {
   const { send } = await startTestServer();
-  await send('POST', maps, configMap('there'));
+  await send('POST', MAPS, configMap('there'));
   const cases: [string, string, string, unknown, Record<string, string>, number, RegExp][] = [
-    ['same name', 'POST', maps, configMap('there'), {}, 409, /^configmaps "there" already exists$/],
+    ['same name', 'POST', MAPS, configMap('there'), {}, 409, /^configmaps "there" already exists$/],
     [
       'bad name',
       'POST',
-      maps,
+      MAPS,
       configMap('NO'),
       {},
       422,
@@ -29,7 +29,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'other namespace',
       'POST',
-      maps,
+      MAPS,
       configMap('x', {}, { namespace: 'b' }),
       {},
       400,
@@ -38,7 +38,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'other version',
       'POST',
-      maps,
+      MAPS,
       { ...configMap('x'), apiVersion: 'v2' },
       {},
       400,
@@ -47,7 +47,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'not JSON',
       'POST',
-      maps,
+      MAPS,
       '{',
       {},
       400,
@@ -56,7 +56,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'a manager that nobody can read',
       'POST',
-      maps,
+      MAPS,
       configMap(
         'x',
         {},
@@ -79,17 +79,17 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'a manager too long',
       'POST',
-      `${maps}?fieldManager=${'m'.repeat(129)}`,
+      `${MAPS}?fieldManager=${'m'.repeat(129)}`,
       configMap('x'),
       {},
       422,
       /fieldManager: Too long: may not be more than 128 bytes$/,
     ],
-    ['no object', 'POST', maps, '[]', {}, 400, /unrecognized/],
+    ['no object', 'POST', MAPS, '[]', {}, 400, /unrecognized/],
     [
       'wrong type',
       'POST',
-      maps,
+      MAPS,
       { ...configMap('x'), data: { a: 1 } },
       {},
       400,
@@ -98,7 +98,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'strict',
       'POST',
-      `${maps}?fieldValidation=Strict`,
+      `${MAPS}?fieldValidation=Strict`,
       { ...configMap('x'), foo: 1 },
       {},
       400,
@@ -107,7 +107,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'media type',
       'POST',
-      maps,
+      MAPS,
       'x',
       { 'content-type': 'text/plain' },
       415,
@@ -116,7 +116,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'accept',
       'GET',
-      `${maps}/there`,
+      `${MAPS}/there`,
       undefined,
       { accept: 'text/html' },
       406,
@@ -125,17 +125,17 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'name in body',
       'PUT',
-      `${maps}/there`,
+      `${MAPS}/there`,
       configMap('other'),
       {},
       400,
       /^the name of the object \(other\) does not match the name on the URL \(there\)$/,
     ],
-    ['patch type', 'PATCH', `${maps}/there`, {}, {}, 415, /^415: Unsupported Media Type$/],
+    ['patch type', 'PATCH', `${MAPS}/there`, {}, {}, 415, /^415: Unsupported Media Type$/],
     [
       'broken patch',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       '{',
       { 'content-type': 'application/merge-patch+json' },
       400,
@@ -144,7 +144,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'strategic patch with an unknown directive',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       { $patch: 'merge' },
       { 'content-type': 'application/strategic-merge-patch+json' },
       400,
@@ -153,7 +153,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'json patch that does not fit',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       [{ op: 'remove', path: '/data/none' }],
       { 'content-type': 'application/json-patch+json' },
       422,
@@ -162,7 +162,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'patch to a wrong type',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       { data: { a: 1 } },
       { 'content-type': 'application/merge-patch+json' },
       422,
@@ -171,7 +171,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'patch of the name',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       { metadata: { name: 'other' } },
       { 'content-type': 'application/merge-patch+json' },
       400,
@@ -180,7 +180,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'apply without manager',
       'PATCH',
-      `${maps}/there`,
+      `${MAPS}/there`,
       {},
       { 'content-type': 'application/apply-patch+yaml' },
       422,
@@ -195,41 +195,41 @@ test("refusals carry upstream's codes and texts", async () => {
       404,
       /^the server could not find the requested resource$/,
     ],
-    ['unknown sub-resource', 'GET', `${maps}/there/status`, undefined, {}, 404, /could not find/],
+    ['unknown sub-resource', 'GET', `${MAPS}/there/status`, undefined, {}, 404, /could not find/],
     [
       'selector',
       'GET',
-      `${maps}?fieldSelector=data.x=1`,
+      `${MAPS}?fieldSelector=data.x=1`,
       undefined,
       {},
       400,
       /"data\.x" is not a known field selector: only "metadata\.name", "metadata\.namespace"/,
     ],
-    ['label selector', 'GET', `${maps}?labelSelector=a%3D%3D%3D`, undefined, {}, 400, /./],
+    ['label selector', 'GET', `${MAPS}?labelSelector=a%3D%3D%3D`, undefined, {}, 400, /./],
     [
       'continue',
       'GET',
-      `${maps}?continue=xyz`,
+      `${MAPS}?continue=xyz`,
       undefined,
       {},
       400,
       /^invalid continue token: continue key is not valid/,
     ],
-    ['revision', 'GET', `${maps}?resourceVersion=abc`, undefined, {}, 400, /resourceVersion: Invalid value: "abc"/],
+    ['revision', 'GET', `${MAPS}?resourceVersion=abc`, undefined, {}, 400, /resourceVersion: Invalid value: "abc"/],
     [
       'dry run',
       'POST',
-      `${maps}?dryRun=Some`,
+      `${MAPS}?dryRun=Some`,
       configMap('x'),
       {},
       422,
       /dryRun: Unsupported value: \["Some"\]: supported values: "All"/,
     ],
-    ['missing', 'DELETE', `${maps}/gone`, undefined, {}, 404, /^configmaps "gone" not found$/],
+    ['missing', 'DELETE', `${MAPS}/gone`, undefined, {}, 404, /^configmaps "gone" not found$/],
     [
       'precondition',
       'DELETE',
-      `${maps}/there`,
+      `${MAPS}/there`,
       { preconditions: { uid: 'x' } },
       {},
       409,
@@ -239,7 +239,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'invalid pod',
       'POST',
-      podsPath,
+      PODS_PATH,
       { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } },
       {},
       422,
@@ -248,7 +248,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'create with version',
       'POST',
-      maps,
+      MAPS,
       configMap('x', {}, { resourceVersion: '5' }),
       {},
       400,
@@ -257,7 +257,7 @@ test("refusals carry upstream's codes and texts", async () => {
     [
       'invalid create with version',
       'POST',
-      podsPath,
+      PODS_PATH,
       { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', resourceVersion: '5' } },
       {},
       422,
@@ -270,9 +270,9 @@ test("refusals carry upstream's codes and texts", async () => {
     assert.equal(answer.body.kind, 'Status', name);
     assert.match(answer.body.message, message, name);
   }
-  assert.equal((await send('GET', `${maps}/there`)).status, 200);
+  assert.equal((await send('GET', `${MAPS}/there`)).status, 200);
   // Upstream's storage refuses a version, and a dry run does not reach it.
-  const dryRun = await send('POST', `${maps}?dryRun=All`, configMap('x', {}, { resourceVersion: '5' }));
+  const dryRun = await send('POST', `${MAPS}?dryRun=All`, configMap('x', {}, { resourceVersion: '5' }));
   assert.equal(dryRun.status, 201, dryRun.text);
 });
 
@@ -280,8 +280,8 @@ test('media types that name what every object inherits are refused like any othe
   const { send } = await startTestServer();
   for (const type of ['constructor', '__proto__', 'tostring']) {
     const headers = { 'content-type': type };
-    assert.equal((await send('POST', maps, configMap('x'), headers)).status, 415);
-    assert.equal((await send('PATCH', `${maps}/x`, {}, headers)).status, 415);
-    assert.equal((await send('GET', maps, undefined, { accept: type })).status, 406);
+    assert.equal((await send('POST', MAPS, configMap('x'), headers)).status, 415);
+    assert.equal((await send('PATCH', `${MAPS}/x`, {}, headers)).status, 415);
+    assert.equal((await send('GET', MAPS, undefined, { accept: type })).status, 406);
   }
 });

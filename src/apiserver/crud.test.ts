@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { decodeProtobuf } from '../api/codec/protobuf.ts';
 import { startTestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
-const podsPath = '/api/v1/namespaces/default/pods';
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const PODS_PATH = '/api/v1/namespaces/default/pods';
 const configMap = (name: string, data: Record<string, string> = { a: '1' }, metadata: object = {}) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -21,76 +21,76 @@ const pod = (name: string, spec: object = {}, metadata: object = {}) => ({
 
 test('an object is created, read, updated, patched and deleted', async () => {
   const { send } = await startTestServer();
-  const created = await send('POST', maps, configMap('one'));
+  const created = await send('POST', MAPS, configMap('one'));
   assert.equal(created.status, 201);
   assert.equal(created.body.metadata.namespace, 'default');
   assert.match(created.body.metadata.uid, /^[0-9a-f-]{36}$/);
   assert.equal(created.body.metadata.creationTimestamp, '2026-01-01T00:00:00Z');
   assert.equal(created.body.metadata.managedFields[0].manager, 'test');
 
-  const got = await send('GET', `${maps}/one`);
+  const got = await send('GET', `${MAPS}/one`);
   assert.deepEqual(got.body, created.body);
 
-  const updated = await send('PUT', `${maps}/one`, { ...got.body, data: { a: '2' } });
+  const updated = await send('PUT', `${MAPS}/one`, { ...got.body, data: { a: '2' } });
   assert.equal(updated.status, 200);
   assert.ok(Number(updated.body.metadata.resourceVersion) > Number(got.body.metadata.resourceVersion));
 
-  const again = await send('PUT', `${maps}/one`, updated.body);
+  const again = await send('PUT', `${MAPS}/one`, updated.body);
   assert.equal(
     again.body.metadata.resourceVersion,
     updated.body.metadata.resourceVersion,
     'an update without change writes nothing',
   );
 
-  const stale = await send('PUT', `${maps}/one`, { ...got.body, data: { a: '3' } });
+  const stale = await send('PUT', `${MAPS}/one`, { ...got.body, data: { a: '3' } });
   assert.equal(stale.status, 409);
   assert.equal(
     stale.body.message,
     'Operation cannot be fulfilled on configmaps "one": the object has been modified; please apply your changes to the latest version and try again',
   );
 
-  const removed = await send('DELETE', `${maps}/one`);
+  const removed = await send('DELETE', `${MAPS}/one`);
   assert.equal(removed.status, 200);
   assert.deepEqual(
     [removed.body.status, removed.body.details.name, removed.body.details.kind],
     ['Success', 'one', 'configmaps'],
   );
-  assert.equal((await send('GET', `${maps}/one`)).body.message, 'configmaps "one" not found');
+  assert.equal((await send('GET', `${MAPS}/one`)).body.message, 'configmaps "one" not found');
 });
 
 test('patches that name no revision never lose to each other, however many there are', async () => {
   const slow = { name: 'Slow', handles: () => true, validate: async () => {} }; // All read before the first writes.
   const { send } = await startTestServer({ admission: [slow] });
-  await send('POST', maps, configMap('p'));
+  await send('POST', MAPS, configMap('p'));
   const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
   const merge = { 'content-type': 'application/merge-patch+json' };
-  const answers = await Promise.all(keys.map((key) => send('PATCH', `${maps}/p`, { data: { [key]: 'x' } }, merge)));
+  const answers = await Promise.all(keys.map((key) => send('PATCH', `${MAPS}/p`, { data: { [key]: 'x' } }, merge)));
   assert.deepEqual(
     answers.filter(({ status }) => status !== 200).map(({ text }) => text),
     [],
   );
-  assert.deepEqual(Object.keys((await send('GET', `${maps}/p`)).body.data).sort(), ['a', ...keys].sort());
+  assert.deepEqual(Object.keys((await send('GET', `${MAPS}/p`)).body.data).sort(), ['a', ...keys].sort());
 });
 
 test('patches of all four kinds', async () => {
   const { send } = await startTestServer();
-  await send('POST', maps, configMap('p'));
+  await send('POST', MAPS, configMap('p'));
   const cases: [string, unknown, Record<string, string>][] = [
     ['application/merge-patch+json', { data: { b: '2' } }, { a: '1', b: '2' }],
     ['application/json-patch+json', [{ op: 'remove', path: '/data/a' }], { b: '2' }],
     ['application/strategic-merge-patch+json', { data: { c: '3' } }, { b: '2', c: '3' }],
   ];
   for (const [type, patch, data] of cases) {
-    const answer = await send('PATCH', `${maps}/p`, patch, { 'content-type': type });
+    const answer = await send('PATCH', `${MAPS}/p`, patch, { 'content-type': type });
     assert.equal(answer.status, 200, answer.text);
     assert.deepEqual(answer.body.data, data, type);
   }
   const apply = { 'content-type': 'application/apply-patch+yaml' };
-  const applied = await send('PATCH', `${maps}/p?fieldManager=me`, configMap('p', { d: '4' }), apply);
+  const applied = await send('PATCH', `${MAPS}/p?fieldManager=me`, configMap('p', { d: '4' }), apply);
   assert.deepEqual(applied.body.data, { b: '2', c: '3', d: '4' });
   const fresh = await send(
     'PATCH',
-    `${maps}/new?fieldManager=me`,
+    `${MAPS}/new?fieldManager=me`,
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\ndata: {x: why}\n',
     apply,
   );
@@ -102,16 +102,16 @@ test('patches of all four kinds', async () => {
     ]),
     [['me', 'Apply']],
   );
-  const clash = await send('PATCH', `${maps}/new?fieldManager=other`, configMap('new', { x: 'z' }), apply);
+  const clash = await send('PATCH', `${MAPS}/new?fieldManager=other`, configMap('new', { x: 'z' }), apply);
   assert.equal(clash.status, 409);
   assert.match(clash.body.message, /Apply failed with 1 conflict: conflict with "me"/);
-  const forced = await send('PATCH', `${maps}/new?fieldManager=other&force=true`, configMap('new', { x: 'z' }), apply);
+  const forced = await send('PATCH', `${MAPS}/new?fieldManager=other&force=true`, configMap('new', { x: 'z' }), apply);
   assert.deepEqual(forced.body.data, { x: 'z' });
 });
 
 test('unknown fields are warned of by default', async () => {
   const { send } = await startTestServer();
-  const answer = await send('POST', maps, { ...configMap('w'), foo: 1 });
+  const answer = await send('POST', MAPS, { ...configMap('w'), foo: 1 });
   assert.equal(answer.status, 201);
   assert.deepEqual(answer.headers['warning'], ['299 - "unknown field \\"foo\\""']);
   assert.equal(answer.body.foo, undefined);
@@ -120,76 +120,76 @@ test('unknown fields are warned of by default', async () => {
 test('generated names differ and dry runs store nothing', async () => {
   const { send } = await startTestServer();
   const draft = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'g-' } };
-  const first = await send('POST', maps, draft);
-  const second = await send('POST', maps, draft);
+  const first = await send('POST', MAPS, draft);
+  const second = await send('POST', MAPS, draft);
   assert.match(first.body.metadata.name, /^g-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   assert.notEqual(first.body.metadata.name, second.body.metadata.name);
-  assert.equal((await send('POST', `${maps}?dryRun=All`, configMap('dry'))).status, 201);
-  assert.equal((await send('GET', `${maps}/dry`)).status, 404);
+  assert.equal((await send('POST', `${MAPS}?dryRun=All`, configMap('dry'))).status, 201);
+  assert.equal((await send('GET', `${MAPS}/dry`)).status, 404);
   const name = first.body.metadata.name as string;
-  assert.equal((await send('DELETE', `${maps}/${name}?dryRun=All`)).status, 200);
+  assert.equal((await send('DELETE', `${MAPS}/${name}?dryRun=All`)).status, 200);
   const patched = await send(
     'PATCH',
-    `${maps}/${name}?dryRun=All`,
+    `${MAPS}/${name}?dryRun=All`,
     { data: { z: '1' } },
     { 'content-type': 'application/merge-patch+json' },
   );
   assert.deepEqual(patched.body.data, { z: '1' });
-  assert.equal((await send('GET', `${maps}/${name}`)).body.data, undefined);
+  assert.equal((await send('GET', `${MAPS}/${name}`)).body.data, undefined);
 });
 
 test('lists come in pages of one revision, with selectors and counts', async () => {
   const { send } = await startTestServer();
   for (let i = 0; i < 7; i++)
-    await send('POST', maps, configMap(`m${i}`, {}, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }));
-  const first = await send('GET', `${maps}?limit=3`);
+    await send('POST', MAPS, configMap(`m${i}`, {}, { labels: { parity: i % 2 === 0 ? 'even' : 'odd' } }));
+  const first = await send('GET', `${MAPS}?limit=3`);
   assert.equal(first.body.kind, 'ConfigMapList');
   assert.equal(first.body.metadata.remainingItemCount, 4);
-  await send('DELETE', `${maps}/m4`);
-  await send('POST', maps, configMap('m9'));
-  const second = await send('GET', `${maps}?limit=3&continue=${first.body.metadata.continue}`);
+  await send('DELETE', `${MAPS}/m4`);
+  await send('POST', MAPS, configMap('m9'));
+  const second = await send('GET', `${MAPS}?limit=3&continue=${first.body.metadata.continue}`);
   assert.deepEqual(
     second.body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
     ['m3', 'm4', 'm5'],
     'as of the first page',
   );
   assert.equal(second.body.metadata.resourceVersion, first.body.metadata.resourceVersion);
-  const third = await send('GET', `${maps}?limit=3&continue=${second.body.metadata.continue}`);
+  const third = await send('GET', `${MAPS}?limit=3&continue=${second.body.metadata.continue}`);
   assert.deepEqual([third.body.items.length, third.body.metadata.continue], [1, undefined]);
-  const odd = await send('GET', `${maps}?labelSelector=parity%3Dodd`);
+  const odd = await send('GET', `${MAPS}?labelSelector=parity%3Dodd`);
   assert.deepEqual(
     odd.body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
     ['m1', 'm3', 'm5'],
   );
-  const one = await send('GET', `${maps}?fieldSelector=metadata.name%3Dm1`);
+  const one = await send('GET', `${MAPS}?fieldSelector=metadata.name%3Dm1`);
   assert.equal(one.body.items.length, 1);
   const exact = await send(
     'GET',
-    `${maps}?resourceVersion=${first.body.metadata.resourceVersion}&resourceVersionMatch=Exact`,
+    `${MAPS}?resourceVersion=${first.body.metadata.resourceVersion}&resourceVersionMatch=Exact`,
   );
   assert.equal(exact.body.items.length, 7);
 });
 
 test('a page older than compaction is refused with a token that goes on', async () => {
   const { send, storage } = await startTestServer();
-  for (let i = 0; i < 4; i++) await send('POST', maps, configMap(`m${i}`));
-  const first = await send('GET', `${maps}?limit=1`);
+  for (let i = 0; i < 4; i++) await send('POST', MAPS, configMap(`m${i}`));
+  const first = await send('GET', `${MAPS}?limit=1`);
   for (let i = 0; i < 6; i++) {
-    await send('POST', maps, configMap(`n${i}`));
-    await send('GET', `${maps}?limit=1`);
+    await send('POST', MAPS, configMap(`n${i}`));
+    await send('GET', `${MAPS}?limit=1`);
   }
   await storage.store.compact(storage.hub.revision);
-  const gone = await send('GET', `${maps}?limit=1&continue=${first.body.metadata.continue}`);
+  const gone = await send('GET', `${MAPS}?limit=1&continue=${first.body.metadata.continue}`);
   assert.equal(gone.status, 410);
   assert.equal(gone.body.reason, 'Expired');
-  const rest = await send('GET', `${maps}?continue=${gone.body.metadata.continue}`);
+  const rest = await send('GET', `${MAPS}?continue=${gone.body.metadata.continue}`);
   assert.equal(rest.body.items[0].metadata.name, 'm1');
 });
 
 test('graceful deletion: marked, shortened, then gone', async () => {
   const { send } = await startTestServer();
-  await send('POST', podsPath, pod('p', { nodeName: 'n' }));
-  const marked = await send('DELETE', `${podsPath}/p`);
+  await send('POST', PODS_PATH, pod('p', { nodeName: 'n' }));
+  const marked = await send('DELETE', `${PODS_PATH}/p`);
   assert.deepEqual(
     [
       marked.status,
@@ -199,38 +199,38 @@ test('graceful deletion: marked, shortened, then gone', async () => {
     ],
     [200, '2026-01-01T00:00:30Z', 30, 2],
   );
-  const longer = await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 60 });
+  const longer = await send('DELETE', `${PODS_PATH}/p`, { gracePeriodSeconds: 60 });
   assert.equal(longer.body.metadata.deletionGracePeriodSeconds, 30);
-  const shorter = await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 5 });
+  const shorter = await send('DELETE', `${PODS_PATH}/p`, { gracePeriodSeconds: 5 });
   assert.deepEqual(
     [shorter.body.metadata.deletionTimestamp, shorter.body.metadata.deletionGracePeriodSeconds],
     ['2026-01-01T00:00:05Z', 5],
   );
-  await send('DELETE', `${podsPath}/p`, { gracePeriodSeconds: 0 });
-  assert.equal((await send('GET', `${podsPath}/p`)).status, 404);
+  await send('DELETE', `${PODS_PATH}/p`, { gracePeriodSeconds: 0 });
+  assert.equal((await send('GET', `${PODS_PATH}/p`)).status, 404);
 });
 
 test('finalizers keep an object until the last is gone', async () => {
   const { send } = await startTestServer();
-  await send('POST', maps, configMap('f', {}, { finalizers: ['example.com/x'] }));
-  const marked = await send('DELETE', `${maps}/f`, { propagationPolicy: 'Foreground' });
+  await send('POST', MAPS, configMap('f', {}, { finalizers: ['example.com/x'] }));
+  const marked = await send('DELETE', `${MAPS}/f`, { propagationPolicy: 'Foreground' });
   assert.deepEqual(marked.body.metadata.finalizers, ['example.com/x', 'foregroundDeletion']);
   assert.equal(marked.body.metadata.deletionGracePeriodSeconds, 0);
   const adding = await send(
     'PATCH',
-    `${maps}/f`,
+    `${MAPS}/f`,
     { metadata: { finalizers: ['example.com/x', 'foregroundDeletion', 'example.com/y'] } },
     { 'content-type': 'application/merge-patch+json' },
   );
   assert.equal(adding.status, 422);
   const last = await send(
     'PATCH',
-    `${maps}/f`,
+    `${MAPS}/f`,
     { metadata: { finalizers: null } },
     { 'content-type': 'application/merge-patch+json' },
   );
   assert.equal(last.status, 200);
-  assert.equal((await send('GET', `${maps}/f`)).status, 404);
+  assert.equal((await send('GET', `${MAPS}/f`)).status, 404);
 });
 
 test('a namespace stays until its spec has no finalizer', async () => {
@@ -296,50 +296,50 @@ test('a collection is deleted by selector', async () => {
     ['b', 'x'],
     ['c', 'y'],
   ] as const)
-    await send('POST', maps, configMap(name, {}, { labels: { app } }));
-  const answer = await send('DELETE', `${maps}?labelSelector=app%3Dx`);
+    await send('POST', MAPS, configMap(name, {}, { labels: { app } }));
+  const answer = await send('DELETE', `${MAPS}?labelSelector=app%3Dx`);
   assert.equal(answer.body.items.length, 2);
   assert.deepEqual(
-    (await send('GET', maps)).body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
+    (await send('GET', MAPS)).body.items.map((i: { metadata: { name: string } }) => i.metadata.name),
     ['c'],
   );
 });
 
 test('forms: table, bare metadata, YAML, protobuf', async () => {
   const { send } = await startTestServer();
-  await send('POST', maps, configMap('t'));
-  const table = await send('GET', maps, undefined, {
+  await send('POST', MAPS, configMap('t'));
+  const table = await send('GET', MAPS, undefined, {
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json',
   });
   assert.deepEqual(
     [table.body.kind, table.body.rows[0].cells, table.body.rows[0].object.kind],
     ['Table', ['t', '0s'], 'PartialObjectMetadata'],
   );
-  const meta = await send('GET', `${maps}/t`, undefined, {
+  const meta = await send('GET', `${MAPS}/t`, undefined, {
     accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io',
   });
   assert.deepEqual([meta.body.kind, meta.body.data], ['PartialObjectMetadata', undefined]);
-  const yaml = await send('GET', `${maps}/t`, undefined, { accept: 'application/yaml' });
+  const yaml = await send('GET', `${MAPS}/t`, undefined, { accept: 'application/yaml' });
   assert.match(yaml.text, /^apiVersion: v1\n/);
   const protobuf = 'application/vnd.kubernetes.protobuf';
-  const binary = await send('GET', `${maps}/t`, undefined, { accept: protobuf });
+  const binary = await send('GET', `${MAPS}/t`, undefined, { accept: protobuf });
   assert.equal(binary.headers['content-type'], protobuf);
   assert.ok(binary.response.kind === 'bytes');
   const bytes = Buffer.concat(binary.response.chunks);
   assert.equal(bytes.subarray(0, 4).toString('latin1'), 'k8s\0');
-  const list = await send('GET', maps, undefined, { accept: `${protobuf},application/json` });
+  const list = await send('GET', MAPS, undefined, { accept: `${protobuf},application/json` });
   assert.equal(list.headers['content-type'], protobuf);
-  await send('DELETE', `${maps}/t`);
-  const posted = await send('PUT', `${maps}/t`, bytes, { 'content-type': protobuf });
+  await send('DELETE', `${MAPS}/t`);
+  const posted = await send('PUT', `${MAPS}/t`, bytes, { 'content-type': protobuf });
   assert.equal(posted.status, 404, 'config maps are not created by PUT');
 });
 
 test('bare metadata as protobuf, as metadata informers ask for it', async () => {
   const { send } = await startTestServer();
-  await send('POST', maps, configMap('t'));
+  await send('POST', MAPS, configMap('t'));
   for (const [path, as] of [
-    [maps, 'PartialObjectMetadataList'],
-    [`${maps}/t`, 'PartialObjectMetadata'],
+    [MAPS, 'PartialObjectMetadataList'],
+    [`${MAPS}/t`, 'PartialObjectMetadata'],
   ] as const) {
     const answer = await send('GET', path, undefined, {
       accept: `application/vnd.kubernetes.protobuf;as=${as};v=v1;g=meta.k8s.io`,
@@ -348,7 +348,7 @@ test('bare metadata as protobuf, as metadata informers ask for it', async () => 
     const object = decodeProtobuf(Buffer.concat(answer.response.chunks));
     assert.equal(object['kind'], as);
   }
-  const table = await send('GET', maps, undefined, {
+  const table = await send('GET', MAPS, undefined, {
     accept: 'application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json',
   });
   assert.equal(table.body.kind, 'ConfigMapList', 'tables have no protobuf form');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { schemaOf } from '../api/schema/schema.ts';
 import { startTestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 
 test('a null field of delete options is an absent one', async () => {
   const { send } = await startTestServer();
@@ -16,8 +16,8 @@ test('a null field of delete options is an absent one', async () => {
   ];
   for (const body of bodies) {
     const what = JSON.stringify(body);
-    assert.equal((await send('POST', maps, { metadata: { name: 'a' } })).status, 201);
-    assert.equal((await send('DELETE', `${maps}/a`, body)).status, 200, what);
-    assert.equal((await send('GET', `${maps}/a`)).status, 404, `${what} deletes`);
+    assert.equal((await send('POST', MAPS, { metadata: { name: 'a' } })).status, 201);
+    assert.equal((await send('DELETE', `${MAPS}/a`, body)).status, 200, what);
+    assert.equal((await send('GET', `${MAPS}/a`)).status, 404, `${what} deletes`);
   }
 });

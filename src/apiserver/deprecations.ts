@@ -2,7 +2,7 @@
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 
 /** By group, version and resource. Only what is served although deprecated. */
-const texts: ReadonlyMap<string, string> = new Map([
+const TEXTS: ReadonlyMap<string, string> = new Map([
   ['/v1/endpoints', 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
   ['/v1/componentstatuses', 'v1 ComponentStatus is deprecated in v1.19+'],
 ]);
@@ -10,5 +10,5 @@ const texts: ReadonlyMap<string, string> = new Map([
 /** The warning for clients that use the resource, if any. */
 export function deprecationOf({ info, deprecationWarning }: ResourceDefinition): string | undefined {
   const { group, version, resource } = info;
-  return deprecationWarning ?? texts.get(`${group}/${version}/${resource}`);
+  return deprecationWarning ?? TEXTS.get(`${group}/${version}/${resource}`);
 }

@@ -23,7 +23,7 @@ export interface DispatchDeps {
   readonly crypto: CryptoPort;
 }
 
-const methods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Throws where no such path exists for the resource: as much as its scope, this is what its authorization relied on. */
 export function checkScope(store: GenericStore, { info, request }: RequestScope): void {
@@ -54,7 +54,7 @@ export function dispatch(
 ): ApiResponse | Promise<ApiResponse> {
   scope.trace?.mark('filters');
   checkScope(store, scope);
-  if (!methods.has(scope.request.method)) throw methodNotAllowed();
+  if (!METHODS.has(scope.request.method)) throw methodNotAllowed();
   const deprecation = scope.request.wantsObjects ? undefined : deprecationOf(store.definition);
   if (deprecation !== undefined) scope.addWarning(deprecation);
   const { subresource, verb } = scope.info;

@@ -62,34 +62,34 @@ const deployment = {
     template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
   },
 };
-const maps = '/api/v1/namespaces/default/configmaps';
-const apps = '/apis/apps/v1/namespaces/default/deployments';
-const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const APPS = '/apis/apps/v1/namespaces/default/deployments';
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const requests: readonly [string, string, unknown?, Record<string, string>?][] = [
   ['GET', '/api/v1/namespaces/nope'],
   ['GET', '/nowhere'],
-  ['GET', `${maps}?labelSelector=a+b+c`],
-  ['POST', maps, { metadata: { name: '-' } }],
-  ['POST', maps, { metadata: { name: 'a' } }],
-  ['POST', maps, { metadata: { name: 'a' } }],
-  ['POST', apps, {}],
-  ['POST', apps, deployment],
-  ['PUT', `${maps}/a`, { metadata: { name: 'a', resourceVersion: '1' } }],
-  ['PATCH', `${maps}/a`, [{ op: 'remove', path: '/nope' }], { 'content-type': 'application/json-patch+json' }],
-  ['PATCH', `${maps}/a`, {}, { 'content-type': 'text/plain' }],
-  ['GET', `${apps}/d/scale`],
-  ['GET', `${maps}?limit=1`],
-  ['GET', maps, undefined, { accept: table }],
-  ['GET', maps, undefined, { accept: 'image/png' }],
-  ['DELETE', `${maps}/a`],
+  ['GET', `${MAPS}?labelSelector=a+b+c`],
+  ['POST', MAPS, { metadata: { name: '-' } }],
+  ['POST', MAPS, { metadata: { name: 'a' } }],
+  ['POST', MAPS, { metadata: { name: 'a' } }],
+  ['POST', APPS, {}],
+  ['POST', APPS, deployment],
+  ['PUT', `${MAPS}/a`, { metadata: { name: 'a', resourceVersion: '1' } }],
+  ['PATCH', `${MAPS}/a`, [{ op: 'remove', path: '/nope' }], { 'content-type': 'application/json-patch+json' }],
+  ['PATCH', `${MAPS}/a`, {}, { 'content-type': 'text/plain' }],
+  ['GET', `${APPS}/d/scale`],
+  ['GET', `${MAPS}?limit=1`],
+  ['GET', MAPS, undefined, { accept: TABLE }],
+  ['GET', MAPS, undefined, { accept: 'image/png' }],
+  ['DELETE', `${MAPS}/a`],
   ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec: { user: 'u', nonResourceAttributes: {} } }],
   ['POST', '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', { spec: { namespace: 'default' } }],
   ['GET', '/api'],
   ['GET', '/apis'],
   ['GET', '/apis/apps'],
   ['GET', '/api/v1'],
-  ['GET', '/apis', undefined, { accept: aggregated }],
+  ['GET', '/apis', undefined, { accept: AGGREGATED }],
 ];
 
 test("documents the server makes have their fields in upstream's order", async () => {

@@ -17,7 +17,7 @@ import { createTestObjects } from './authz/objects-fixture.ts';
 import { createHttpHandler } from './http-adapter.ts';
 import type { TestServer } from './server-fixture.ts';
 
-const seed = 20_260_101;
+const SEED = 20_260_101;
 let server: TestServer;
 let http: HttpServer;
 before(async () => {
@@ -96,7 +96,7 @@ test('bytes that are hardly HTTP', async (t) => {
       const what = statuses.length === 0 ? 'closed' : String(statuses[0]);
       counts.set(what, (counts.get(what) ?? 0) + 1);
     }),
-    { seed, numRuns: 1500 },
+    { seed: SEED, numRuns: 1500 },
   );
   t.diagnostic(
     [...counts]
@@ -153,7 +153,7 @@ test('credentials of nobody', async (t) => {
       }
       counts.set(what, (counts.get(what) ?? 0) + 1);
     }),
-    { seed, numRuns: 1000 },
+    { seed: SEED, numRuns: 1000 },
   );
   t.diagnostic([...counts].map(([what, count]) => `${what}: ${count}`).join(', '));
 });

@@ -13,7 +13,7 @@ import { apiServerFlags, parseApiServerOptions } from './command-line/list.ts';
 import { oddChanges, spoiled } from './fuzz-fixture.ts';
 import type { RequestScope } from './request-scope.ts';
 
-const seed = 20_260_101;
+const SEED = 20_260_101;
 
 function tell(t: TestContext, counts: { taken: number; refused: number }): void {
   t.diagnostic(`taken: ${counts.taken}, refused: ${counts.refused}`);
@@ -72,7 +72,7 @@ test('command lines', (t) => {
         counts.refused++;
       }
     }),
-    { seed, numRuns: 3000 },
+    { seed: SEED, numRuns: 3000 },
   );
   tell(t, counts);
 });
@@ -187,7 +187,7 @@ test('configuration files', async (t) => {
         counts.refused++;
       }
     }),
-    { seed, numRuns: 3000 },
+    { seed: SEED, numRuns: 3000 },
   );
   tell(t, counts);
 });

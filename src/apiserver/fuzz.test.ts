@@ -12,7 +12,7 @@ import { startWithAll } from './all-resources-fixture.ts';
 import { odd, oddChanges, spoiled } from './fuzz-fixture.ts';
 import type { TestAnswer, TestServer } from './server-fixture.ts';
 
-const seed = 20_260_101;
+const SEED = 20_260_101;
 const kinds: readonly ResourceInfo[] = [
   ConfigMaps,
   Pods,
@@ -102,7 +102,7 @@ async function fuzz<T>(
   const counts = new Counts();
   await fc.assert(
     fc.asyncProperty(arbitrary, async (value) => counts.judge(fc.stringify(value).slice(0, 600), await send(value))),
-    { seed, numRuns },
+    { seed: SEED, numRuns },
   );
   counts.tell(t);
 }

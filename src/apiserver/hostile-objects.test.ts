@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseIp } from '../base/cidr.ts';
-import { Field, invalidValue, maxFieldErrors } from '../api/field-error.ts';
+import { Field, invalidValue, MAX_FIELD_ERRORS } from '../api/field-error.ts';
 import { JsonSyntaxError } from '../api/codec/json-parser.ts';
 import { parseJson } from '../api/codec/json.ts';
-import { checkParts, maxParts, parseClientJson, PartBudget, scanJson } from '../api/codec/parts.ts';
+import { checkParts, MAX_PARTS, parseClientJson, PartBudget, scanJson } from '../api/codec/parts.ts';
 import { decodeProtobuf } from '../api/codec/protobuf.ts';
 import { validateBySchema } from '../api/json-schema/validate.ts';
 import { parseQuantity, QuantityError } from '../api/quantity.ts';
@@ -22,7 +22,7 @@ function field(number: number, bytes: Uint8Array): Buffer {
 }
 
 const text = (value: string): Buffer => Buffer.from(value);
-const repeated = (part: Buffer): Buffer => Buffer.alloc(part.length * (maxParts + 1), part);
+const repeated = (part: Buffer): Buffer => Buffer.alloc(part.length * (MAX_PARTS + 1), part);
 
 function envelope(kind: string, raw: Uint8Array): Buffer {
   const type = Buffer.concat([field(1, text('v1')), field(2, text(kind))]);
@@ -43,7 +43,7 @@ const bombs: Readonly<Record<string, readonly [kind: string, raw: Buffer]>> = {
   'container ports': ['Pod', container(repeated(field(6, empty)))],
   'arguments of a container': ['Pod', container(repeated(field(4, empty)))],
   'resource limits': ['Pod', container(field(8, repeated(field(1, empty))))],
-  'packed supplemental groups': ['Pod', podSpec(field(14, field(4, Buffer.alloc(maxParts + 1, 1))))],
+  'packed supplemental groups': ['Pod', podSpec(field(14, field(4, Buffer.alloc(MAX_PARTS + 1, 1))))],
   'config map data': ['ConfigMap', repeated(field(2, empty))],
   'owner references': ['ConfigMap', metadata(repeated(field(13, empty)))],
   finalizers: ['ConfigMap', metadata(repeated(field(14, empty)))],
@@ -60,19 +60,19 @@ for (const [name, [kind, raw]] of Object.entries(bombs)) {
 }
 
 test('a JSON or YAML body of too many parts is refused with 413, whatever holds them', () => {
-  const many = Array.from({ length: maxParts + 1 }, (_, i) => i);
+  const many = Array.from({ length: MAX_PARTS + 1 }, (_, i) => i);
   const shapes: unknown[] = [
     many,
     Object.fromEntries(many.map((i) => [i, 0])),
     { a: [{ b: many }] },
-    many.slice(0, maxParts / 2).map((i) => [i]),
-    many.slice(0, maxParts / 2).map((i) => ({ i })),
+    many.slice(0, MAX_PARTS / 2).map((i) => [i]),
+    many.slice(0, MAX_PARTS / 2).map((i) => ({ i })),
   ];
   for (const shape of shapes) assert.throws(() => checkParts([shape], JSON.stringify(shape).length), tooLarge);
-  const ordinary = { data: Object.fromEntries(many.slice(0, maxParts / 5).map((i) => [i, 0])) };
+  const ordinary = { data: Object.fromEntries(many.slice(0, MAX_PARTS / 5).map((i) => [i, 0])) };
   const small = Array.from({ length: 100 }, () => many.slice(0, 900));
   assert.doesNotThrow(() => checkParts(small, JSON.stringify(small).length));
-  const wide = { data: Object.fromEntries(many.slice(0, maxParts / 3).map((i) => [i, 0])) };
+  const wide = { data: Object.fromEntries(many.slice(0, MAX_PARTS / 3).map((i) => [i, 0])) };
   assert.throws(() => checkParts(wide, JSON.stringify(wide).length), tooLarge);
   assert.throws(() => scanJson(JSON.stringify(wide)), tooLarge);
   assert.equal(scanJson(JSON.stringify(small)), false);
@@ -104,16 +104,16 @@ test('a place collects a bounded number of errors, and an answer shows no more',
     item.invalid('', 'x');
     item.forbidden('x');
   }
-  assert.equal(place.errors.length, maxFieldErrors);
+  assert.equal(place.errors.length, MAX_FIELD_ERRORS);
   const all = Array.from({ length: 200_000 }, (_, i) => invalidValue(`a[${i}]`, i, 'x'));
-  assert.equal(invalid({ group: '', kind: 'A' }, 'a', all).status.details?.causes?.length, maxFieldErrors);
+  assert.equal(invalid({ group: '', kind: 'A' }, 'a', all).status.details?.causes?.length, MAX_FIELD_ERRORS);
 });
 
 test('a schema finds a bounded number of errors', () => {
   const value = Array.from({ length: 200_000 }, () => 1);
   const items = { type: 'string' };
   for (const schema of [{ items }, { items: { allOf: [items, items] } }, { allOf: [{ items }, { items }] }])
-    assert.ok(validateBySchema({ type: 'array', ...schema }, value).length <= 3 * maxFieldErrors);
+    assert.ok(validateBySchema({ type: 'array', ...schema }, value).length <= 3 * MAX_FIELD_ERRORS);
 });
 
 test('an address of millions of characters is none', () => {

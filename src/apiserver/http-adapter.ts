@@ -7,10 +7,10 @@ import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts
 import type { Random } from '../platform/random.ts';
 import { parseAccept } from '../api/accept.ts';
 
-const noBody: ApiBody = { kind: 'none' };
+const NO_BODY: ApiBody = { kind: 'none' };
 
 function bodyOf(request: HttpRequest): ApiBody {
-  if (request.method === 'GET' || request.method === 'HEAD') return noBody;
+  if (request.method === 'GET' || request.method === 'HEAD') return NO_BODY;
   return { kind: 'bytes', read: (limitBytes) => request.readBody(limitBytes), stream: () => request.bodyStream() };
 }
 
@@ -69,9 +69,9 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
 type BytesResponse = Extract<HttpResponse, { kind: 'bytes' }>;
 
 /** As upstream: less is not worth it. */
-const packFromBytes = 128 * 1024;
+const PACK_FROM_BYTES = 128 * 1024;
 /** Compression runs on Node's thread pool, which other work can hold up: then the answer goes out as it is. */
-const packWithinMs = 2000;
+const PACK_WITHIN_MS = 2000;
 
 function takesGzip(header: string | undefined): boolean {
   if (header === undefined) return false;
@@ -82,12 +82,12 @@ function isLarge({ status, headers, chunks }: BytesResponse): boolean {
   if (status !== 200 || headers['content-encoding'] !== undefined) return false;
   let length = 0;
   for (const chunk of chunks) length += chunk.byteLength;
-  return length >= packFromBytes;
+  return length >= PACK_FROM_BYTES;
 }
 
 async function packed(response: BytesResponse, { compression, clock }: CompressionDeps): Promise<BytesResponse> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const cancel = clock.setTimer(packWithinMs, () => resolve(undefined));
+  const cancel = clock.setTimer(PACK_WITHIN_MS, () => resolve(undefined));
   const bytes = await Promise.race([compression.gzip(response.chunks), late]);
   cancel();
   if (bytes === undefined) return response;

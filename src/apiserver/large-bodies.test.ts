@@ -6,7 +6,7 @@ import { createSeededRandom } from '../platform/sim/random.ts';
 import { createHttpHandler } from './http-adapter.ts';
 import { startTestServer } from './server-fixture.ts';
 
-const path = '/api/v1/namespaces/default/configmaps';
+const PATH = '/api/v1/namespaces/default/configmaps';
 
 function request(method: string, at: string, [type, body]: readonly [string, string]): HttpRequest {
   return {
@@ -46,16 +46,16 @@ async function startCounting(): Promise<(one: HttpRequest) => Promise<number>> {
 test('the work on a large body has steps, between which others have their turn; that on a small one has none', async () => {
   const pausesOf = await startCounting();
   const writes = (length: number): HttpRequest[] => [
-    request('POST', path, ['application/json', body(`j${length}`, length)]),
-    request('PUT', `${path}/j${length}`, ['application/json', body(`j${length}`, length + 1)]),
-    request('PATCH', `${path}/j${length}`, ['application/merge-patch+json', body(`j${length}`, length + 2)]),
-    request('PATCH', `${path}/a${length}`, ['application/apply-patch+yaml', body(`a${length}`, length)]),
+    request('POST', PATH, ['application/json', body(`j${length}`, length)]),
+    request('PUT', `${PATH}/j${length}`, ['application/json', body(`j${length}`, length + 1)]),
+    request('PATCH', `${PATH}/j${length}`, ['application/merge-patch+json', body(`j${length}`, length + 2)]),
+    request('PATCH', `${PATH}/a${length}`, ['application/apply-patch+yaml', body(`a${length}`, length)]),
   ];
   for (const write of writes(100_000)) assert.ok((await pausesOf(write)) >= 6, write.path);
   for (const write of writes(1000)) assert.equal(await pausesOf(write), 0, write.path);
 });
 
-const applyType = 'application/apply-patch+yaml';
+const APPLY_TYPE = 'application/apply-patch+yaml';
 const keysOf = (name: string, prefix: string): string => {
   const data = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`${prefix}${i}`, '']));
   return JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
@@ -63,7 +63,7 @@ const keysOf = (name: string, prefix: string): string => {
 
 test('each pass of an apply over a large object is a step', async () => {
   const pausesOf = await startCounting();
-  const apply = (prefix: string): HttpRequest => request('PATCH', `${path}/b`, [applyType, keysOf('b', prefix)]);
+  const apply = (prefix: string): HttpRequest => request('PATCH', `${PATH}/b`, [APPLY_TYPE, keysOf('b', prefix)]);
   assert.ok((await pausesOf(apply('a'))) >= 15);
   // All that was there goes, and all of it is owned by this manager alone: that takes the most passes.
   assert.ok((await pausesOf(apply('b'))) >= 25);
@@ -71,12 +71,12 @@ test('each pass of an apply over a large object is a step', async () => {
 
 test('the work of a small patch on a large object has steps', async () => {
   const pausesOf = await startCounting();
-  await pausesOf(request('POST', path, ['application/json', keysOf('c', 'a')]));
+  await pausesOf(request('POST', PATH, ['application/json', keysOf('c', 'a')]));
   const small = '{"data":{"a1":"1"}}';
   for (const type of ['application/merge-patch+json', 'application/strategic-merge-patch+json'])
-    assert.ok((await pausesOf(request('PATCH', `${path}/c`, [type, small]))) >= 8, type);
+    assert.ok((await pausesOf(request('PATCH', `${PATH}/c`, [type, small]))) >= 8, type);
   const applied = '{"apiVersion":"v1","kind":"ConfigMap","data":{"x":"1"}}';
-  assert.ok((await pausesOf(request('PATCH', `${path}/c`, [applyType, applied]))) >= 15);
+  assert.ok((await pausesOf(request('PATCH', `${PATH}/c`, [APPLY_TYPE, applied]))) >= 15);
 });
 
 test('many small patches make no object of more parts than one body may have', async () => {
@@ -88,9 +88,9 @@ test('many small patches make no object of more parts than one body may have', a
     assert.ok(answer.kind === 'bytes');
     return answer.status;
   };
-  assert.equal(await send(request('POST', path, ['application/json', keysOf('d', 'a')])), 201);
+  assert.equal(await send(request('POST', PATH, ['application/json', keysOf('d', 'a')])), 201);
   const add = (prefix: string): Promise<number> =>
-    send(request('PATCH', `${path}/d`, ['application/merge-patch+json', keysOf('d', prefix)]));
+    send(request('PATCH', `${PATH}/d`, ['application/merge-patch+json', keysOf('d', prefix)]));
   assert.equal(await add('b'), 200);
   assert.equal(await add('c'), 200);
   assert.equal(await add('d'), 413);

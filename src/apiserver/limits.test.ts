@@ -10,7 +10,7 @@ import { createHttpHandler } from './http-adapter.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';
 import { startTestServer, testDefinitions } from './server-fixture.ts';
 
-const path = '/api/v1/namespaces/default/configmaps';
+const PATH = '/api/v1/namespaces/default/configmaps';
 
 test('a request that takes too long is answered with 504, in the time it asked for or a minute', async (t) => {
   const stuck = {
@@ -29,7 +29,7 @@ test('a request that takes too long is answered with 504, in the time it asked f
   ] as const) {
     await t.test(query, async () => {
       const startMs = platform.clock.monotonicMs();
-      const answer = send('GET', `${path}/x${query}`);
+      const answer = send('GET', `${PATH}/x${query}`);
       await platform.clock.advance(ms);
       const { status, body } = await answer;
       assert.deepEqual([status, body.reason, platform.clock.monotonicMs() - startMs], [504, 'Timeout', ms]);
@@ -39,10 +39,10 @@ test('a request that takes too long is answered with 504, in the time it asked f
     { definitions: [stuck as unknown as ResourceDefinition] },
     { requestTimeoutMs: 300_000 },
   );
-  const late = patient.send('GET', `${path}/x?timeout=10m`);
+  const late = patient.send('GET', `${PATH}/x?timeout=10m`);
   await patient.platform.clock.advance(300_000);
   assert.equal((await late).status, 504);
-  const bad = await send('GET', `${path}/x?timeout=soon`);
+  const bad = await send('GET', `${PATH}/x?timeout=soon`);
   assert.deepEqual(
     [bad.status, bad.body.message],
     [400, 'invalid timeout specified in the request URL - time: invalid duration "soon"'],
@@ -51,7 +51,7 @@ test('a request that takes too long is answered with 504, in the time it asked f
 
 test('what is too large is refused with 413', async () => {
   const { send, server, request } = await startTestServer({ definitions: testDefinitions() });
-  const object = await send('POST', path, { metadata: { name: 'big' }, data: { a: 'x'.repeat(1.5 * 1024 * 1024) } });
+  const object = await send('POST', PATH, { metadata: { name: 'big' }, data: { a: 'x'.repeat(1.5 * 1024 * 1024) } });
   assert.deepEqual(
     [object.status, object.body.reason, object.body.message],
     [413, 'RequestEntityTooLarge', 'etcdserver: request is too large'],
@@ -61,7 +61,7 @@ test('what is too large is refused with 413', async () => {
     read: (limit) => Promise.reject(new BodyTooLargeError(limit)),
     stream: async function* () {},
   };
-  const response = await server.handler(request('POST', path, { body }));
+  const response = await server.handler(request('POST', PATH, { body }));
   assert.equal(response.kind === 'bytes' && response.status, 413);
 });
 
@@ -69,7 +69,7 @@ test('lists at once share their bytes until something changes', async () => {
   const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
   const { server, send } = await startTestServer({ authenticators: [anyone] });
   for (let index = 0; index < 40; index++)
-    await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
+    await send('POST', PATH, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
   const list = async (): Promise<readonly Uint8Array[]> => {
     const response = await createHttpHandler(server.handler, createSeededRandom(1))(get({}, ''));
     assert.ok(response.kind === 'bytes');
@@ -78,7 +78,7 @@ test('lists at once share their bytes until something changes', async () => {
   const [[, ...one], [, ...two]] = await Promise.all([list(), list()]);
   assert.ok(one.length > 1);
   assert.ok(one.every((chunk, index) => chunk === two[index]));
-  await send('DELETE', `${path}/m3`);
+  await send('DELETE', `${PATH}/m3`);
   const names = (chunks: readonly Uint8Array[]): string[] => {
     const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: { metadata: { name: string } }[] };
     return items.map(({ metadata }) => metadata.name);
@@ -91,7 +91,7 @@ function get(accept: Record<string, string>, query: string): HttpRequest {
   const signal = new AbortController().signal;
   return {
     method: 'GET',
-    path,
+    path: PATH,
     query,
     headers: accept,
     headerLines: () => [],
@@ -107,7 +107,7 @@ test('large answers are compressed for those who take it', async (t) => {
   const anyone = { authenticate: () => ({ name: 'a', groups: ['system:masters'] }) };
   const { server, send, platform } = await startTestServer({ authenticators: [anyone] });
   for (let index = 0; index < 20; index++)
-    await send('POST', path, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
+    await send('POST', PATH, { metadata: { name: `m${index}` }, data: { a: 'x'.repeat(10_000) } });
   const handler = createHttpHandler(server.handler, createSeededRandom(1), {
     compression: createNodeCompression(),
     clock: platform.clock,

@@ -31,7 +31,7 @@ function fixture() {
   return { clock, log, metrics, watchdog, stop, halt: (ms: number) => halted?.(ms), isOn: () => halted !== undefined };
 }
 
-const configMaps = '/api/v1/namespaces/a/configmaps';
+const CONFIG_MAPS = '/api/v1/namespaces/a/configmaps';
 
 test('a long halt is logged with the slow requests that were under way, without body and query', async () => {
   const { clock, log, watchdog, halt } = fixture();
@@ -39,7 +39,7 @@ test('a long halt is logged with the slow requests that were under way, without 
   const nowMs = clock.monotonicMs();
   watchdog.ended(scopeOf('GET', '/api/v1/pods'), { startMs: nowMs - 50_000, endMs: nowMs - 49_000 }); // long ago
   watchdog.ended(scopeOf('GET', '/api/v1/nodes'), { startMs: nowMs - 20, endMs: nowMs }); // quick
-  watchdog.ended(scopeOf('POST', configMaps), { startMs: nowMs - 700, endMs: nowMs });
+  watchdog.ended(scopeOf('POST', CONFIG_MAPS), { startMs: nowMs - 700, endMs: nowMs });
   halt(600);
   watchdog.ended(scopeOf('POST', '/version'), { startMs: nowMs - 650, endMs: nowMs + 500 }); // ends after the halt
   assert.equal(log.entries.length, 0);

@@ -6,15 +6,15 @@ import type { Histogram, Metrics } from '../platform/metrics.ts';
 import type { RequestScope } from './request-scope.ts';
 
 /** Halts from here on are logged. */
-const loggedMs = 250;
+const LOGGED_MS = 250;
 /** Requests that took less cannot have held the loop for long. */
-const noticedMs = 100;
+const NOTICED_MS = 100;
 /** A request that held the loop may end later; the log waits for it. */
-const patienceMs = 2000;
+const PATIENCE_MS = 2000;
 /** One line in this time; the next one has the number of those left out. */
-const quietMs = 10_000;
-const remembered = 16;
-const shownLength = 200;
+const QUIET_MS = 10_000;
+const REMEMBERED = 16;
+const SHOWN_LENGTH = 200;
 
 interface SlowRequest {
   readonly startMs: number;
@@ -51,15 +51,15 @@ export class LoopWatchdog {
   start(): () => void {
     return this.#deps.loop.onHalt((haltMs) => {
       this.#stalls.observe(haltMs / 1000);
-      if (haltMs >= loggedMs) this.#report(haltMs);
+      if (haltMs >= LOGGED_MS) this.#report(haltMs);
     });
   }
 
   /** Hears of each request that ended. */
   ended(scope: RequestScope, { startMs, endMs }: { startMs: number; endMs: number }): void {
-    if (endMs - startMs < noticedMs || scope.info.verb === 'watch') return;
+    if (endMs - startMs < NOTICED_MS || scope.info.verb === 'watch') return;
     this.#slow.push({ shown: describe(scope, endMs - startMs), startMs, endMs });
-    if (this.#slow.length > remembered) this.#slow.shift();
+    if (this.#slow.length > REMEMBERED) this.#slow.shift();
   }
 
   #report(haltMs: number): void {
@@ -69,8 +69,8 @@ export class LoopWatchdog {
       this.#leftOut++;
       return;
     }
-    this.#quietUntilMs = nowMs + quietMs;
-    clock.setTimer(patienceMs, () => this.#log(haltMs, nowMs));
+    this.#quietUntilMs = nowMs + QUIET_MS;
+    clock.setTimer(PATIENCE_MS, () => this.#log(haltMs, nowMs));
   }
 
   #log(haltMs: number, seenMs: number): void {
@@ -90,7 +90,7 @@ export class LoopWatchdog {
   }
 }
 
-const shortened = (text: string): string => text.slice(0, shownLength);
+const shortened = (text: string): string => text.slice(0, SHOWN_LENGTH);
 
 /** No body and no query: they may hold secrets. */
 function describe(scope: RequestScope, tookMs: number): object {

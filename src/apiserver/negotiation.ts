@@ -28,16 +28,16 @@ export interface FormOffer {
   readonly stream: boolean;
 }
 
-const serializations: ReadonlyMap<string, Serialization> = new Map([
+const SERIALIZATIONS: ReadonlyMap<string, Serialization> = new Map([
   ['application/json', 'json'],
   ['application/yaml', 'yaml'],
   ['application/vnd.kubernetes.protobuf', 'protobuf'],
 ]);
-const plainTypes = [...serializations.keys()];
-const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const plainTypes = [...SERIALIZATIONS.keys()];
+const STREAM_TYPES = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
 
 /** The Content-Type of each serialization. */
-export const mediaTypeOf: Readonly<Record<Serialization, string>> = {
+export const MEDIA_TYPE_OF: Readonly<Record<Serialization, string>> = {
   json: 'application/json',
   yaml: 'application/yaml',
   protobuf: 'application/vnd.kubernetes.protobuf',
@@ -45,7 +45,7 @@ export const mediaTypeOf: Readonly<Record<Serialization, string>> = {
 
 function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined {
   const any = clause.type === '*/*' || clause.type === 'application/*' || clause.type === '';
-  const serialization = any ? 'json' : serializations.get(clause.type);
+  const serialization = any ? 'json' : SERIALIZATIONS.get(clause.type);
   if (serialization === undefined) return undefined;
   if (serialization === 'protobuf' && !offer.protobuf) return undefined;
   if (serialization === 'yaml' && offer.stream) return undefined;
@@ -56,22 +56,22 @@ function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined 
   return { serialization, as: as as NonNullable<MediaForm['as']>, asVersion: v, key: `${serialization};${as};${v}` };
 }
 
-const json: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };
+const JSON: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };
 const remembered = new Lru<string, MediaForm>(256);
 
 /** Built-in kinds answer what none of their types is asked for by naming all, custom resources by the types that fit. */
 function producedBy({ as, stream }: FormOffer): readonly string[] {
   const isList = stream || as.includes('PartialObjectMetadataList');
-  return isList ? [...plainTypes, ...streamTypes] : plainTypes;
+  return isList ? [...plainTypes, ...STREAM_TYPES] : plainTypes;
 }
 
 function isProduced(type: string): boolean {
-  return type === '*/*' || type === 'application/*' || serializations.has(type);
+  return type === '*/*' || type === 'application/*' || SERIALIZATIONS.has(type);
 }
 
 /** The form to answer in. Throws 406. */
 export function negotiate(accept: string | undefined, offer: FormOffer): MediaForm {
-  if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return json;
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === 'application/json') return JSON;
   const cacheKey = `${offer.as.length} ${offer.protobuf} ${offer.stream} ${accept}`;
   const known = remembered.get(cacheKey);
   if (known !== undefined) return known;
@@ -83,7 +83,7 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
   }
   if (offer.protobuf && !parseAccept(accept).some(({ type }) => isProduced(type)))
     throw notAcceptable(`406: Not Acceptable\n\nAvailable representations: ${producedBy(offer).join(', ')}`, {});
-  const types = (offer.stream ? streamTypes : plainTypes).filter(
+  const types = (offer.stream ? STREAM_TYPES : plainTypes).filter(
     (type) => offer.protobuf || !type.includes('protobuf'),
   );
   throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`);
@@ -93,5 +93,5 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
 export function contentSerialization(contentType: string | undefined): Serialization | undefined {
   if (contentType === undefined || contentType === '') return 'json';
   const end = contentType.indexOf(';');
-  return serializations.get((end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase());
+  return SERIALIZATIONS.get((end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase());
 }

@@ -10,14 +10,14 @@ const template = {
   },
 };
 const selector = { matchLabels: { a: 'b' } };
-const ns = 'namespaces/default';
+const NS = 'namespaces/default';
 
 /** Path, manifest, status where the kind has one. */
 const kinds: readonly (readonly [string, object, object?])[] = [
-  [`/api/v1/${ns}/configmaps`, { data: { a: '1' }, binaryData: {} }],
-  [`/api/v1/${ns}/secrets`, { stringData: { a: '1' } }],
+  [`/api/v1/${NS}/configmaps`, { data: { a: '1' }, binaryData: {} }],
+  [`/api/v1/${NS}/secrets`, { stringData: { a: '1' } }],
   [
-    `/api/v1/${ns}/pods`,
+    `/api/v1/${NS}/pods`,
     template,
     {
       phase: 'Running',
@@ -26,38 +26,38 @@ const kinds: readonly (readonly [string, object, object?])[] = [
       containerStatuses: [],
     },
   ],
-  [`/api/v1/${ns}/services`, { spec: { ports: [{ port: 80 }], selector: {} } }, { loadBalancer: { ingress: [] } }],
+  [`/api/v1/${NS}/services`, { spec: { ports: [{ port: 80 }], selector: {} } }, { loadBalancer: { ingress: [] } }],
   [
     '/api/v1/nodes',
     { spec: { unschedulable: false } },
     { conditions: [{ type: 'Ready', status: 'True' }], images: [], volumesInUse: [] },
   ],
   ['/api/v1/namespaces', {}, { phase: 'Active', conditions: [] }],
-  [`/api/v1/${ns}/serviceaccounts`, { secrets: [] }],
+  [`/api/v1/${NS}/serviceaccounts`, { secrets: [] }],
   [
-    `/api/v1/${ns}/persistentvolumeclaims`,
+    `/api/v1/${NS}/persistentvolumeclaims`,
     { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1024Mi' } } } },
     { phase: 'Pending', capacity: {} },
   ],
   [
-    `/apis/apps/v1/${ns}/deployments`,
+    `/apis/apps/v1/${NS}/deployments`,
     { spec: { replicas: 0, selector, template, paused: false } },
     { replicas: 0, observedGeneration: 1, collisionCount: 0, conditions: [] },
   ],
-  [`/apis/apps/v1/${ns}/replicasets`, { spec: { selector, template } }, { replicas: 0, readyReplicas: 0 }],
+  [`/apis/apps/v1/${NS}/replicasets`, { spec: { selector, template } }, { replicas: 0, readyReplicas: 0 }],
   [
-    `/apis/apps/v1/${ns}/statefulsets`,
+    `/apis/apps/v1/${NS}/statefulsets`,
     { spec: { selector, template, serviceName: '' } },
     { replicas: 0, collisionCount: 0 },
   ],
-  [`/apis/apps/v1/${ns}/daemonsets`, { spec: { selector, template } }, { currentNumberScheduled: 0, numberReady: 0 }],
+  [`/apis/apps/v1/${NS}/daemonsets`, { spec: { selector, template } }, { currentNumberScheduled: 0, numberReady: 0 }],
   [
-    `/apis/batch/v1/${ns}/jobs`,
+    `/apis/batch/v1/${NS}/jobs`,
     { spec: { template: { spec: { ...template.spec, restartPolicy: 'Never' } }, suspend: false } },
     { active: 0, terminating: 0, ready: 0 },
   ],
   [
-    `/apis/batch/v1/${ns}/cronjobs`,
+    `/apis/batch/v1/${NS}/cronjobs`,
     {
       spec: {
         schedule: '* * * * *',
@@ -67,20 +67,20 @@ const kinds: readonly (readonly [string, object, object?])[] = [
     { active: [] },
   ],
   [
-    `/apis/autoscaling/v1/${ns}/horizontalpodautoscalers`,
+    `/apis/autoscaling/v1/${NS}/horizontalpodautoscalers`,
     { spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'd', apiVersion: 'apps/v1' } } },
     { currentReplicas: 0, desiredReplicas: 0 },
   ],
   [
-    `/apis/policy/v1/${ns}/poddisruptionbudgets`,
+    `/apis/policy/v1/${NS}/poddisruptionbudgets`,
     { spec: { minAvailable: 0, selector } },
     { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, conditions: [] },
   ],
   [
-    `/apis/networking.k8s.io/v1/${ns}/networkpolicies`,
+    `/apis/networking.k8s.io/v1/${NS}/networkpolicies`,
     { spec: { podSelector: {}, policyTypes: ['Ingress'], ingress: [] } },
   ],
-  [`/apis/coordination.k8s.io/v1/${ns}/leases`, { spec: { holderIdentity: '', leaseTransitions: 0 } }],
+  [`/apis/coordination.k8s.io/v1/${NS}/leases`, { spec: { holderIdentity: '', leaseTransitions: 0 } }],
   ['/apis/rbac.authorization.k8s.io/v1/clusterroles', { rules: [] }],
   ['/apis/storage.k8s.io/v1/storageclasses', { provisioner: 'x.example.com', parameters: {} }],
 ];

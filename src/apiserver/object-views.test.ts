@@ -4,13 +4,13 @@ import { textResponse } from './responses.ts';
 import { parseRequestInfo } from './request-info.ts';
 import { startTestServer } from './server-fixture.ts';
 
-const pod = '/api/v1/namespaces/default/pods/p';
+const POD = '/api/v1/namespaces/default/pods/p';
 
 test('the path of an object behind a view is a read of that object', () => {
   const at = (path: string, method = 'GET') => parseRequestInfo({ method, path, params: new URLSearchParams() });
-  assert.deepEqual(at(`/keelson/v1/history${pod}`), {
-    ...at(pod),
-    path: `/keelson/v1/history${pod}`,
+  assert.deepEqual(at(`/keelson/v1/history${POD}`), {
+    ...at(POD),
+    path: `/keelson/v1/history${POD}`,
     view: 'history',
   });
   assert.equal(at('/keelson/v1/history/apis/apps/v1/namespaces/a/deployments/d').resource, 'deployments');
@@ -20,19 +20,19 @@ test('the path of an object behind a view is a read of that object', () => {
     '/keelson/v1/history/version',
     '/keelson/v1/history/api/v1/pods',
     '/keelson/v1/history/api/v1/watch/nodes/n',
-    `/keelson/v1/history${pod}/status`,
+    `/keelson/v1/history${POD}/status`,
   ];
   for (const path of others) assert.equal(at(path).isResourceRequest, false, path);
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
-    assert.equal(at(`/keelson/v1/history${pod}`, method).isResourceRequest, false, method);
+    assert.equal(at(`/keelson/v1/history${POD}`, method).isResourceRequest, false, method);
 });
 
 test('a view that is not offered, a kind that is not served and a scope that is wrong are not found', async () => {
   const views = [{ name: 'seen', serve: () => textResponse(200, 'seen') }];
   const { send } = await startTestServer({ views });
   const status = async (path: string) => (await send('GET', path)).status;
-  assert.equal(await status(`/keelson/v1/seen${pod}`), 200);
-  assert.equal(await status(`/keelson/v1/unseen${pod}`), 404);
+  assert.equal(await status(`/keelson/v1/seen${POD}`), 200);
+  assert.equal(await status(`/keelson/v1/unseen${POD}`), 404);
   assert.equal(await status('/keelson/v1/constructor/api/v1/namespaces/default/pods/p'), 404);
   assert.equal(await status('/keelson/v1/seen/apis/none/v1/namespaces/default/pods/p'), 404);
   assert.equal(await status('/keelson/v1/seen/api/v1/pods/p'), 404);

@@ -4,7 +4,7 @@ import type { Principal } from '../api/transport.ts';
 import type { ApiVerb, RequestContext } from './request-context.ts';
 
 /** Who the server is to itself. */
-const user: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
+const USER: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
 const never = new AbortController().signal;
 
 /** A context for one verb on one object. */
@@ -28,7 +28,7 @@ export function ownContext(
       name,
       rest: '',
     },
-    user,
+    user: USER,
     signal: never,
     userAgent: 'keelson',
     addWarning: () => undefined,

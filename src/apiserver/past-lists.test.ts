@@ -6,8 +6,8 @@ import { MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, type TestServer, testPlatform } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
-const count = 100;
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const COUNT = 100;
 
 /** Counts what a past revision takes from the store. */
 class Reads {
@@ -36,25 +36,25 @@ async function startWithPast(): Promise<{ server: TestServer; reads: Reads; revi
   store.range = (request) => reads.range(range, request);
   const server = await startTestServer({ storage: createServerStorage({ store, platform }), platform });
   const make = async (name: string, labels: object): Promise<string> => {
-    const made = await server.send('POST', maps, { metadata: { name, labels }, data: { fill: 'x'.repeat(30_000) } });
+    const made = await server.send('POST', MAPS, { metadata: { name, labels }, data: { fill: 'x'.repeat(30_000) } });
     return made.body.metadata.resourceVersion as string;
   };
-  for (let index = 0; index < count; index++) await make(`n${index + 100}`, { odd: String(index % 2) });
+  for (let index = 0; index < COUNT; index++) await make(`n${index + 100}`, { odd: String(index % 2) });
   const revisions: string[] = [];
   for (let index = 0; index < 30; index++) revisions.push(await make(`z${index + 100}`, {}));
-  await server.send('DELETE', `${maps}/n100`);
+  await server.send('DELETE', `${MAPS}/n100`);
   return { server, reads, revisions };
 }
 
 const exact = (revision: string, more: string): string =>
-  `${maps}?resourceVersion=${revision}&resourceVersionMatch=Exact${more}`;
+  `${MAPS}?resourceVersion=${revision}&resourceVersionMatch=Exact${more}`;
 
 test('exact lists of one object read one object each, and few at a time', async () => {
   const { server, reads, revisions } = await startWithPast();
   const pages = await Promise.all(revisions.map((revision) => server.send('GET', exact(revision, '&limit=1'))));
   for (const [index, { status, body }] of pages.entries()) {
     assert.deepEqual([status, body.items.length, body.items[0].metadata.name], [200, 1, 'n100']);
-    assert.equal(body.metadata.remainingItemCount, count + index);
+    assert.equal(body.metadata.remainingItemCount, COUNT + index);
   }
   assert.equal(reads.entries, revisions.length);
   assert.ok(reads.mostRunning <= 2, `${reads.mostRunning} at a time`);
@@ -66,7 +66,7 @@ test('lists of past revisions are whole, in pages and with selectors, and read a
     const found: string[] = [];
     let token = '';
     for (;;) {
-      const path = token === '' ? exact(revisions[0]!, more) : `${maps}?continue=${token}${more}`;
+      const path = token === '' ? exact(revisions[0]!, more) : `${MAPS}?continue=${token}${more}`;
       const { status, body } = await server.send('GET', path);
       assert.equal(status, 200);
       assert.equal(body.metadata.resourceVersion, revisions[0]);
@@ -75,7 +75,7 @@ test('lists of past revisions are whole, in pages and with selectors, and read a
       if (token === '') return found;
     }
   };
-  const all = [...Array.from({ length: count }, (_, index) => `n${index + 100}`), 'z100'];
+  const all = [...Array.from({ length: COUNT }, (_, index) => `n${index + 100}`), 'z100'];
   const odd = all.filter((name) => name.startsWith('n') && Number(name.slice(1)) % 2 === 1);
   for (const more of ['', '&limit=7', '&limit=500', '&limit=101', '&limit=100'])
     assert.deepEqual(await names(more), all, more);

@@ -4,7 +4,7 @@ import { badRequest, notFound, serviceUnavailable } from '../api/status-error.ts
 import type { ApiResponse } from '../api/transport.ts';
 import { POD_STATE_ROUTE, type PodNodeState } from '../component-helpers/pod-node-state.ts';
 import type { ObjectView } from './object-views.ts';
-import { jsonHeaders } from './responses.ts';
+import { JSON_HEADERS } from './responses.ts';
 import { readKubeletJson, type KubeletJsonDeps } from './streaming/kubelet-json.ts';
 
 const STATE = { route: POD_STATE_ROUTE, notFound: 'it does not know the pod' };
@@ -23,7 +23,7 @@ export function podStateView(deps: KubeletJsonDeps): ObjectView {
       if (typeof state === 'string') throw serviceUnavailable(`kubelet of ${nodeName}: ${state}`);
       if (state.uid !== pod.metadata.uid)
         throw serviceUnavailable(`kubelet of ${nodeName}: it knows another pod of this name`);
-      return { kind: 'bytes', status: 200, headers: jsonHeaders, chunks: [Buffer.from(JSON.stringify(state))] };
+      return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [Buffer.from(JSON.stringify(state))] };
     },
   };
 }

@@ -8,8 +8,8 @@ import type { ApiResponse } from '../api/transport.ts';
 import { startWithAll } from './all-resources-fixture.ts';
 import type { TestAnswer, TestServer } from './server-fixture.ts';
 
-const type = 'application/vnd.kubernetes.protobuf';
-const maps = '/api/v1/namespaces/default/configmaps';
+const TYPE = 'application/vnd.kubernetes.protobuf';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 let server: TestServer;
 
 before(async () => {
@@ -34,34 +34,34 @@ async function exchange(
   method: string,
   path: string,
   body?: Uint8Array,
-  accept = type,
+  accept = TYPE,
 ): Promise<{ answer: TestAnswer; object: JsonObject }> {
   const answer = await server.send(method, path, body, {
     accept,
-    ...(body === undefined ? {} : { 'content-type': type }),
+    ...(body === undefined ? {} : { 'content-type': TYPE }),
   });
-  assert.equal(answer.headers['content-type'], type, answer.text);
+  assert.equal(answer.headers['content-type'], TYPE, answer.text);
   return { answer, object: decodeProtobuf(bytesOf(answer.response)) };
 }
 
 test('every verb takes and gives protobuf', async () => {
-  const created = await exchange('POST', maps, encoded('', 'ConfigMap', { metadata: { name: 'a' }, data: { x: '1' } }));
+  const created = await exchange('POST', MAPS, encoded('', 'ConfigMap', { metadata: { name: 'a' }, data: { x: '1' } }));
   assert.deepEqual(
     [created.answer.status, created.object['kind'], created.object['data']],
     [201, 'ConfigMap', { x: '1' }],
   );
   const updated = await exchange(
     'PUT',
-    `${maps}/a`,
+    `${MAPS}/a`,
     encoded('', 'ConfigMap', { metadata: { name: 'a' }, data: { x: '2' } }),
   );
   assert.deepEqual(updated.object['data'], { x: '2' });
-  const list = await exchange('GET', maps);
+  const list = await exchange('GET', MAPS);
   assert.deepEqual(
     [list.object['kind'], (list.object['items'] as JsonObject[]).map(({ data }) => data)],
     ['ConfigMapList', [{ x: '2' }]],
   );
-  const bare = await exchange('GET', `${maps}/a`, undefined, `${type};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`);
+  const bare = await exchange('GET', `${MAPS}/a`, undefined, `${TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`);
   assert.deepEqual(
     [bare.object['kind'], (bare.object['metadata'] as JsonObject)['name']],
     ['PartialObjectMetadata', 'a'],
@@ -69,20 +69,20 @@ test('every verb takes and gives protobuf', async () => {
 });
 
 test('delete options and refusals', async () => {
-  await exchange('POST', maps, encoded('', 'ConfigMap', { metadata: { name: 'b' } }));
+  await exchange('POST', MAPS, encoded('', 'ConfigMap', { metadata: { name: 'b' } }));
   const options = (object: object): Uint8Array => encoded('', 'DeleteOptions', object);
-  const wrong = await exchange('DELETE', `${maps}/b`, options({ preconditions: { uid: 'other' } }));
+  const wrong = await exchange('DELETE', `${MAPS}/b`, options({ preconditions: { uid: 'other' } }));
   assert.deepEqual(
     [wrong.answer.status, wrong.object['kind'], wrong.object['reason'], wrong.object['code']],
     [409, 'Status', 'Conflict', 409],
   );
-  const tried = await exchange('DELETE', `${maps}/b`, options({ dryRun: ['All'], gracePeriodSeconds: 0 }));
+  const tried = await exchange('DELETE', `${MAPS}/b`, options({ dryRun: ['All'], gracePeriodSeconds: 0 }));
   assert.equal(tried.object['status'], 'Success');
-  const gone = await exchange('DELETE', `${maps}/b`, options({ propagationPolicy: 'Background' }));
+  const gone = await exchange('DELETE', `${MAPS}/b`, options({ propagationPolicy: 'Background' }));
   assert.deepEqual([gone.object['kind'], (gone.object['details'] as JsonObject)['name']], ['Status', 'b']);
-  const missing = await exchange('GET', `${maps}/b`);
+  const missing = await exchange('GET', `${MAPS}/b`);
   assert.deepEqual([missing.answer.status, missing.object['message']], [404, 'configmaps "b" not found']);
-  const collection = await exchange('DELETE', maps, options({}));
+  const collection = await exchange('DELETE', MAPS, options({}));
   assert.equal(collection.object['kind'], 'ConfigMapList');
 });
 
@@ -146,14 +146,14 @@ test('evictions of a version without schemas of its own', async () => {
 });
 
 test('a watch in protobuf: events, bookmark, error', async () => {
-  await exchange('POST', maps, encoded('', 'ConfigMap', { metadata: { name: 'w' }, data: { x: '1' } }));
+  await exchange('POST', MAPS, encoded('', 'ConfigMap', { metadata: { name: 'w' }, data: { x: '1' } }));
   const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
   const stop = new AbortController();
   const response = await server.server.handler(
-    server.request('GET', `${maps}?${query}`, { headers: { accept: `${type};stream=watch` }, signal: stop.signal }),
+    server.request('GET', `${MAPS}?${query}`, { headers: { accept: `${TYPE};stream=watch` }, signal: stop.signal }),
   );
   assert.ok(response.kind === 'stream');
-  assert.equal(response.headers['content-type'], `${type};stream=watch`);
+  assert.equal(response.headers['content-type'], `${TYPE};stream=watch`);
   const chunks: Uint8Array[] = [];
   const running = response.run({
     write: async (chunk) => void chunks.push(Buffer.from(chunk)),

@@ -9,7 +9,7 @@ import { startWithAll } from './all-resources-fixture.ts';
 type Lease = { metadata: Record<string, unknown>; spec: Record<string, unknown> };
 type Server = Awaited<ReturnType<typeof startWithAll>>;
 
-const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+const PATH = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const at = (second: number): string => `2026-01-02T03:04:${String(second).padStart(2, '0')}.000001Z`;
 
 /** What becomes of the lease, and who says so. */
@@ -42,7 +42,7 @@ async function answerOf(response: ApiResponse | Promise<ApiResponse>): Promise<{
 async function lifeOf(send: (server: Server, lease: object, agent: string) => Promise<unknown>): Promise<unknown[]> {
   const server = await startWithAll();
   const made = { metadata: { name: 'l' }, spec: { holderIdentity: 'a', leaseDurationSeconds: 40, renewTime: at(0) } };
-  await server.send('POST', path, made, { 'user-agent': 'kubelet/1' });
+  await server.send('POST', PATH, made, { 'user-agent': 'kubelet/1' });
   const life: unknown[] = [];
   for (const [what, change, agent = 'kubelet/1'] of changes) {
     await server.platform.clock.advance(10_000);
@@ -64,10 +64,10 @@ async function storedIn({ storage }: Server): Promise<{ text: string; lease: Lea
 test('a renewal from inside the process does what one over the network does, byte for byte', async () => {
   const short = await lifeOf(({ server, request }, object, agent) => {
     const parts = { headers: { 'user-agent': agent }, wantsObjects: true, body: { kind: 'object', object } } as const;
-    return answerOf(server.handler(request('PUT', `${path}/l`, parts)));
+    return answerOf(server.handler(request('PUT', `${PATH}/l`, parts)));
   });
   const long = await lifeOf(async ({ send }, object, agent) => {
-    const { status, body } = await send('PUT', `${path}/l`, object, { 'user-agent': agent });
+    const { status, body } = await send('PUT', `${PATH}/l`, object, { 'user-agent': agent });
     return { status, body };
   });
   assert.deepEqual(short, long);
@@ -88,12 +88,12 @@ test('a renewal passes admission: plugins may refuse and change it', async () =>
   };
   for (const admission of [[refusing], [refusing, changing]]) {
     const { server, send, request } = await startWithAll(admission);
-    await send('POST', path, { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime: at(0) } });
+    await send('POST', PATH, { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime: at(0) } });
     const renew = async (renewTime: string): Promise<{ status: number; body: unknown }> => {
-      const { body } = (await send('GET', `${path}/l`)) as { body: Lease };
+      const { body } = (await send('GET', `${PATH}/l`)) as { body: Lease };
       const object = { ...body, spec: { ...body.spec, renewTime } };
       const parts = { headers: { 'user-agent': 'test/1' }, wantsObjects: true, body: { kind: 'object', object } };
-      return answerOf(server.handler(request('PUT', `${path}/l`, parts as Parameters<typeof request>[2])));
+      return answerOf(server.handler(request('PUT', `${PATH}/l`, parts as Parameters<typeof request>[2])));
     };
     assert.equal((await renew(at(1))).status, 403);
     const { status, body } = await renew(at(2));
@@ -112,15 +112,15 @@ test('renewals share memory with each other, not with events, which stay longer'
   const renewals: ArrayBufferLike[] = [];
   const events: ArrayBufferLike[] = [];
   for (const name of ['a', 'b']) {
-    await send('POST', path, { metadata: { name }, spec: { holderIdentity: 'a', renewTime: at(0) } });
-    const { body } = (await send('GET', `${path}/${name}`)) as { body: Lease };
+    await send('POST', PATH, { metadata: { name }, spec: { holderIdentity: 'a', renewTime: at(0) } });
+    const { body } = (await send('GET', `${PATH}/${name}`)) as { body: Lease };
     const object = { ...body, spec: { ...body.spec, renewTime: at(1) } };
     const parts = {
       headers: { 'user-agent': 'test/1' },
       wantsObjects: true,
       body: { kind: 'object', object },
     } as const;
-    assert.equal((await answerOf(server.handler(request('PUT', `${path}/${name}`, parts)))).status, 200);
+    assert.equal((await answerOf(server.handler(request('PUT', `${PATH}/${name}`, parts)))).status, 200);
     renewals.push(await sharedMemoryOf(`/registry/leases/default/${name}`));
     const involvedObject = { kind: 'Pod', name: 'p', namespace: 'default' };
     await send('POST', '/api/v1/namespaces/default/events', { metadata: { name }, involvedObject });
@@ -131,7 +131,7 @@ test('renewals share memory with each other, not with events, which stay longer'
 
 test('renewals from inside the process are stamped into the bytes of the revision before, not encoded', async () => {
   const { server, send, request, storage } = await startWithAll();
-  await send('POST', path, { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime: at(0) } });
+  await send('POST', PATH, { metadata: { name: 'l' }, spec: { holderIdentity: 'a', renewTime: at(0) } });
   const cell = () => storage.hub.cache('/registry/leases/').get('/registry/leases/default/l')!;
   const stamped: string[][] = [];
   for (const second of [1, 2]) {
@@ -142,7 +142,7 @@ test('renewals from inside the process are stamped into the bytes of the revisio
       wantsObjects: true,
       body: { kind: 'object', object },
     } as const;
-    assert.equal((await answerOf(server.handler(request('PUT', `${path}/l`, parts)))).status, 200);
+    assert.equal((await answerOf(server.handler(request('PUT', `${PATH}/l`, parts)))).status, 200);
     stamped.push(Object.keys(cell().own?.places ?? {}));
   }
   assert.deepEqual(stamped, [[], ['renewTime']], 'the first finds the text that the creation was answered with');

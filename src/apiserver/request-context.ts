@@ -46,7 +46,7 @@ export interface RequestInfo {
 }
 
 /** Longer bodies and objects are worked on in steps, between which others have their turn. */
-export const largeBytes = 64 * 1024;
+export const LARGE_BYTES = 64 * 1024;
 
 /** One request while it is being served. */
 export interface RequestContext {

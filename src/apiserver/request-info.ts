@@ -20,7 +20,7 @@ export interface RequestLine {
   readonly params: URLSearchParams;
 }
 
-const methodVerbs: ReadonlyMap<string, ApiVerb> = new Map([
+const METHOD_VERBS: ReadonlyMap<string, ApiVerb> = new Map([
   ['POST', 'create'],
   ['GET', 'get'],
   ['HEAD', 'get'],
@@ -29,10 +29,10 @@ const methodVerbs: ReadonlyMap<string, ApiVerb> = new Map([
   ['DELETE', 'delete'],
 ]);
 
-const namespaceSubresources = new Set(['status', 'finalize']);
+const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
 /** Verbs whose selectors are part of what is authorized. */
-const selectorVerbs: ReadonlySet<ApiVerb> = new Set(['list', 'watch', 'deletecollection']);
+const SELECTOR_VERBS: ReadonlySet<ApiVerb> = new Set(['list', 'watch', 'deletecollection']);
 
 /** No query at all; shared, never changed. */
 export const noParams = new URLSearchParams();
@@ -44,7 +44,7 @@ function nonResource(line: RequestLine): RequestInfo {
     verb: line.method.toLowerCase() as ApiVerb,
     apiGroup: '',
     apiVersion: '',
-    ...nowhere,
+    ...NOWHERE,
   };
 }
 
@@ -56,14 +56,14 @@ interface Located {
   rest: string;
 }
 
-const nowhere: Located = { namespace: '', resource: '', name: '', subresource: '', rest: '' };
+const NOWHERE: Located = { namespace: '', resource: '', name: '', subresource: '', rest: '' };
 
 function locate(parts: readonly string[], start: number): Located {
   let at = start;
   let namespace = '';
   if (parts[at] === 'namespaces' && parts.length > at + 1) {
     namespace = parts[at + 1]!;
-    if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) at += 2;
+    if (parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!)) at += 2;
   }
   return {
     namespace,
@@ -110,7 +110,7 @@ function partsOf(path: string): readonly string[] {
 
 /** Whether a segment that must name something is empty or missing: `//`, or `watch` with nothing behind it. */
 function lacksName(parts: readonly string[], at: number): boolean {
-  const isPrefixed = parts[at] === 'namespaces' && parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!);
+  const isPrefixed = parts[at] === 'namespaces' && parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!);
   const empty = parts.indexOf('');
   return at >= parts.length || (empty >= 0 && empty < at + (isPrefixed ? 5 : 3));
 }
@@ -143,8 +143,8 @@ function parseApiPath(parts: readonly string[], line: RequestLine): RequestInfo 
     apiVersion: parts[prefix - 1]!,
     viaWatchPath,
   };
-  const verb = viaWatchPath ? 'watch' : (methodVerbs.get(line.method) ?? '');
-  if (lacksName(parts, at)) return { ...common, verb, ...nowhere };
+  const verb = viaWatchPath ? 'watch' : (METHOD_VERBS.get(line.method) ?? '');
+  if (lacksName(parts, at)) return { ...common, verb, ...NOWHERE };
   const located = locate(parts, at);
   if (viaWatchPath) return { ...common, verb, ...located };
   if (located.name !== '') return { ...common, verb, ...located };
@@ -160,7 +160,7 @@ function ofCollection(
   let verb = methodVerb;
   if (verb === 'get') verb = isTrue(params.get('watch')) ? 'watch' : 'list';
   else if (verb === 'delete') verb = 'deletecollection';
-  if (params === noParams || !selectorVerbs.has(verb)) return { verb, ...located };
+  if (params === noParams || !SELECTOR_VERBS.has(verb)) return { verb, ...located };
   const labelSelector = params.get('labelSelector') ?? undefined;
   const fieldSelector = params.get('fieldSelector') ?? undefined;
   return {

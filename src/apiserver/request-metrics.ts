@@ -12,7 +12,7 @@ import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
 /** So many series take a few milliseconds. */
 const SERIES_OF_A_STEP = 200;
 
-const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 /** Written out only when scraped: most series of a short-lived server never are. */
 type Labels = readonly (readonly [string, string])[];
@@ -34,13 +34,13 @@ interface Durations {
 }
 
 function noDurations(): Durations {
-  return { counts: buckets.map(() => 0), sum: 0, total: 0 };
+  return { counts: BUCKETS.map(() => 0), sum: 0, total: 0 };
 }
 
 function add(durations: Durations, seconds: number): void {
   durations.sum += seconds;
   durations.total++;
-  const bucket = buckets.findIndex((bound) => seconds <= bound);
+  const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
   if (bucket >= 0) durations.counts[bucket]!++;
 }
 
@@ -95,7 +95,7 @@ function keyOf(scope: RequestScope, place: string): string {
   return `${verbOf(scope)} ${info.apiGroup}/${info.apiVersion}/${info.resource}/${place} ${scopeOf(scope)}`;
 }
 
-const unknownLabels: Labels = [
+const UNKNOWN_LABELS: Labels = [
   ['component', 'apiserver'],
   ['group', ''],
   ['resource', ''],
@@ -143,7 +143,7 @@ export class RequestMetrics {
     const key = place === undefined ? '' : keyOf(scope, place);
     let series = this.#series.get(key);
     if (series === undefined) {
-      const labels = place === undefined ? unknownLabels : labelsOf(scope, place);
+      const labels = place === undefined ? UNKNOWN_LABELS : labelsOf(scope, place);
       const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
       const { apiGroup: group, apiVersion: version, resource: name } = scope.info;
       const asked = { group, version, resource: name };
@@ -196,7 +196,7 @@ export class RequestMetrics {
     for (const series of this.#series.values()) {
       const durations = durationsOf(series);
       if (durations === undefined) continue;
-      exposeHistogram(lines, { name, labels: textOf(series.labels), bounds: buckets }, durations);
+      exposeHistogram(lines, { name, labels: textOf(series.labels), bounds: BUCKETS }, durations);
       if (++count % SERIES_OF_A_STEP === 0) yield;
     }
   }

@@ -17,7 +17,7 @@ export interface RequestRecorder {
 }
 
 /** More than an answer's head has room for, whatever their length. */
-const maxWarnings = 4096;
+const MAX_WARNINGS = 4096;
 
 /** A request being served. */
 export class RequestScope implements RequestContext {
@@ -79,7 +79,7 @@ export class RequestScope implements RequestContext {
   }
 
   addWarning(text: string): void {
-    if (this.warnings.length < maxWarnings && !this.warnings.includes(text)) this.warnings.push(text);
+    if (this.warnings.length < MAX_WARNINGS && !this.warnings.includes(text)) this.warnings.push(text);
   }
 
   addWait(name: string, milliseconds: number): void {

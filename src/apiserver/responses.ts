@@ -15,7 +15,7 @@ import type { JsonObject } from '../api/codec/own-property.ts';
 export const CACHE_CONTROL = 'no-cache, private';
 
 /** Headers of an answer in JSON; shared. */
-export const jsonHeaders: ApiHeaders = { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL };
+export const JSON_HEADERS: ApiHeaders = { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL };
 
 /** The Status of any error; what is not an API error is a bug, logged with its stack. */
 export function statusOf(error: unknown, log: Log): Status {
@@ -69,13 +69,13 @@ export function objectResponse(
       return {
         kind: 'bytes',
         status,
-        headers: { ...jsonHeaders, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers },
+        headers: { ...JSON_HEADERS, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers },
         chunks: [bytes],
       };
     }
   }
   const text = stringifyJson(object, request.query.includes('pretty=') ? 2 : 0);
-  return { kind: 'bytes', status, headers: { ...jsonHeaders, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
+  return { kind: 'bytes', status, headers: { ...JSON_HEADERS, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
 }
 
 /** The answer to a failed request. */

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
 import type { TestServer } from './server-fixture.ts';
 
-const deployments = '/apis/apps/v1/namespaces/default/deployments';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 
 function applying(send: TestServer['send']) {
   return (manager: string, spec: object, query = ''): ReturnType<typeof send> => {
     const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'd' }, spec };
-    return send('PATCH', `${deployments}/d/scale?fieldManager=${manager}${query}`, scale, {
+    return send('PATCH', `${DEPLOYMENTS}/d/scale?fieldManager=${manager}${query}`, scale, {
       'content-type': 'application/apply-patch+yaml',
     });
   };
@@ -22,7 +22,7 @@ test('applied scales own their replicas and conflict like any other field', asyn
     template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
   };
   const config = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd' }, spec };
-  await send('PATCH', `${deployments}/d?fieldManager=owner`, config, {
+  await send('PATCH', `${DEPLOYMENTS}/d?fieldManager=owner`, config, {
     'content-type': 'application/apply-patch+yaml',
   });
   const apply = applying(send);
@@ -33,7 +33,7 @@ test('applied scales own their replicas and conflict like any other field', asyn
   assert.match(refused.body.message, /^Apply failed with 2 conflicts: /);
   const forced = await apply('s2', { replicas: 4 }, '&force=true');
   assert.deepEqual([forced.status, forced.body.kind, forced.body.spec.replicas], [200, 'Scale', 4]);
-  const { body } = await send('GET', `${deployments}/d`);
+  const { body } = await send('GET', `${DEPLOYMENTS}/d`);
   const owners = body.metadata.managedFields.filter((entry: { fieldsV1: object }) =>
     JSON.stringify(entry.fieldsV1).includes('f:replicas'),
   );
@@ -53,7 +53,7 @@ test('applied scales own their replicas and conflict like any other field', asyn
 
 test('a scale is shown as a table', async () => {
   const { send } = await startWithAll();
-  await send('POST', deployments, {
+  await send('POST', DEPLOYMENTS, {
     metadata: { name: 'd' },
     spec: {
       replicas: 3,
@@ -61,7 +61,7 @@ test('a scale is shown as a table', async () => {
       template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
     },
   });
-  const { body } = await send('GET', `${deployments}/d/scale`, undefined, {
+  const { body } = await send('GET', `${DEPLOYMENTS}/d/scale`, undefined, {
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
   });
   assert.deepEqual(

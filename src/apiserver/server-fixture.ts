@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { ApiRequest, ApiResponse } from '../api/transport.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { unexpectedErrorsSpec } from '../platform/metrics.ts';
+import { UNEXPECTED_ERRORS_SPEC } from '../platform/metrics.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
@@ -112,7 +112,7 @@ export function testPlatform(): BasePlatform & {
 } {
   const clock = new VirtualClock();
   const metrics = createMemoryMetrics();
-  const onUnexpected = (component: string): void => metrics.counter(unexpectedErrorsSpec).inc({ component });
+  const onUnexpected = (component: string): void => metrics.counter(UNEXPECTED_ERRORS_SPEC).inc({ component });
   return {
     clock,
     random: createSeededRandom(1),

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Store } from '../storage/store.ts';
 import type { ResourceRegistry } from './generic-registry/resource-registry.ts';
 
-const buckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
 interface Series {
   readonly counts: number[];
@@ -55,12 +55,12 @@ export class StorageMetrics {
   #note(name: string, sinceMs: number, failed: boolean): void {
     let series = this.#series.get(name);
     if (series === undefined)
-      this.#series.set(name, (series = { counts: buckets.map(() => 0), sum: 0, total: 0, errors: 0 }));
+      this.#series.set(name, (series = { counts: BUCKETS.map(() => 0), sum: 0, total: 0, errors: 0 }));
     const seconds = (this.#clock.monotonicMs() - sinceMs) / 1000;
     series.total++;
     series.sum += seconds;
     if (failed) series.errors++;
-    const bucket = buckets.findIndex((bound) => seconds <= bound);
+    const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
     if (bucket >= 0) series.counts[bucket]!++;
   }
 
@@ -95,7 +95,7 @@ export class StorageMetrics {
     head(lines, name, ['histogram', 'Time the store takes for a request, in seconds.']);
     for (const { labels, series } of labelled) {
       let below = 0;
-      for (const [index, bound] of buckets.entries())
+      for (const [index, bound] of BUCKETS.entries())
         lines.push(`${name}_bucket{${labels},le="${bound}"} ${(below += series.counts[index]!)}`);
       lines.push(`${name}_bucket{${labels},le="+Inf"} ${series.total}`);
       lines.push(`${name}_sum{${labels}} ${series.sum}`, `${name}_count{${labels}} ${series.total}`);

@@ -2,7 +2,7 @@
 import type { Clock } from '../platform/clock.ts';
 
 /** Work for so long, then others have their turn. */
-const turnMs = 2;
+const TURN_MS = 2;
 
 /** The turns of one piece of work. */
 export class Turns {
@@ -16,7 +16,7 @@ export class Turns {
 
   /** To be awaited where it is a promise: the turn was long. */
   next(): Promise<void> | undefined {
-    return this.#clock.monotonicMs() - this.#sinceMs <= turnMs ? undefined : this.#pause();
+    return this.#clock.monotonicMs() - this.#sinceMs <= TURN_MS ? undefined : this.#pause();
   }
 
   async #pause(): Promise<void> {

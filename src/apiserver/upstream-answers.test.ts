@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startWithAll } from './all-resources-fixture.ts';
 import type { TestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const METHOD = 'the server does not allow this method on the requested resource';
 const NO_KIND = 'is registered for version';
 const merge = { 'content-type': 'application/merge-patch+json' };
@@ -27,60 +27,60 @@ const rows: readonly Row[] = [
   ['GET /apis/nobody/v1/things', undefined, {}, 404, '404 page not found\n'],
   ['GET /apis/apps/v9/deployments', undefined, {}, 404, 'the server could not find the requested resource'],
   ['GET /api/v9', undefined, {}, 404, 'the server could not find the requested resource'],
-  [`HEAD ${maps}`, undefined, {}, 405, METHOD],
-  [`PUT ${maps}`, map, {}, 405, METHOD],
+  [`HEAD ${MAPS}`, undefined, {}, 405, METHOD],
+  [`PUT ${MAPS}`, map, {}, 405, METHOD],
   ['GET /api/v1/namespaces/default/pods/p/binding', undefined, {}, 405, METHOD],
   ['POST /version', {}, {}, 405, METHOD],
-  [`GET ${maps}?timeoutSeconds=x`, undefined, {}, 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
-  [`GET ${maps}?continue=x`, undefined, {}, 400, 'illegal base64 data at input byte 0'],
-  [`GET ${maps}?resourceVersion=x`, undefined, {}, 400, 'invalid resource version: resourceVersion: Invalid value'],
-  [`GET ${maps}?resourceVersionMatch=a&resourceVersion=1`, undefined, {}, 422, 'values: "Exact", "NotOlderThan", ""'],
-  [`GET ${maps}`, undefined, { accept: 'text/html' }, 406, '406: Not Acceptable\n\nAvailable representations: '],
-  [`POST ${maps}?dryRun=x`, map, {}, 422, 'dryRun: Unsupported value: ["x"]: supported values: "All"'],
-  [`POST ${maps}`, '', {}, 400, 'json parse error: unexpected end of JSON input (<empty>)'],
-  [`POST ${maps}`, '[]', {}, 400, 'json: cannot unmarshal array into Go value of type struct {'],
-  [`POST ${maps}`, '[]', {}, 400, '(5b5d)'],
-  [`POST ${maps}`, 'null', {}, 422, 'metadata.name: Required value: name or generateName is required'],
-  [`POST ${maps}`, { ...map, apiVersion: 'v2' }, {}, 400, `no kind "ConfigMap" ${NO_KIND} "v2" in scheme`],
-  [`POST ${maps}`, { ...map, kind: 'Pod' }, {}, 400, 'converting (v1.Pod) to (core.ConfigMap): unknown conversion'],
-  [`POST ${maps}`, { ...map, data: { a: 1 } }, {}, 400, 'number into Go struct field ConfigMap.data of type string'],
+  [`GET ${MAPS}?timeoutSeconds=x`, undefined, {}, 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+  [`GET ${MAPS}?continue=x`, undefined, {}, 400, 'illegal base64 data at input byte 0'],
+  [`GET ${MAPS}?resourceVersion=x`, undefined, {}, 400, 'invalid resource version: resourceVersion: Invalid value'],
+  [`GET ${MAPS}?resourceVersionMatch=a&resourceVersion=1`, undefined, {}, 422, 'values: "Exact", "NotOlderThan", ""'],
+  [`GET ${MAPS}`, undefined, { accept: 'text/html' }, 406, '406: Not Acceptable\n\nAvailable representations: '],
+  [`POST ${MAPS}?dryRun=x`, map, {}, 422, 'dryRun: Unsupported value: ["x"]: supported values: "All"'],
+  [`POST ${MAPS}`, '', {}, 400, 'json parse error: unexpected end of JSON input (<empty>)'],
+  [`POST ${MAPS}`, '[]', {}, 400, 'json: cannot unmarshal array into Go value of type struct {'],
+  [`POST ${MAPS}`, '[]', {}, 400, '(5b5d)'],
+  [`POST ${MAPS}`, 'null', {}, 422, 'metadata.name: Required value: name or generateName is required'],
+  [`POST ${MAPS}`, { ...map, apiVersion: 'v2' }, {}, 400, `no kind "ConfigMap" ${NO_KIND} "v2" in scheme`],
+  [`POST ${MAPS}`, { ...map, kind: 'Pod' }, {}, 400, 'converting (v1.Pod) to (core.ConfigMap): unknown conversion'],
+  [`POST ${MAPS}`, { ...map, data: { a: 1 } }, {}, 400, 'number into Go struct field ConfigMap.data of type string'],
   [
-    `PUT ${maps}/there`,
+    `PUT ${MAPS}/there`,
     { ...map, metadata: { name: 'there', namespace: 'x' } },
     {},
     400,
     'namespace sent on the request',
   ],
   [
-    `PUT ${maps}/there`,
+    `PUT ${MAPS}/there`,
     { ...map, metadata: { name: 'there', deletionTimestamp: '2026-01-01T00:00:00Z' } },
     {},
     422,
     'metadata.deletionTimestamp: Invalid value: "2026-01-01T00:00:00Z": field is immutable',
   ],
-  [`PATCH ${maps}/there`, {}, {}, 415, '415: Unsupported Media Type'],
-  [`PATCH ${maps}/there`, 'null', merge, 400, 'Invalid JSON Patch'],
-  [`PATCH ${maps}/there`, [], strategic, 400, 'json: cannot unmarshal array into Go value of type map'],
-  [`PATCH ${maps}/there`, { metadata: { name: 'x' } }, merge, 400, 'does not match the name on the URL (there)'],
+  [`PATCH ${MAPS}/there`, {}, {}, 415, '415: Unsupported Media Type'],
+  [`PATCH ${MAPS}/there`, 'null', merge, 400, 'Invalid JSON Patch'],
+  [`PATCH ${MAPS}/there`, [], strategic, 400, 'json: cannot unmarshal array into Go value of type map'],
+  [`PATCH ${MAPS}/there`, { metadata: { name: 'x' } }, merge, 400, 'does not match the name on the URL (there)'],
   [
-    `PATCH ${maps}/there`,
+    `PATCH ${MAPS}/there`,
     { metadata: { uid: 'x' } },
     merge,
     422,
     'metadata.uid: Invalid value: "x": field is immutable',
   ],
-  [`PATCH ${maps}/there`, { kind: 'Foo' }, merge, 422, `no kind "Foo" ${NO_KIND} "v1" in scheme`],
-  [`PATCH ${maps}/there`, { data: [1] }, strategic, 422, 'patch: Invalid value: "map[data:[1]]": '],
-  [`PATCH ${maps}/there?fieldManager=m`, '[]', apply, 400, 'error decoding YAML: error unmarshaling JSON: '],
-  [`PATCH ${maps}/there?fieldManager=m`, { ...map, kind: 'Foo' }, apply, 400, 'invalid object type: /v1, Kind=Foo'],
+  [`PATCH ${MAPS}/there`, { kind: 'Foo' }, merge, 422, `no kind "Foo" ${NO_KIND} "v1" in scheme`],
+  [`PATCH ${MAPS}/there`, { data: [1] }, strategic, 422, 'patch: Invalid value: "map[data:[1]]": '],
+  [`PATCH ${MAPS}/there?fieldManager=m`, '[]', apply, 400, 'error decoding YAML: error unmarshaling JSON: '],
+  [`PATCH ${MAPS}/there?fieldManager=m`, { ...map, kind: 'Foo' }, apply, 400, 'invalid object type: /v1, Kind=Foo'],
   [
-    `DELETE ${maps}/there`,
+    `DELETE ${MAPS}/there`,
     { preconditions: { uid: 'x' } },
     {},
     409,
     'on ConfigMap "there": the UID in the precondition',
   ],
-  [`DELETE ${maps}/there`, { propagationPolicy: 'x' }, {}, 422, '"Foreground", "Background", "Orphan", "nil"'],
+  [`DELETE ${MAPS}/there`, { propagationPolicy: 'x' }, {}, 422, '"Foreground", "Background", "Orphan", "nil"'],
   [
     'POST /apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews',
     { spec: { user: 'x', resourceAttributes: { verb: 'get' } } },
@@ -97,7 +97,7 @@ function answerTo({ send }: TestServer, request: string, body: unknown, headers:
 
 test('refusals outside of validation have code and text of upstream', async () => {
   const server = await startWithAll();
-  await server.send('POST', maps, map);
+  await server.send('POST', MAPS, map);
   for (const [request, body, headers, code, text] of rows) {
     const answer = await answerTo(server, request, body, { ...headers });
     const message = (answer.body as { message?: string } | undefined)?.message ?? answer.text;
@@ -116,9 +116,9 @@ const accepted: readonly (readonly [body: unknown, headers: Record<string, strin
 
 test('patches that upstream takes', async () => {
   const server = await startWithAll();
-  await server.send('POST', maps, { ...map, data: { a: '1' } });
+  await server.send('POST', MAPS, { ...map, data: { a: '1' } });
   for (const [body, headers, data] of accepted) {
-    const answer = await answerTo(server, `PATCH ${maps}/there?dryRun=All`, body, headers);
+    const answer = await answerTo(server, `PATCH ${MAPS}/there?dryRun=All`, body, headers);
     assert.equal(answer.status, 200, answer.text);
     const { kind, apiVersion, data: after } = answer.body as { kind: string; apiVersion: string; data: object };
     assert.deepEqual([kind, apiVersion, after], ['ConfigMap', 'v1', data]);
@@ -127,9 +127,9 @@ test('patches that upstream takes', async () => {
 
 test('items of lists have no kind of their own but where they are custom, and reviews have an owner', async () => {
   const { send } = await startWithAll();
-  await send('POST', maps, map);
+  await send('POST', MAPS, map);
   for (const query of ['', '?pretty=true']) {
-    const { items } = (await send('GET', maps + query)).body as { items: { kind?: string }[] };
+    const { items } = (await send('GET', MAPS + query)).body as { items: { kind?: string }[] };
     assert.equal(items.length, 1);
     assert.equal(items[0]!.kind, undefined);
   }

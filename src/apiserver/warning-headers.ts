@@ -3,9 +3,9 @@ import { headerValueOf } from '../base/header-text.ts';
 import type { ApiHeaders } from '../api/transport.ts';
 
 /** In characters of text, over all warnings of an answer. */
-const maxTotal = 4096;
+const MAX_TOTAL = 4096;
 /** Where the total is exceeded each text is cut to this. */
-const maxCut = 256;
+const MAX_CUT = 256;
 
 const none: ApiHeaders = {};
 
@@ -23,7 +23,7 @@ function withinLimits(warnings: readonly string[]): string[] {
   for (const [index, text] of warnings.entries()) {
     if (!isSendable(text)) continue;
     total += lengthOf(text);
-    if (total > maxTotal) return cut(warnings, index);
+    if (total > MAX_TOTAL) return cut(warnings, index);
     whole.push(text);
   }
   return whole;
@@ -34,8 +34,8 @@ function cut(warnings: readonly string[], last: number): string[] {
   const out: string[] = [];
   let total = 0;
   for (const [index, text] of warnings.entries()) {
-    if (index > last && total >= maxTotal) break;
-    const runes = [...text].slice(0, maxCut);
+    if (index > last && total >= MAX_TOTAL) break;
+    const runes = [...text].slice(0, MAX_CUT);
     const short = runes.join('');
     if (!isSendable(short)) continue;
     total += runes.length;

@@ -7,7 +7,7 @@ import { MAX_WATCH_WEIGHT, WatchQuota } from './endpoints/watch-quota.ts';
 import { MAX_REQUIREMENTS, MAX_VALUES } from './generic-registry/bounded-selectors.ts';
 import { startTestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const terms = (count: number, term: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => term(index)).join(',');
 
@@ -24,7 +24,7 @@ test('selectors have bounds, for lists, watches and deletions of many', async ()
       ['GET', '&watch=1'],
       ['DELETE', ''],
     ] as const) {
-      const { status, body } = await send(method, `${maps}?${query}${more}`);
+      const { status, body } = await send(method, `${MAPS}?${query}${more}`);
       assert.equal(status, 400, `${method} ${what}${more}`);
       assert.match(body.message, /^the (label|field) selector has \d+ (requirements|values): at most \d+ are allowed$/);
     }
@@ -32,7 +32,7 @@ test('selectors have bounds, for lists, watches and deletions of many', async ()
     `labelSelector=${terms(MAX_REQUIREMENTS, (index) => `!a${index}`)}`,
     `labelSelector=${encodeURIComponent(`a in (${terms(MAX_VALUES, String)})`)}`,
   ];
-  for (const query of fine) assert.equal((await send('GET', `${maps}?${query}`)).status, 200);
+  for (const query of fine) assert.equal((await send('GET', `${MAPS}?${query}`)).status, 200);
 });
 
 test('one user opens watches up to a quota, long selectors count more, and ended watches not at all', async () => {
@@ -41,7 +41,7 @@ test('one user opens watches up to a quota, long selectors count more, and ended
   const open = async (query: string): Promise<number> => {
     const stop = new AbortController();
     const response = await server.handler(
-      request('GET', `${maps}?watch=1&resourceVersion=${storage.hub.revision}${query}`, { signal: stop.signal }),
+      request('GET', `${MAPS}?watch=1&resourceVersion=${storage.hub.revision}${query}`, { signal: stop.signal }),
     );
     assert.ok(response.kind === 'stream' || response.kind === 'bytes');
     if (response.kind === 'stream') stops.push(stop);

@@ -4,7 +4,7 @@ import type { ObjectEvent } from '../api/transport.ts';
 import type { ByteSink } from '../platform/streams.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const named = (name: string, labels: Record<string, string> = {}) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -27,7 +27,7 @@ async function watch(
   query: string,
 ): Promise<{ lines: Line[]; done: Promise<void>; stop: () => void }> {
   const stop = new AbortController();
-  const response = await server.handler(request('GET', `${maps}?watch=1${query}`, { signal: stop.signal }));
+  const response = await server.handler(request('GET', `${MAPS}?watch=1${query}`, { signal: stop.signal }));
   assert.equal(response.kind, 'stream');
   const lines: Line[] = [];
   let rest = '';
@@ -48,11 +48,11 @@ const shown = (lines: readonly Line[]): string[] =>
 
 test('a watch without version starts with what is there', async () => {
   const server = await startTestServer();
-  await server.send('POST', maps, named('a'));
+  await server.send('POST', MAPS, named('a'));
   const { lines, done, stop } = await watch(server, '');
-  const b = await server.send('POST', maps, named('b'));
-  await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
-  await server.send('DELETE', `${maps}/a`);
+  const b = await server.send('POST', MAPS, named('b'));
+  await server.send('PUT', `${MAPS}/b`, { ...b.body, data: { x: '1' } });
+  await server.send('DELETE', `${MAPS}/a`);
   await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED a', 'ADDED b', 'MODIFIED b', 'DELETED a']);
   const versions = lines.map((line) => Number(line.object.metadata.resourceVersion));
@@ -66,10 +66,10 @@ test('a watch without version starts with what is there', async () => {
 
 test('a watch resumes after a version, and misses nothing', async () => {
   const server = await startTestServer();
-  const a = await server.send('POST', maps, named('a'));
-  await server.send('POST', maps, named('b'));
+  const a = await server.send('POST', MAPS, named('a'));
+  await server.send('POST', MAPS, named('b'));
   const { lines, done, stop } = await watch(server, `&resourceVersion=${a.body.metadata.resourceVersion}`);
-  await server.send('POST', maps, named('c'));
+  await server.send('POST', MAPS, named('c'));
   await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED b', 'ADDED c']);
   stop();
@@ -78,14 +78,14 @@ test('a watch resumes after a version, and misses nothing', async () => {
 
 test('entering and leaving the selection', async () => {
   const server = await startTestServer();
-  const made = await server.send('POST', maps, named('m', { app: 'x' }));
+  const made = await server.send('POST', MAPS, named('m', { app: 'x' }));
   const { lines, done, stop } = await watch(server, '&labelSelector=app%3Dx');
-  const out = await server.send('PUT', `${maps}/m`, {
+  const out = await server.send('PUT', `${MAPS}/m`, {
     ...made.body,
     metadata: { ...made.body.metadata, labels: { app: 'y' } },
   });
-  await server.send('POST', maps, named('other'));
-  await server.send('PUT', `${maps}/m`, { ...out.body, metadata: { ...out.body.metadata, labels: { app: 'x' } } });
+  await server.send('POST', MAPS, named('other'));
+  await server.send('PUT', `${MAPS}/m`, { ...out.body, metadata: { ...out.body.metadata, labels: { app: 'x' } } });
   await server.platform.clock.settle();
   assert.deepEqual(shown(lines), ['ADDED m', 'DELETED m', 'ADDED m']);
   assert.equal(
@@ -101,15 +101,15 @@ test('watches of one name hear of that name alone, in their namespace', async ()
   const server = await startTestServer();
   const there = await watch(server, '&fieldSelector=metadata.name%3Db');
   const both = await watch(server, '&fieldSelector=metadata.name%3Db');
-  await server.send('POST', maps, named('a'));
-  const b = await server.send('POST', maps, named('b'));
+  await server.send('POST', MAPS, named('a'));
+  const b = await server.send('POST', MAPS, named('b'));
   await server.send('POST', '/api/v1/namespaces/kube-system/configmaps', named('b'));
   const late = await watch(server, '&fieldSelector=metadata.name%3Db');
   await server.platform.clock.settle();
   both.stop();
   await both.done;
-  await server.send('PUT', `${maps}/b`, { ...b.body, data: { x: '1' } });
-  await server.send('DELETE', `${maps}/b`);
+  await server.send('PUT', `${MAPS}/b`, { ...b.body, data: { x: '1' } });
+  await server.send('DELETE', `${MAPS}/b`);
   await server.platform.clock.settle();
   assert.deepEqual(shown(there.lines), ['ADDED b', 'MODIFIED b', 'DELETED b']);
   assert.deepEqual(shown(both.lines), ['ADDED b']);
@@ -120,12 +120,12 @@ test('watches of one name hear of that name alone, in their namespace', async ()
 
 test('a version too old is an ERROR event with 410', async () => {
   const server = await startTestServer();
-  const first = await server.send('POST', maps, named('n'));
+  const first = await server.send('POST', MAPS, named('n'));
   for (let i = 0; i < 400; i++) {
     server.platform.clock.jumpWall(0);
     await server.send(
       'PATCH',
-      `${maps}/n`,
+      `${MAPS}/n`,
       { data: { i: String(i) } },
       { 'content-type': 'application/merge-patch+json' },
     );
@@ -139,7 +139,7 @@ test('a version too old is an ERROR event with 410', async () => {
 
 test('sendInitialEvents ends with an annotated bookmark; bookmarks follow each minute; the time limit ends it', async () => {
   const server = await startTestServer();
-  await server.send('POST', maps, named('a'));
+  await server.send('POST', MAPS, named('a'));
   const query = '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=90';
   const { lines, done } = await watch(server, query);
   await server.platform.clock.settle();
@@ -154,10 +154,10 @@ test('a watch inside the process gets objects in batches', async () => {
   const { server, request, send } = await startTestServer();
   const stop = new AbortController();
   const response = await server.handler(
-    request('GET', `${maps}?watch=true`, { wantsObjects: true, signal: stop.signal }),
+    request('GET', `${MAPS}?watch=true`, { wantsObjects: true, signal: stop.signal }),
   );
   assert.ok(response.kind === 'watch');
-  await send('POST', maps, named('a'));
+  await send('POST', MAPS, named('a'));
   const seen: ObjectEvent[] = [];
   for await (const batch of response.events) {
     seen.push(...batch);
@@ -167,20 +167,20 @@ test('a watch inside the process gets objects in batches', async () => {
     seen.map((event) => event.type),
     ['ADDED'],
   );
-  const direct = await server.handler(request('GET', `${maps}/a`, { wantsObjects: true }));
+  const direct = await server.handler(request('GET', `${MAPS}/a`, { wantsObjects: true }));
   assert.ok(direct.kind === 'object');
   assert.equal(direct.object, seen[0]!.object, 'one object for all readers');
 });
 
 test('lists and watches inside the process give bare metadata when that is asked for', async () => {
   const server = await startTestServer();
-  await server.send('POST', maps, { ...named('a', { x: 'y' }), data: { big: 'z' } });
+  await server.send('POST', MAPS, { ...named('a', { x: 'y' }), data: { big: 'z' } });
   const ask = (path: string, as: string) => ({
     ...server.request('GET', path, {}),
     headers: { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` },
     wantsObjects: true,
   });
-  const list = await server.server.handler(ask(maps, 'PartialObjectMetadataList'));
+  const list = await server.server.handler(ask(MAPS, 'PartialObjectMetadataList'));
   assert.equal(list.kind, 'object');
   const { kind, items } = (list as { object: { kind: string; items: { kind: string; metadata: { name: string } }[] } })
     .object;
@@ -188,7 +188,7 @@ test('lists and watches inside the process give bare metadata when that is asked
     [kind, items.map((item) => [item.kind, item.metadata.name, Object.keys(item)])],
     ['PartialObjectMetadataList', [['PartialObjectMetadata', 'a', ['kind', 'apiVersion', 'metadata']]]],
   );
-  const watched = await server.server.handler(ask(`${maps}?watch=1`, 'PartialObjectMetadata'));
+  const watched = await server.server.handler(ask(`${MAPS}?watch=1`, 'PartialObjectMetadata'));
   assert.equal(watched.kind, 'watch');
   if (watched.kind !== 'watch') return;
   for await (const [event] of watched.events) {
@@ -207,10 +207,10 @@ test('bad watch options are refused', async () => {
     '&fieldSelector=a=b',
     '&timeoutSeconds=x',
   ]) {
-    const { status } = await send('GET', `${maps}?watch=1${query}`);
+    const { status } = await send('GET', `${MAPS}?watch=1${query}`);
     assert.ok(status === 422 || status === 400, query);
   }
-  const yaml = await send('GET', `${maps}?watch=1`, undefined, { accept: 'application/yaml' });
+  const yaml = await send('GET', `${MAPS}?watch=1`, undefined, { accept: 'application/yaml' });
   assert.equal(yaml.status, 406);
 });
 
@@ -225,7 +225,7 @@ test('a large initial state is made in turns, and holds what changed meanwhile',
   const server = await startTestServer();
   const { clock } = server.platform;
   const text = 'x'.repeat(20_000);
-  for (let i = 0; i < 20; i++) await server.send('POST', maps, { ...named(`m${10 + i}`), data: { text } });
+  for (let i = 0; i < 20; i++) await server.send('POST', MAPS, { ...named(`m${10 + i}`), data: { text } });
   const merge = { 'content-type': 'application/merge-patch+json' };
   const [monotonicMs, yieldTurn] = [clock.monotonicMs.bind(clock), clock.yield.bind(clock)];
   let [slow, turns] = [0, 0];
@@ -233,9 +233,9 @@ test('a large initial state is made in turns, and holds what changed meanwhile',
   clock.yield = async () => {
     if (++turns === 5) {
       clock.monotonicMs = monotonicMs;
-      await server.send('DELETE', `${maps}/m12`);
-      await server.send('PATCH', `${maps}/m11`, { data: { text: 'short' } }, merge);
-      await server.send('POST', maps, named('m99'));
+      await server.send('DELETE', `${MAPS}/m12`);
+      await server.send('PATCH', `${MAPS}/m11`, { data: { text: 'short' } }, merge);
+      await server.send('POST', MAPS, named('m99'));
     }
     await yieldTurn();
   };

@@ -13,7 +13,7 @@ export interface BacklogLimits {
 }
 
 /** As upstream's limit for a request: what nobody takes for a minute is not waited for. */
-export const defaultBacklogLimits: BacklogLimits = {
+export const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
   totalBytes: 256 * 1024 * 1024,
   stalledMs: 2000,
   stillMs: 60_000,
@@ -69,7 +69,7 @@ export class Backlog {
   readonly #unread = new Set<Unread>();
   #bytes = 0;
 
-  constructor(nowMs: () => number, limits = defaultBacklogLimits) {
+  constructor(nowMs: () => number, limits = DEFAULT_BACKLOG_LIMITS) {
     this.nowMs = nowMs;
     this.#limits = limits;
   }

@@ -19,11 +19,11 @@ export interface Cidr {
 }
 
 /** Longer than any address of either family, in any notation. */
-const maxIpLength = 64;
+const MAX_IP_LENGTH = 64;
 
 /** Parses an address; undefined when the text is none. */
 export function parseIp(text: string): IpAddress | undefined {
-  if (text.length > maxIpLength) return undefined;
+  if (text.length > MAX_IP_LENGTH) return undefined;
   if (text.includes(':')) {
     const value = parseIpv6(text);
     return value === undefined ? undefined : { family: 6, value };

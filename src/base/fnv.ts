@@ -32,12 +32,12 @@ export function fnv64a(data: string | Uint8Array): bigint {
   return (BigInt(high) << 32n) | BigInt(low);
 }
 
-const safeAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** A number's decimal digits in upstream's alphabet without vowels, as in pod-template hashes. Upstream: rand.SafeEncodeString. */
 export function safeEncode(value: number | bigint): string {
   let text = '';
-  for (const digit of value.toString()) text += safeAlphabet[digit.charCodeAt(0) % safeAlphabet.length]!;
+  for (const digit of value.toString()) text += SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]!;
   return text;
 }
 

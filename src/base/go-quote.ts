@@ -1,9 +1,9 @@
 /** Texts as Go prints them with %q. Upstream: strconv.Quote. */
 
 /** What Go's unicode.IsPrint denies, and what a quoted text escapes. */
-const escapedByGo = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
+const ESCAPED_BY_GO = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|["\\]/gu;
 
-const shortEscapes: ReadonlyMap<string, string> = new Map([
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
   ['\\', '\\\\'],
   ['\u0007', '\\a'],
@@ -17,7 +17,7 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 
 /** A text in double quotes, escaped as Go's %q. A lone surrogate is what Go makes of it when it decodes: U+FFFD. */
 export function quote(text: string): string {
-  return `"${text.toWellFormed().replace(escapedByGo, (one) => shortEscapes.get(one) ?? numericEscape(one.codePointAt(0)!))}"`;
+  return `"${text.toWellFormed().replace(ESCAPED_BY_GO, (one) => SHORT_ESCAPES.get(one) ?? numericEscape(one.codePointAt(0)!))}"`;
 }
 
 function numericEscape(code: number): string {

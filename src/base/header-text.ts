@@ -4,29 +4,29 @@
  * Upstream: golang.org/x/net/http/httpguts, client-go transport/round_trippers.go.
  */
 
-const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-const beyondAscii = /[^\u0000-\u007f]/;
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+const BEYOND_ASCII = /[^\u0000-\u007f]/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Whether a header may have this name. */
 export function isHeaderName(name: string): boolean {
-  return token.test(name);
+  return TOKEN.test(name);
 }
 
 /** Whether Go's net/http would send the value: a control character other than a tab could begin another header or request. */
 export function isHeaderValue(value: string): boolean {
-  return !controls.test(value);
+  return !CONTROLS.test(value);
 }
 
 /** Text as a header value: a character per byte of its UTF-8 form. */
 export function headerValueOf(text: string): string {
-  return beyondAscii.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
+  return BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
 
 /** The text of a header value; undefined when its bytes are not UTF-8: two values must not become one name. */
 export function headerTextOf(value: string): string | undefined {
-  if (!beyondAscii.test(value)) return value;
+  if (!BEYOND_ASCII.test(value)) return value;
   try {
     return utf8.decode(Buffer.from(value, 'latin1'));
   } catch {
@@ -55,7 +55,7 @@ export function textOfHeaderNamePart(part: string): string {
 
 /** A value that can be sent as it is: control characters become spaces, and HTTP/2 allows none around it. */
 export function sendableHeaderValue(value: string): string {
-  return headerValueOf(value.replaceAll(new RegExp(controls, 'g'), ' ').trim());
+  return headerValueOf(value.replaceAll(new RegExp(CONTROLS, 'g'), ' ').trim());
 }
 
 function hex(byte: number): string {

@@ -5,10 +5,10 @@
  * By hand rather than by a B-tree of npm: additions that nobody reads in order yet cost nothing.
  */
 
-const maxChunk = 512;
+const MAX_CHUNK = 512;
 
 /** No code unit from the surrogates on: such strings any order of characters puts as the engine's own, by far quicker. */
-const plainText = /^[\u0000-\ud7ff]*$/;
+const PLAIN_TEXT = /^[\u0000-\ud7ff]*$/;
 
 type Order = (a: string, b: string) => number;
 
@@ -33,11 +33,11 @@ export class SortedKeys {
   /** Takes these strings, each once and in any order, in place of all there are. Quicker than one by one. */
   replace(keys: readonly string[]): void {
     this.#added = [];
-    this.#isPlain = keys.every((key) => plainText.test(key));
+    this.#isPlain = keys.every((key) => PLAIN_TEXT.test(key));
     // The engine's own order, without a function, is that of the code units.
     const sorted = this.#isPlain ? keys.toSorted() : keys.toSorted(this.#compare);
     this.#chunks.length = 0;
-    for (let at = 0; at < sorted.length; at += maxChunk / 2) this.#chunks.push(sorted.slice(at, at + maxChunk / 2));
+    for (let at = 0; at < sorted.length; at += MAX_CHUNK / 2) this.#chunks.push(sorted.slice(at, at + MAX_CHUNK / 2));
   }
 
   /** Takes a string that is not there. */
@@ -49,17 +49,17 @@ export class SortedKeys {
     const added = this.#added;
     if (added.length === 0) return;
     this.#added = [];
-    if (added.length > this.#chunks.length * maxChunk) this.replace([...this.#chunks.flat(), ...added]);
+    if (added.length > this.#chunks.length * MAX_CHUNK) this.replace([...this.#chunks.flat(), ...added]);
     else for (const key of added) this.#insert(key);
   }
 
   #insert(key: string): void {
-    this.#isPlain &&= plainText.test(key);
+    this.#isPlain &&= PLAIN_TEXT.test(key);
     const compare = this.#isPlain ? compareUnits : this.#compare;
     const at = Math.min(this.#chunkFor(key, compare), this.#chunks.length - 1);
     const chunk = this.#chunks[at]!;
     chunk.splice(lowerBound(chunk, key, compare), 0, key);
-    if (chunk.length > maxChunk) this.#chunks.splice(at + 1, 0, chunk.splice(maxChunk / 2));
+    if (chunk.length > MAX_CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(MAX_CHUNK / 2));
   }
 
   /** False when the key was not there. */
@@ -106,7 +106,7 @@ export class SortedKeys {
   }
 
   #orderFor(key: string): Order {
-    return this.#isPlain && plainText.test(key) ? compareUnits : this.#compare;
+    return this.#isPlain && PLAIN_TEXT.test(key) ? compareUnits : this.#compare;
   }
 }
 

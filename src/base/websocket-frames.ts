@@ -3,10 +3,10 @@
  * continuation of what is written.
  * By hand rather than by ws, which runs on Node's streams: these frames also run over simulated connections.
  */
-const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** What a frame says. */
-export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** One frame of a client, unmasked. */
 export interface Frame {
@@ -21,7 +21,7 @@ export async function acceptHead(
   request: { readonly key: string; readonly protocol: string | undefined },
   webcrypto: typeof globalThis.crypto,
 ): Promise<string> {
-  const digest = await webcrypto.subtle.digest('SHA-1', Buffer.from(request.key + acceptSuffix));
+  const digest = await webcrypto.subtle.digest('SHA-1', Buffer.from(request.key + ACCEPT_SUFFIX));
   const lines = [
     'HTTP/1.1 101 Switching Protocols',
     'Upgrade: websocket',

@@ -4,17 +4,17 @@ import type { FixedFlags } from '../component-helpers/command-line/fixed-flags.t
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 
 /** Flags of the connection to the API server. */
-export const clientFlags: readonly Flag[] = [
+export const CLIENT_FLAGS: readonly Flag[] = [
   { name: 'kubeconfig', type: 'string', description: 'how to reach the API server' },
   { name: 'master', type: 'string', description: 'address of the API server (overrides the kubeconfig)' },
 ];
 
-const unlimited = 'clients have no limit of their own: the server’s fairness decides';
+const UNLIMITED = 'clients have no limit of their own: the server’s fairness decides';
 
 /** Client flags without effect; the default limits are upstream's for the component. */
 export const clientFixedFlags = ({ qps, burst }: { readonly qps: string; readonly burst: string }): FixedFlags => ({
-  'kube-api-qps': anyValue(qps, unlimited),
-  'kube-api-burst': anyValue(burst, unlimited),
+  'kube-api-qps': anyValue(qps, UNLIMITED),
+  'kube-api-burst': anyValue(burst, UNLIMITED),
   'kube-api-content-type': anyValue('application/vnd.kubernetes.protobuf', 'clients speak JSON'),
   'leader-elect-resource-lock': onlyDefault('leases', 'leaders are elected over Leases', 'always leases here'),
 });
@@ -33,7 +33,7 @@ export function electionFlags(lease: string): readonly Flag[] {
 }
 
 /** Flags that serve health and metrics without TLS on a given address. */
-export const insecureFlags: readonly Flag[] = [
+export const INSECURE_FLAGS: readonly Flag[] = [
   { name: 'address', type: 'string', description: 'where to serve health and metrics without TLS (default 127.0.0.1)' },
   { name: 'port', type: 'string', description: 'port of these; 0 serves nothing (default 0)' },
   { name: 'log-level', type: 'string', description: 'debug, info, warn or error (default info)' },

@@ -48,17 +48,17 @@ export function rawOptions<T extends object>(values: FlagValues, flags: readonly
   return { ...usual, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) } as T;
 }
 
-const levels = ['debug', 'info', 'warn', 'error'] as const;
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Level and format of the log. `--log-level` wins over `--v`. Throws `FlagError`. */
 export function componentLog(values: FlagValues): {
-  readonly level: (typeof levels)[number];
+  readonly level: (typeof LEVELS)[number];
   readonly format?: 'json' | 'text';
 } {
   const text = values.text('log-level');
-  const level = levels.find((one) => one === text);
+  const level = LEVELS.find((one) => one === text);
   if (text !== undefined && level === undefined)
-    throw new FlagError(`--log-level: ${text} is none of ${levels.join(', ')}`);
+    throw new FlagError(`--log-level: ${text} is none of ${LEVELS.join(', ')}`);
   const log = logOptions.read(values);
   return { ...log, ...(level !== undefined && { level }) };
 }

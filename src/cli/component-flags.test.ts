@@ -91,7 +91,7 @@ const componentDefaults = [
 /** What is said of these flags. */
 const said = (lines: readonly string[], flags: readonly Flag[], fixed: FixedFlags): readonly string[] =>
   fixedOptions(fixed).read(parseFlags(split(lines), flags, {}).values);
-const unlike =
+const UNLIKE =
   'vmodule=a=1 log-flush-frequency=1s feature-gates=A=true kube-api-qps=51 kube-api-content-type=application/json';
 
 test('a flag without effect prints a note, unless its value is the default', () => {
@@ -102,10 +102,10 @@ test('a flag without effect prints a note, unless its value is the default', () 
   ] as const) {
     assert.deepEqual(said([...commonDefaults.slice(0, 2), limits, 'log-flush-frequency=5000ms'], flags, fixed), []);
     assert.deepEqual(
-      said([unlike], flags, fixed)
+      said([UNLIKE], flags, fixed)
         .map((note) => note.split(': ')[0]?.slice(2))
         .toSorted(),
-      unlike.split(' ').toSorted(),
+      UNLIKE.split(' ').toSorted(),
     );
   }
 });

@@ -25,7 +25,7 @@ export interface ComponentServingOptions extends TlsServingOptions {
   readonly deniedTtlMs: number;
 }
 
-const flags: readonly Flag[] = [
+const FLAGS: readonly Flag[] = [
   {
     name: 'authentication-kubeconfig',
     type: 'string',
@@ -69,17 +69,17 @@ const flags: readonly Flag[] = [
   },
 ];
 
-const noProxies = 'read, without effect: nobody asks here through a proxy';
+const NO_PROXIES = 'read, without effect: nobody asks here through a proxy';
 
 /** Flags without effect. */
 export const componentServingFixed: FixedFlags = {
   'permit-address-sharing': anyValue('false', 'addresses are always shared so'),
-  'requestheader-allowed-names': anyValue('', noProxies),
-  'requestheader-client-ca-file': anyValue('', noProxies),
-  'requestheader-extra-headers-prefix': anyValue('x-remote-extra-', noProxies),
-  'requestheader-group-headers': anyValue('x-remote-group', noProxies),
-  'requestheader-uid-headers': anyValue('', noProxies),
-  'requestheader-username-headers': anyValue('x-remote-user', noProxies),
+  'requestheader-allowed-names': anyValue('', NO_PROXIES),
+  'requestheader-client-ca-file': anyValue('', NO_PROXIES),
+  'requestheader-extra-headers-prefix': anyValue('x-remote-extra-', NO_PROXIES),
+  'requestheader-group-headers': anyValue('x-remote-group', NO_PROXIES),
+  'requestheader-uid-headers': anyValue('', NO_PROXIES),
+  'requestheader-username-headers': anyValue('x-remote-user', NO_PROXIES),
 };
 
 /** Serving flags of a component with the given default port and default for a failed lookup of client authorities. */
@@ -92,7 +92,7 @@ export function componentServingOptions({
 }): OptionSet<ComponentServingOptions> {
   const tls = tlsOptions({ securePort, leastPort: 0, certDir: '' });
   return {
-    flags: [...tls.flags, ...flags],
+    flags: [...tls.flags, ...FLAGS],
     read(values) {
       const [authenticationKubeconfig, authorizationKubeconfig] = [
         values.text('authentication-kubeconfig'),

@@ -4,11 +4,11 @@ import { type FixedFlags, fixedOptions } from '../component-helpers/command-line
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { componentServingFixed, componentServingOptions } from './component-serving.ts';
-import { clientFixedFlags, clientFlags, electionFlags, insecureFlags } from './component-client-flags.ts';
+import { clientFixedFlags, CLIENT_FLAGS, electionFlags, INSECURE_FLAGS } from './component-client-flags.ts';
 
-const oneSigner = 'one authority signs for all signers: --cluster-signing-cert-file';
-const noCloud = 'a cloud brings its own controller manager';
-const own = 'each controller has the workers it needs';
+const ONE_SIGNER = 'one authority signs for all signers: --cluster-signing-cert-file';
+const NO_CLOUD = 'a cloud brings its own controller manager';
+const OWN = 'each controller has the workers it needs';
 
 const fixedTimes = (rows: Readonly<Record<string, string>>): FixedFlags =>
   Object.fromEntries(
@@ -19,7 +19,7 @@ const fixedTimes = (rows: Readonly<Record<string, string>>): FixedFlags =>
   );
 
 /** Upstream's default numbers of workers. */
-const syncs: Readonly<Record<string, string>> = {
+const SYNCS: Readonly<Record<string, string>> = {
   'cron-job': '5',
   daemonset: '2',
   deployment: '5',
@@ -44,7 +44,7 @@ const syncs: Readonly<Record<string, string>> = {
 
 const signers = ['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', 'legacy-unknown'].flatMap((signer) =>
   ['cert', 'key'].map(
-    (part) => [`cluster-signing-${signer}-${part}-file`, onlyDefault('', oneSigner, 'not offered')] as const,
+    (part) => [`cluster-signing-${signer}-${part}-file`, onlyDefault('', ONE_SIGNER, 'not offered')] as const,
   ),
 );
 
@@ -53,7 +53,7 @@ export const controllerManagerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
   ...clientFixedFlags({ qps: '20', burst: '30' }),
-  ...Object.fromEntries(Object.entries(syncs).map(([of, usual]) => [`concurrent-${of}-syncs`, anyValue(usual, own)])),
+  ...Object.fromEntries(Object.entries(SYNCS).map(([of, usual]) => [`concurrent-${of}-syncs`, anyValue(usual, OWN)])),
   ...Object.fromEntries(signers),
   ...fixedTimes({
     'cluster-signing-duration': '8760h0m0s',
@@ -85,9 +85,9 @@ export const controllerManagerFixedFlags: FixedFlags = {
     'cloud-config': '',
     'external-cloud-volume-plugin': '',
   }),
-  'cloud-provider': { type: 'string', is: ['', 'external'], otherwise: noCloud, description: 'external, or none' },
+  'cloud-provider': { type: 'string', is: ['', 'external'], otherwise: NO_CLOUD, description: 'external, or none' },
   'cluster-name': anyValue('kubernetes', 'names nothing without a cloud'),
-  'configure-cloud-routes': anyValue('true', noCloud),
+  'configure-cloud-routes': anyValue('true', NO_CLOUD),
   'attach-detach-reconcile-sync-period': anyValue('1m0s', 'attachments are looked at when something changes'),
   'flex-volume-plugin-dir': anyValue(
     '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
@@ -95,12 +95,12 @@ export const controllerManagerFixedFlags: FixedFlags = {
   ),
   'feature-gates': anyValue('', 'features are as they are by default', 'list'),
   'min-resync-period': anyValue('12h0m0s', 'nothing needs to be listed again'),
-  'mirroring-concurrent-service-endpoint-syncs': anyValue('5', own),
+  'mirroring-concurrent-service-endpoint-syncs': anyValue('5', OWN),
   'namespace-sync-period': anyValue('5m0s', 'namespaces are looked at when something changes'),
   'node-sync-period': anyValue('0s', 'nodes are looked at when something changes'),
   'pvclaimbinder-sync-period': anyValue('15s', 'claims are looked at when something changes'),
   'resource-quota-sync-period': anyValue('5m0s', 'quotas are counted when something changes'),
-  'route-reconciliation-period': anyValue('10s', noCloud),
+  'route-reconciliation-period': anyValue('10s', NO_CLOUD),
   ...anyValues('nothing is recycled', {
     'pv-recycler-increment-timeout-nfs': '30',
     'pv-recycler-minimum-timeout-hostpath': '60',
@@ -115,7 +115,7 @@ const named = (name: string, description: string, type: Flag['type'] = 'string')
 
 /** Flags that configure the controllers. */
 export const controllerFlags: readonly Flag[] = [
-  ...clientFlags,
+  ...CLIENT_FLAGS,
   ...electionFlags('kube-controller-manager'),
   named('controllers', "which to run: '*' all, 'name' this one, '-name' not this one (default *)", 'list'),
   named('use-service-account-credentials', 'each controller acts as a service account of its own', 'bool'),
@@ -133,7 +133,7 @@ export const controllerFlags: readonly Flag[] = [
   named('node-monitor-grace-period', 'how long a node may be silent (default 50s)'),
   named('node-monitor-period', 'between looks at the nodes (default 5s)'),
   named('terminated-pod-gc-threshold', 'how many ended pods may stay (default 12500)'),
-  ...insecureFlags,
+  ...INSECURE_FLAGS,
 ];
 
 /** Serving flags. */

@@ -38,7 +38,7 @@ export interface RawControllerManagerOptions {
   readonly port: string;
 }
 
-export const defaultControllerManagerOptions: RawControllerManagerOptions = {
+export const DEFAULT_CONTROLLER_MANAGER_OPTIONS: RawControllerManagerOptions = {
   controllers: ['*'],
   leaderElectLeaseDuration: '15s',
   leaderElectRenewDeadline: '10s',

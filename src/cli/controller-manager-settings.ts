@@ -37,7 +37,7 @@ export async function parseControllerManagerSettings({
   const { readComponentFlags, rawOptions } = await import('./component-command.ts');
   const { controllerFlags, controllerManagerFixedFlags, controllerManagerFlags } =
     await import('./controller-manager-flags.ts');
-  const { defaultControllerManagerOptions, parseControllerManagerOptions } =
+  const { DEFAULT_CONTROLLER_MANAGER_OPTIONS, parseControllerManagerOptions } =
     await import('./controller-manager-options.ts');
   try {
     const args = texts.map((text) => `--${text.replace(/^--?/, '')}`);
@@ -49,14 +49,14 @@ export async function parseControllerManagerSettings({
         !Object.hasOwn(controllerManagerFixedFlags, name)
       )
         throw new FlagError(`--${name} cannot be set here: the instance settles it`);
-    const raw = rawOptions(values, controllerFlags, defaultControllerManagerOptions);
+    const raw = rawOptions(values, controllerFlags, DEFAULT_CONTROLLER_MANAGER_OPTIONS);
     // The instance has clients of its own.
     const { names, controllers } = parseControllerManagerOptions({ ...raw, kubeconfig: '-' });
     const { clusterCidrs: _pods, serviceCidrs: _services, ...settings } = controllers;
     return {
       controllerManager: {
         ...settings,
-        names: raw.controllers === defaultControllerManagerOptions.controllers ? undefined : names,
+        names: raw.controllers === DEFAULT_CONTROLLER_MANAGER_OPTIONS.controllers ? undefined : names,
       },
     };
   } catch (error) {

@@ -30,8 +30,8 @@ export function controllerManagerCommand(): Command {
 
 async function run(args: readonly string[]): Promise<number> {
   const values = readComponentFlags(args, controllerManagerFlags, controllerManagerFixedFlags);
-  const { defaultControllerManagerOptions } = await import('./controller-manager-options.ts');
-  const raw = rawOptions(values, controllerFlags, defaultControllerManagerOptions);
+  const { DEFAULT_CONTROLLER_MANAGER_OPTIONS } = await import('./controller-manager-options.ts');
+  const raw = rawOptions(values, controllerFlags, DEFAULT_CONTROLLER_MANAGER_OPTIONS);
   const serving = controllerManagerServing.read(values);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });

@@ -11,7 +11,7 @@ import { checkOwnDataDir } from '../cluster/instance/own-data-dir.ts';
 import { controlLines, requestControl } from '../cluster/instance/control-client.ts';
 import type { ProgressLine } from '../cluster/instance/control-protocol.ts';
 import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
-import { heapEnvironment } from './heap-environment.ts';
+import { HEAP_ENVIRONMENT } from './heap-environment.ts';
 import { printProgress } from './progress.ts';
 import { supervisedCommand } from './supervision.ts';
 import { UserError } from './usage-error.ts';
@@ -63,7 +63,7 @@ function start(logFile: string, supervised: boolean): { child: ReturnType<typeof
   const child = spawn(command[0] ?? '', command.slice(1), {
     detached: true,
     stdio: ['ignore', log, log],
-    env: { ...heapEnvironment, ...process.env, [LOG_FILE_VARIABLE]: logFile },
+    env: { ...HEAP_ENVIRONMENT, ...process.env, [LOG_FILE_VARIABLE]: logFile },
   });
   closeSync(log);
   return { child, logStart };

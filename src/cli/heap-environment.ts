@@ -4,7 +4,7 @@
  * stays in pieces between what lives on. Two heaps and a fixed size give some 30 MB back after 500 pods. Other C
  * libraries do not know the words.
  */
-export const heapEnvironment = {
+export const HEAP_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',

@@ -8,13 +8,13 @@ import { encodeStored, RevisionCell } from '../apiserver/watch-cache/revision-ce
 import { type ProcessMemory, returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
 
 const { log } = createSimPlatform();
-const MiB = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 test('memory is released when the process is idle, enough is unused and the last release was long ago', () => {
   const idle = {
     cpuShare: 0.005,
-    usedBytes: 30 * MiB,
-    unusedBytes: 60 * MiB,
+    usedBytes: 30 * MIB,
+    unusedBytes: 60 * MIB,
     leftBytes: 0,
     workedMs: 0,
     sinceCollectionMs: Infinity,
@@ -23,17 +23,17 @@ test('memory is released when the process is idle, enough is unused and the last
   const cases: [Partial<typeof idle>, boolean][] = [
     [{}, true],
     [{ cpuShare: 0.2 }, false],
-    [{ unusedBytes: 4 * MiB }, false],
-    [{ unusedBytes: 4 * MiB, workedMs: 1000 }, false],
-    [{ unusedBytes: 4 * MiB, workedMs: 1001 }, true],
-    [{ leftBytes: 50 * MiB }, true],
-    [{ leftBytes: 55 * MiB }, false],
-    [{ usedBytes: 200 * MiB }, false],
-    [{ usedBytes: 200 * MiB, workedMs: 1001 }, true],
+    [{ unusedBytes: 4 * MIB }, false],
+    [{ unusedBytes: 4 * MIB, workedMs: 1000 }, false],
+    [{ unusedBytes: 4 * MIB, workedMs: 1001 }, true],
+    [{ leftBytes: 50 * MIB }, true],
+    [{ leftBytes: 55 * MIB }, false],
+    [{ usedBytes: 200 * MIB }, false],
+    [{ usedBytes: 200 * MIB, workedMs: 1001 }, true],
     [{ sinceCollectionMs: 19_000 }, false],
     [{ sinceCollectionMs: 20_000 }, true],
-    [{ unusedBytes: 4 * MiB, aftermathDue: true }, true],
-    [{ unusedBytes: 4 * MiB, aftermathDue: true, sinceCollectionMs: 19_000 }, false],
+    [{ unusedBytes: 4 * MIB, aftermathDue: true }, true],
+    [{ unusedBytes: 4 * MIB, aftermathDue: true, sinceCollectionMs: 19_000 }, false],
   ];
   for (const [difference, expected] of cases) {
     assert.equal(shouldCollect({ ...idle, ...difference }), expected, JSON.stringify(difference));
@@ -43,16 +43,16 @@ test('memory is released when the process is idle, enough is unused and the last
 test('the process is checked every ten seconds, a busy one is not collected, and cancelling ends the checks', async () => {
   const { clock } = createSimPlatform();
   let cpuMs = 0;
-  let unusedBytes = 60 * MiB;
+  let unusedBytes = 60 * MIB;
   const collections: number[] = [];
   const collect = (): void => {
     collections.push(clock.monotonicMs() - startMs);
-    unusedBytes = 1 * MiB;
+    unusedBytes = 1 * MIB;
   };
   const startMs = clock.monotonicMs();
   const memory = {
     cpuMs: () => cpuMs,
-    heap: () => ({ usedBytes: 30 * MiB, unusedBytes, residentBytes: 150 * MiB }),
+    heap: () => ({ usedBytes: 30 * MIB, unusedBytes, residentBytes: 150 * MIB }),
     collect,
   };
   const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
@@ -63,7 +63,7 @@ test('the process is checked every ten seconds, a busy one is not collected, and
   assert.deepEqual(collections, [20_000]);
   await clock.advance(20_000);
   assert.deepEqual(collections, [20_000]);
-  unusedBytes = 60 * MiB;
+  unusedBytes = 60 * MIB;
   await clock.advance(20_000);
   assert.deepEqual(collections, [20_000, 60_000]);
   for (let tick = 1; tick <= 11; tick++) {
@@ -71,7 +71,7 @@ test('the process is checked every ten seconds, a busy one is not collected, and
     await clock.advance(10_000);
   }
   assert.deepEqual(collections, [20_000, 60_000, 180_000]);
-  unusedBytes = 60 * MiB;
+  unusedBytes = 60 * MIB;
   cancel();
   await clock.advance(600_000);
   assert.deepEqual(collections, [20_000, 60_000, 180_000]);
@@ -97,17 +97,17 @@ test('a collection returns emptied pages to the operating system', async () => {
     console.log(JSON.stringify({ busy, idle: process.memoryUsage.rss() }));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   const { busy, idle } = JSON.parse(stdout) as { busy: number; idle: number };
-  assert.ok(busy - idle > 40 * MiB, `${busy} before, ${idle} after`);
+  assert.ok(busy - idle > 40 * MIB, `${busy} before, ${idle} after`);
 });
 
 /** What is done in a minute of idleness after so much work, where a plain collection leaves so much. */
-async function idleMinute(workMs: number, liveBytes: number, residentBytes = 300 * MiB): Promise<string[]> {
+async function idleMinute(workMs: number, liveBytes: number, residentBytes = 300 * MIB): Promise<string[]> {
   const { clock } = createSimPlatform();
   const done: string[] = [];
-  let used = 90 * MiB;
+  let used = 90 * MIB;
   const memory = {
     cpuMs: () => workMs,
-    heap: () => ({ usedBytes: used, unusedBytes: 60 * MiB, residentBytes }),
+    heap: () => ({ usedBytes: used, unusedBytes: 60 * MIB, residentBytes }),
     collect(isThorough: boolean) {
       done.push(isThorough ? 'thorough' : 'plain');
       used = liveBytes;
@@ -120,11 +120,11 @@ async function idleMinute(workMs: number, liveBytes: number, residentBytes = 300
 }
 
 test('caches are released before garbage is collected; a thorough collection needs a busy time and a small heap, or much to return; memory that stays in use triggers none', async () => {
-  assert.deepEqual(await idleMinute(5000, 80 * MiB), ['released', 'plain']);
-  assert.deepEqual(await idleMinute(5001, 80 * MiB), ['released', 'plain', 'thorough']);
-  assert.deepEqual(await idleMinute(5001, 190 * MiB), ['released', 'plain']);
-  assert.deepEqual(await idleMinute(5001, 190 * MiB, 900 * MiB), ['released', 'plain', 'thorough']);
-  assert.deepEqual(await idleMinute(5001, 300 * MiB, 1200 * MiB), ['released', 'plain']);
+  assert.deepEqual(await idleMinute(5000, 80 * MIB), ['released', 'plain']);
+  assert.deepEqual(await idleMinute(5001, 80 * MIB), ['released', 'plain', 'thorough']);
+  assert.deepEqual(await idleMinute(5001, 190 * MIB), ['released', 'plain']);
+  assert.deepEqual(await idleMinute(5001, 190 * MIB, 900 * MIB), ['released', 'plain', 'thorough']);
+  assert.deepEqual(await idleMinute(5001, 300 * MIB, 1200 * MIB), ['released', 'plain']);
 });
 
 for (const idleShare of [0, 0.01])
@@ -133,7 +133,7 @@ for (const idleShare of [0, 0.01])
     const collections: number[] = [];
     const memory = {
       cpuMs: () => 6000 + clock.monotonicMs() * idleShare,
-      heap: () => ({ usedBytes: 50 * MiB, unusedBytes: 1 * MiB, residentBytes: 150 * MiB }),
+      heap: () => ({ usedBytes: 50 * MIB, unusedBytes: 1 * MIB, residentBytes: 150 * MIB }),
       collect: (isThorough: boolean) => void (isThorough && collections.push(clock.monotonicMs())),
     };
     const cancel = returnMemoryWhenIdle({ clock, log }, { memory });
@@ -158,7 +158,7 @@ test('objects that caches release before a collection are freed by it', async ()
   const own = thisProcess();
   const memory: ProcessMemory = {
     cpuMs: () => 0,
-    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 60 * MiB, residentBytes: 150 * MiB }),
+    heap: () => ({ usedBytes: 30 * MIB, unusedBytes: 60 * MIB, residentBytes: 150 * MIB }),
     collect(isThorough) {
       own.collect(isThorough);
       collected.resolve();
@@ -183,7 +183,7 @@ test('a collection that fails is logged and counted, and the next is tried', asy
   };
   const memory = {
     cpuMs: () => cpuMs,
-    heap: () => ({ usedBytes: 30 * MiB, unusedBytes: 0, residentBytes: 150 * MiB }),
+    heap: () => ({ usedBytes: 30 * MIB, unusedBytes: 0, residentBytes: 150 * MIB }),
     collect,
   };
   const cancel = returnMemoryWhenIdle(platform, { memory });

@@ -5,9 +5,9 @@ import { FlagError } from '../component-helpers/command-line/flags.ts';
 import { CONFIGURATION_FLAGS, REPLACED_FLAGS } from '../kubelet/configuration/flags.ts';
 import { UserError } from './usage-error.ts';
 
-const runtimes = 'the container runtime sees to it';
-const nobodyLocks = 'one kubelet holds its directory anyway';
-const measured = 'usage is measured when it is asked for';
+const RUNTIMES = 'the container runtime sees to it';
+const NOBODY_LOCKS = 'one kubelet holds its directory anyway';
+const MEASURED = 'usage is measured when it is asked for';
 
 /** Upstream's kubelet flags without effect, and those of which only the default value is supported. */
 const kubeletFixedFlags: FixedFlags = {
@@ -15,8 +15,8 @@ const kubeletFixedFlags: FixedFlags = {
     Object.entries(componentFlags).filter(([name]) => !CONFIGURATION_FLAGS.some(({ flag }) => flag === name)),
   ),
   'cloud-config': onlyDefault('', 'a cloud brings its own controller manager', 'not offered'),
-  'exit-on-lock-contention': onlyDefault('false', nobodyLocks, 'always false here'),
-  'lock-file': onlyDefault('', nobodyLocks, 'not offered'),
+  'exit-on-lock-contention': onlyDefault('false', NOBODY_LOCKS, 'always false here'),
+  'lock-file': onlyDefault('', NOBODY_LOCKS, 'not offered'),
   'experimental-allocatable-ignore-eviction': onlyDefault('false', 'evictions are told from capacity', 'always false'),
   'experimental-mounter-path': onlyDefault('', 'mounts are made here', 'not offered'),
   'keep-terminated-pod-volumes': onlyDefault('false', 'volumes go with their pods', 'always false here'),
@@ -28,8 +28,8 @@ const kubeletFixedFlags: FixedFlags = {
     'registry.k8s.io/pause:3.10.1',
     "the container runtime's own configuration names the sandbox image",
   ),
-  'runtime-cgroups': anyValue('', runtimes),
-  ...anyValues(measured, {
+  'runtime-cgroups': anyValue('', RUNTIMES),
+  ...anyValues(MEASURED, {
     'application-metrics-count-limit': '100',
     'boot-id-file': '/proc/sys/kernel/random/boot_id',
     'container-hints': '/etc/cadvisor/container_hints.json',
@@ -39,8 +39,8 @@ const kubeletFixedFlags: FixedFlags = {
     'housekeeping-interval': '10s',
     'machine-id-file': '/etc/machine-id,/var/lib/dbus/machine-id',
   }),
-  'enable-load-reader': onlyDefault('false', measured, 'always false here'),
-  'log-cadvisor-usage': onlyDefault('false', measured, 'always false here'),
+  'enable-load-reader': onlyDefault('false', MEASURED, 'always false here'),
+  'log-cadvisor-usage': onlyDefault('false', MEASURED, 'always false here'),
 };
 
 /** Values by flag, in the given order. Throws `UserError` for an unknown flag and names the successor of a removed one. */

@@ -19,7 +19,7 @@ function run(statements: string): { readonly status: number | null; readonly std
   return spawnSync(process.execPath, args, { encoding: 'utf8' });
 }
 
-const abortWithBroken = `
+const ABORT_WITH_BROKEN = `
   const controller = new AbortController();
   let others = 0;
   onAbort(controller.signal, broken);
@@ -31,7 +31,7 @@ test('an abort callback that throws is logged once with its stack and counted, a
   const { status, stdout, stderr } = run(`
     const platform = createNodePlatform({ startSpawner: false });
     logContained(platform.log);
-    ${abortWithBroken}
+    ${ABORT_WITH_BROKEN}
     console.log(others, await platform.metrics.expose());
     platform.close();`);
   assert.equal(status, 0, stderr);
@@ -42,7 +42,7 @@ test('an abort callback that throws is logged once with its stack and counted, a
 });
 
 test('without a log, the error of an abort callback goes to standard error and the process continues', () => {
-  const { status, stdout, stderr } = run(`${abortWithBroken} console.log(others);`);
+  const { status, stdout, stderr } = run(`${ABORT_WITH_BROKEN} console.log(others);`);
   assert.deepEqual([status, stdout], [0, '1\n'], stderr);
   assert.match(stderr, /TypeError: broken/);
 });

@@ -39,7 +39,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   'dns-server': async () => (await import('./dns-server.ts')).dnsServerCommand,
 };
 
-const hidden: ReadonlySet<string> = new Set(['dns-server']);
+const HIDDEN: ReadonlySet<string> = new Set(['dns-server']);
 
 /** The program with only the named command loaded; with all commands when none is named, for help and suggestions. */
 async function program([first = '']: readonly string[]): Promise<Command> {
@@ -49,7 +49,7 @@ async function program([first = '']: readonly string[]): Promise<Command> {
     .enablePositionalOptions(); // After a command's name --version is the command's: components tell upstream's.
   const names = Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
   const loaded = await Promise.all(names.map((name) => commands[name]!()));
-  names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: hidden.has(name) }));
+  names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: HIDDEN.has(name) }));
   for (const command of root.commands)
     if (command.version() === undefined) command.version(VERSION, '--version', 'print the version');
   for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)]) {

@@ -4,10 +4,10 @@ import { type FixedFlags, fixedOptions } from '../component-helpers/command-line
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 
-const limits = 'limits of connection tracking are the machine’s';
-const noIpvs = 'there is no IPVS mode';
-const whole = 'all rules are brought in line when something changes';
-const fewer = 'node ports of loopback are served in no mode';
+const LIMITS = 'limits of connection tracking are the machine’s';
+const NO_IPVS = 'there is no IPVS mode';
+const WHOLE = 'all rules are brought in line when something changes';
+const FEWER = 'node ports of loopback are served in no mode';
 
 /** Flags without effect, and flags of which only the default value is supported. */
 export const proxyFixedFlags: FixedFlags = {
@@ -18,8 +18,8 @@ export const proxyFixedFlags: FixedFlags = {
     otherwise: 'services answer on all addresses',
     description: 'all',
   },
-  'config-sync-period': anyValue('15m0s', whole),
-  ...anyValues(limits, {
+  'config-sync-period': anyValue('15m0s', WHOLE),
+  ...anyValues(LIMITS, {
     'conntrack-max-per-core': '32768',
     'conntrack-min': '131072',
     'conntrack-tcp-timeout-close-wait': '1h0m0s',
@@ -27,7 +27,7 @@ export const proxyFixedFlags: FixedFlags = {
     'conntrack-udp-timeout': '0s',
     'conntrack-udp-timeout-stream': '0s',
   }),
-  'conntrack-tcp-be-liberal': onlyDefault('false', limits, 'always false here'),
+  'conntrack-tcp-be-liberal': onlyDefault('false', LIMITS, 'always false here'),
   'detect-local-mode': {
     type: 'string',
     is: ['', 'ClusterCIDR'],
@@ -36,15 +36,15 @@ export const proxyFixedFlags: FixedFlags = {
   },
   'feature-gates': anyValue('', 'features are as they are by default', 'list'),
   'init-only': onlyDefault('false', 'nothing is to be prepared', 'always false here'),
-  'iptables-localhost-nodeports': { type: 'bool', is: ['false'], noted: { true: fewer }, description: fewer },
+  'iptables-localhost-nodeports': { type: 'bool', is: ['false'], noted: { true: FEWER }, description: FEWER },
   'iptables-masquerade-bit': onlyDefault('14', 'marks are chosen here', 'always 14 here'),
-  ...anyValues(whole, {
+  ...anyValues(WHOLE, {
     'iptables-min-sync-period': '1s',
     'iptables-sync-period': '30s',
     'nftables-min-sync-period': '1s',
     'nftables-sync-period': '30s',
   }),
-  ...anyValues(noIpvs, {
+  ...anyValues(NO_IPVS, {
     'ipvs-exclude-cidrs': '',
     'ipvs-min-sync-period': '0s',
     'ipvs-scheduler': '',

@@ -3,7 +3,7 @@ import { anyValue, componentFlags, onlyDefault } from '../component-helpers/comm
 import { type FixedFlags, fixedOptions } from '../component-helpers/command-line/fixed-flags.ts';
 import type { Flag } from '../component-helpers/command-line/flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
-import { clientFixedFlags, clientFlags, electionFlags, insecureFlags } from './component-client-flags.ts';
+import { clientFixedFlags, CLIENT_FLAGS, electionFlags, INSECURE_FLAGS } from './component-client-flags.ts';
 import { componentServingFixed, componentServingOptions } from './component-serving.ts';
 
 /** Flags without effect, and flags of which only the default value is supported. */
@@ -20,13 +20,13 @@ const named = (name: string, description: string): Flag => ({ name, type: 'strin
 
 /** Flags that configure the scheduler. */
 export const schedulingFlags: readonly Flag[] = [
-  ...clientFlags,
+  ...CLIENT_FLAGS,
   ...electionFlags('kube-scheduler'),
   named('config', 'a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)'),
   named('scheduler-name', 'the pods to take, without --config (default default-scheduler)'),
   named('algorithm-provider', 'the predicates and priorities of the early releases (DefaultProvider)'),
   named('policy-config-file', 'a scheduler policy of the early releases (kind Policy)'),
-  ...insecureFlags,
+  ...INSECURE_FLAGS,
 ];
 
 /** Serving flags. */

@@ -35,7 +35,7 @@ export interface WholeStatus extends ClusterStatus {
 }
 
 /** Longer than any healthy server takes; a sick one must not keep its status from being seen. */
-const troubleTimeoutMs = 10_000;
+const TROUBLE_TIMEOUT_MS = 10_000;
 
 async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> {
   if (status.kubeconfig === undefined || status.phase !== 'running') return undefined;
@@ -46,7 +46,7 @@ async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> 
     'keelson-status',
   );
   try {
-    return await findTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(troubleTimeoutMs) });
+    return await findTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(TROUBLE_TIMEOUT_MS) });
   } catch (error) {
     return { found: [], notShown: 0, notReadable: [`the objects of the cluster: ${errorMessage(error)}`] };
   } finally {

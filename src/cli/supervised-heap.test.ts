@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { heapEnvironment } from './heap-environment.ts';
+import { HEAP_ENVIRONMENT } from './heap-environment.ts';
 
 const supervise = fileURLToPath(new URL('../../bin/supervise', import.meta.url));
 
@@ -13,9 +13,9 @@ function environmentOfChild(env: NodeJS.ProcessEnv): Record<string, string> {
 
 test('a supervised process gets our C heap settings unless the user set others', () => {
   const { PATH } = process.env;
-  const names = Object.keys(heapEnvironment);
+  const names = Object.keys(HEAP_ENVIRONMENT);
   const chosen = Object.fromEntries(names.map((name) => [name, '7']));
   const found = (env: Record<string, string>): object => Object.fromEntries(names.map((name) => [name, env[name]]));
-  assert.deepEqual(found(environmentOfChild({ PATH })), heapEnvironment);
+  assert.deepEqual(found(environmentOfChild({ PATH })), HEAP_ENVIRONMENT);
   assert.deepEqual(found(environmentOfChild({ PATH, ...chosen })), chosen);
 });

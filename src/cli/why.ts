@@ -11,7 +11,7 @@ interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
   readonly watch?: true;
 }
 
-const watchPeriodMs = 2000;
+const WATCH_PERIOD_MS = 2000;
 
 export function whyCommand(): Command {
   return new Command('why')
@@ -65,6 +65,6 @@ async function textOf(answers: readonly Answer[], output: string): Promise<strin
 
 async function pause(): Promise<true> {
   const { setTimeout: sleep } = await import('node:timers/promises');
-  await sleep(watchPeriodMs);
+  await sleep(WATCH_PERIOD_MS);
   return true;
 }

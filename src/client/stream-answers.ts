@@ -15,8 +15,8 @@ import { decodeWatchLines } from './watch-decoder.ts';
 export type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
 
 /** What lists of 10,000 objects take. */
-const maxBytes = 64 * 1024 * 1024;
-const maxParts = 1_000_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_PARTS = 1_000_000;
 
 /** The whole body. Rejects for one that is too long. */
 export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array> {
@@ -26,7 +26,7 @@ export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array
     async write(chunk) {
       const next = typeof chunk === 'string' ? Buffer.from(chunk, 'utf8') : chunk;
       bytes += next.byteLength;
-      if (bytes > maxBytes) throw new Error(`the answer exceeds ${maxBytes} bytes`);
+      if (bytes > MAX_BYTES) throw new Error(`the answer exceeds ${MAX_BYTES} bytes`);
       chunks.push(next);
     },
     end: () => Promise.resolve(),
@@ -38,7 +38,7 @@ export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array
 export async function valueOfStream(response: StreamResponse, clock: Clock): Promise<unknown> {
   const text = Buffer.from(await bodyOfStream(response)).toString('utf8');
   try {
-    return await stepByStep(jsonSteps(text, { maxParts }), () => clock.yield());
+    return await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => clock.yield());
   } catch (error) {
     if (error instanceof JsonSyntaxError && response.status >= 400) return text;
     throw error;

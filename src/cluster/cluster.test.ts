@@ -18,7 +18,7 @@ const options: ClusterOptions = {
 
 const proxyAuthority = parseApiServerOptions({ 'requestheader-client-ca-file': '/data/pki/front-proxy-ca.crt' });
 const webhook = parseApiServerOptions({ 'authentication-token-webhook-config-file': '/webhook.kubeconfig' });
-const kubeconfig = `
+const KUBECONFIG = `
 clusters: [{ name: a, cluster: { server: 'https://127.0.0.1:9', certificate-authority: /data/pki/ca.crt } }]
 contexts: [{ name: a, context: { cluster: a, user: a } }]
 users: [{ name: a, user: {} }]
@@ -42,7 +42,7 @@ for (const [name, given, says] of [
 ] as const)
   test(`a wrong file of the ${name}: told before anything runs`, async () => {
     const platform = createSimPlatform();
-    await platform.files.writeFile('/webhook.kubeconfig', kubeconfig);
+    await platform.files.writeFile('/webhook.kubeconfig', KUBECONFIG);
     const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16' };
     const cluster = createCluster(platform, {
       instance: deriveInstance({ ...options, ...ranges }, (text) => platform.crypto.sha256Hex(text)),

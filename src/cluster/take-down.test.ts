@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { takeDown } from './take-down.ts';
 
-const dataDir = '/data';
+const DATA_DIR = '/data';
 
 for (const [name, deleted, ...paths] of [
   ['a stopped cluster of simulated nodes', true, 'admin.kubeconfig', 'pki/ca.crt', 'state.db'],
@@ -27,12 +27,12 @@ for (const [name, deleted, ...paths] of [
   test(`--delete-data, ${name}: ${deleted ? 'deleted' : 'kept'}`, async () => {
     const platform = createSimPlatform();
     const { files } = platform;
-    const all = paths.map((path) => `${dataDir}/${path}`);
+    const all = paths.map((path) => `${DATA_DIR}/${path}`);
     for (const path of all) {
       await files.makeDir(path.slice(0, path.lastIndexOf('/')));
       await files.writeFile(path, path.endsWith('.json') ? '{"others":[]}' : '');
     }
-    const problems = await takeDown(platform, { dataDir, deleteData: true });
+    const problems = await takeDown(platform, { dataDir: DATA_DIR, deleteData: true });
     assert.deepEqual(problems, deleted ? [] : ['/data holds no data of a cluster: nothing is deleted']);
     assert.deepEqual(await Promise.all(all.map((path) => files.exists(path))), Array(all.length).fill(!deleted));
   });

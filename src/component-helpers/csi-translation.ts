@@ -11,7 +11,7 @@ import type {
   Volume,
 } from '../api/gen/core-v1.ts';
 
-const migratedTypes = [
+const MIGRATED_TYPES = [
   'awsElasticBlockStore',
   'azureDisk',
   'azureFile',
@@ -21,12 +21,12 @@ const migratedTypes = [
   'vsphereVolume',
 ] as const;
 
-const isMigratedType: ReadonlySet<string> = new Set(migratedTypes);
+const isMigratedType: ReadonlySet<string> = new Set(MIGRATED_TYPES);
 
 /** What all the types have in common between pods and persistent volumes. */
-type MigratedSources = Pick<PersistentVolumeSpec, (typeof migratedTypes)[number]>;
+type MigratedSources = Pick<PersistentVolumeSpec, (typeof MIGRATED_TYPES)[number]>;
 
-const zoneLabels = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const;
+const ZONE_LABELS = ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'] as const;
 
 /** The CSI source of a persistent volume, its own or the one its type stands for now; undefined: none. */
 export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistentVolumeSource | undefined {
@@ -130,7 +130,7 @@ function gceHandle(disk: string, zones: readonly string[]): string {
 
 function zonesOf(volume: PersistentVolume | undefined): readonly string[] {
   const labels = volume?.metadata.labels ?? {};
-  const text = zoneLabels.map((label) => labels[label]).find((value) => value !== undefined);
+  const text = ZONE_LABELS.map((label) => labels[label]).find((value) => value !== undefined);
   return text === undefined ? [] : text.split('__');
 }
 

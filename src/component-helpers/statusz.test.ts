@@ -11,7 +11,7 @@ const page = (seconds: number): StatuszPage => ({
   nowMs: startedMs + seconds * 1000,
   paths: ['/', '/readyz/ping', '/livez', '/readyz/log', '/apis/apps/v1', '/api', '/openapi/v2', '/.well-known/x'],
 });
-const warning =
+const WARNING =
   'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.';
 
 describe('/statusz', () => {
@@ -21,7 +21,7 @@ describe('/statusz', () => {
     const lines = [
       '',
       'kube-thing statusz',
-      warning,
+      WARNING,
       '',
       'Started:  Fri Jan  2 03:04:05 UTC 2026',
       'Up:  25 hr 01 min 01 sec',

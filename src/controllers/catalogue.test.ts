@@ -22,7 +22,7 @@ interface Names {
 /** Names of metrics without what they have in common, which comes first. */
 type Row = readonly [account: string, events: string, queues: string, metrics?: string];
 
-const slices = 'changes desired_endpoint_slices endpoints_added_per_sync endpoints_desired endpoints_removed_per_sync';
+const SLICES = 'changes desired_endpoint_slices endpoints_added_per_sync endpoints_desired endpoints_removed_per_sync';
 
 // Differs: queues of which upstream calls several `certificate` have names of their own, and so has the one of attachments.
 const rows: Readonly<Record<ControllerName, Row>> = {
@@ -70,13 +70,13 @@ const rows: Readonly<Record<ControllerName, Row>> = {
     'endpointslice-controller',
     'endpoint-slice-controller',
     'endpoint_slice',
-    `endpoint_slice_controller_: ${slices} endpointslices_changed_per_sync num_endpoint_slices services_count_by_traffic_distribution syncs`,
+    `endpoint_slice_controller_: ${SLICES} endpointslices_changed_per_sync num_endpoint_slices services_count_by_traffic_distribution syncs`,
   ],
   'endpointslice-mirroring-controller': [
     'endpointslicemirroring-controller',
     'endpoint-slice-mirroring-controller',
     'endpoint_slice_mirroring',
-    `endpoint_slice_mirroring_controller_: addresses_skipped_per_sync ${slices} endpoints_sync_duration endpoints_updated_per_sync num_endpoint_slices`,
+    `endpoint_slice_mirroring_controller_: addresses_skipped_per_sync ${SLICES} endpoints_sync_duration endpoints_updated_per_sync num_endpoint_slices`,
   ],
   'endpoints-controller': ['endpoint-controller', 'endpoint-controller', 'endpoint'],
   'resourcequota-controller': ['resourcequota-controller', '', 'resourcequota_primary'],

@@ -12,7 +12,7 @@ import { deviceToleratedMs } from './device-taint-eviction/device-tolerations.ts
 import { ruleCondition, type RuleCounts } from './device-taint-eviction/rule-status.ts';
 import { startServerHarness } from './server-harness-fixture.ts';
 
-const driver = 'gpu.example.com';
+const DRIVER = 'gpu.example.com';
 const broken: DeviceTaint = { key: 'broken', effect: 'NoExecute' };
 
 function sliceOf(taints: DeviceTaint[], generation = 1): ResourceSlice {
@@ -20,7 +20,7 @@ function sliceOf(taints: DeviceTaint[], generation = 1): ResourceSlice {
   return {
     metadata: { name: `s-${generation}` },
     spec: {
-      driver,
+      driver: DRIVER,
       pool,
       nodeName: 'n',
       devices: [
@@ -47,7 +47,10 @@ describe('taints of devices', () => {
   ];
   for (const [about, tolerations, expected] of cases)
     it(`are tolerated ${about}`, () =>
-      assert.equal(deviceToleratedMs({ driver, pool: 'p', device: 'd', request: 'r', tolerations }, broken), expected));
+      assert.equal(
+        deviceToleratedMs({ driver: DRIVER, pool: 'p', device: 'd', request: 'r', tolerations }, broken),
+        expected,
+      ));
 
   /** A pod for each list of tolerations, with a claim on device d; `left` tells which pods are there. */
   async function start(...tolerations: DeviceToleration[][]) {
@@ -60,7 +63,7 @@ describe('taints of devices', () => {
       const requests = [{ name: 'r', exactly: { deviceClassName: 'c' } }];
       await h.create(ResourceClaims, { metadata: { namespace: 'default', name }, spec: { devices: { requests } } });
       const reservedFor = [{ resource: 'pods', name, uid: pod.metadata.uid! }];
-      const result = { driver, pool: 'p', device: 'd', request: 'r', tolerations: list };
+      const result = { driver: DRIVER, pool: 'p', device: 'd', request: 'r', tolerations: list };
       const status = { allocation: { devices: { results: [result] } }, reservedFor };
       await h.update(ResourceClaims, `default/${name}`, (draft) => void (draft.status = status), 'status');
     }
@@ -109,7 +112,7 @@ describe('taints of devices', () => {
     await h.stop();
   });
 
-  const selectD = { driver, pool: 'p', device: 'd' };
+  const selectD = { driver: DRIVER, pool: 'p', device: 'd' };
   const ruleOf = (effect: string, deviceSelector: object = selectD) => ({
     metadata: { name: 'r' },
     spec: { deviceSelector, taint: { key: 'broken', effect } },
@@ -151,7 +154,7 @@ describe('taints of devices', () => {
 
   it('by a rule without effect are only told of, by one of NoSchedule not even that', async () => {
     const { h, left } = await start(NOT_BORNE, AWHILE, FOREVER);
-    await h.create(DeviceTaintRules, ruleOf('None', { driver }));
+    await h.create(DeviceTaintRules, ruleOf('None', { driver: DRIVER }));
     await h.clock.advance(60_000);
     assert.deepEqual(await conditionOf(h), [
       'EvictionInProgress',

@@ -55,14 +55,14 @@ const remove = (h: Harness, path: string, propagationPolicy: string) =>
     body: { kind: 'object', object: { propagationPolicy } },
     signal: new AbortController().signal,
   });
-const deploymentPath = '/apis/apps/v1/namespaces/default/deployments/d';
+const DEPLOYMENT_PATH = '/apis/apps/v1/namespaces/default/deployments/d';
 
 describe('garbage collector', () => {
   it('background: dependents of dependents go after the owner', async () => {
     const h = start(seedTree);
     await h.clock.advance(1000);
     assert.deepEqual(names(h, P), ['alone', 'p1', 'p2']);
-    await remove(h, deploymentPath, 'Background');
+    await remove(h, DEPLOYMENT_PATH, 'Background');
     assert.deepEqual(names(h, D), []);
     await h.clock.advance(5000);
     assert.deepEqual([names(h, R), names(h, P)], [[], ['alone']]);
@@ -76,7 +76,7 @@ describe('garbage collector', () => {
       metadata: { ...pod.metadata, finalizers: ['example.com/hold'] },
     }));
     await h.clock.advance(1000);
-    await remove(h, deploymentPath, 'Foreground');
+    await remove(h, DEPLOYMENT_PATH, 'Foreground');
     await h.clock.advance(5000);
     assert.deepEqual([names(h, D), names(h, R), names(h, P)], [['d'], ['r'], ['alone', 'p1']]);
     h.api.remove(P, 'default/p1');
@@ -88,7 +88,7 @@ describe('garbage collector', () => {
   it('orphan: the owner goes alone and its dependents forget it', async () => {
     const h = start(seedTree);
     await h.clock.advance(1000);
-    await remove(h, deploymentPath, 'Orphan');
+    await remove(h, DEPLOYMENT_PATH, 'Orphan');
     await h.clock.advance(5000);
     assert.deepEqual([names(h, D), names(h, R), names(h, P)], [[], ['r'], ['alone', 'p1', 'p2']]);
     assert.equal(h.api.objects(R)[0]?.metadata.ownerReferences, undefined);

@@ -27,7 +27,7 @@ interface Envelope {
   readonly event?: { readonly typeUrl: string; readonly value: Uint8Array };
 }
 
-const topics: Readonly<Record<string, CriEvent['type']>> = {
+const TOPICS: Readonly<Record<string, CriEvent['type']>> = {
   '/containers/create': 'created',
   '/tasks/start': 'started',
   '/tasks/exit': 'stopped',
@@ -66,7 +66,7 @@ function readFlat(bytes: Uint8Array): { strings: Map<number, string>; numbers: M
 
 /** The event an envelope means; undefined when it is of no interest. TaskExit: container_id 1, id 2, pid 3, exit_status 4. */
 export function eventOf(envelope: Envelope, namespace: string): CriEvent | undefined {
-  const type = getOwn(topics, envelope.topic);
+  const type = getOwn(TOPICS, envelope.topic);
   if (type === undefined || envelope.namespace !== namespace || envelope.event === undefined) return undefined;
   const { strings, numbers } = readFlat(envelope.event.value);
   const containerId = strings.get(1) ?? '';
@@ -81,7 +81,7 @@ export function createContainerdEvents(
   caller: () => Promise<GrpcCaller>,
   namespace: string,
 ): (signal: AbortSignal) => AsyncIterable<CriEvent> {
-  const filters = Object.keys(topics).map((topic) => `namespace==${namespace},topic=="${topic}"`);
+  const filters = Object.keys(TOPICS).map((topic) => `namespace==${namespace},topic=="${topic}"`);
   const method = { service: `${eventsTable.package}.Events`, method: 'Subscribe' };
   return async function* (signal) {
     const stream = (await caller()).stream(method, { filters }, { signal });

@@ -34,7 +34,7 @@ export const tasksTable = {
 const SIGKILL = 9;
 /** What is killed ends at once; what does not hangs in the kernel, and the next removal tries again. */
 const TASK_END_TIMEOUT_MS = 10_000;
-const runningTask = /cannot delete running task ([^\s:]+): failed precondition/;
+const RUNNING_TASK = /cannot delete running task ([^\s:]+): failed precondition/;
 
 /** Ends a task and takes it out of containerd. Nothing happens when there is none. Rejects with GrpcError. */
 export async function endTask(caller: GrpcCaller, containerId: string): Promise<void> {
@@ -65,7 +65,7 @@ export async function removeWithTasks<T>(
     try {
       return await remove();
     } catch (error) {
-      const id = runningTask.exec(error instanceof Error ? error.message : '')?.[1];
+      const id = RUNNING_TASK.exec(error instanceof Error ? error.message : '')?.[1];
       if (id === undefined || ended.has(id)) throw error;
       ended.add(id);
       await end(id);

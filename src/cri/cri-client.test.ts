@@ -7,15 +7,15 @@ import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { createCriClient } from './cri-client.ts';
 import type { CriEvent } from './runtime-service.ts';
 
-const endpoint = '/run/cri.sock';
+const ENDPOINT = '/run/cri.sock';
 
 /** All events of a runtime that answers with these, to their end. */
 async function eventsOf(methods: Record<string, FakeMethod>): Promise<CriEvent[]> {
   const { clock } = createSimPlatform();
   const sockets = createFakeSockets(clock);
-  sockets.serve(endpoint, methods);
+  sockets.serve(ENDPOINT, methods);
   const events: CriEvent[] = [];
-  const client = createCriClient({ clock, connectGrpc: sockets.connect }, { endpoint });
+  const client = createCriClient({ clock, connectGrpc: sockets.connect }, { endpoint: ENDPOINT });
   for await (const event of client.events(new AbortController().signal)) events.push(event);
   return events;
 }

@@ -36,13 +36,13 @@ export interface CriClient extends CriRuntime {
   warm(): Promise<void>;
 }
 
-const defaultTimeoutMs = 120_000;
+const DEFAULT_TIMEOUT_MS = 120_000;
 /** As upstream's kubelet. */
-const maxMessageBytes = 16 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** Methods that may take longer than the default: a sandbox twice as long, a pull until the caller aborts. */
-const timeoutFactors: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
+const TIMEOUT_FACTORS: Readonly<Record<string, number>> = { RunPodSandbox: 2, StopPodSandbox: 2, PullImage: 0 };
 
-const eventTypes: Readonly<Record<ContainerEventType, CriEvent['type']>> = {
+const EVENT_TYPES: Readonly<Record<ContainerEventType, CriEvent['type']>> = {
   CONTAINER_CREATED_EVENT: 'created',
   CONTAINER_STARTED_EVENT: 'started',
   CONTAINER_STOPPED_EVENT: 'stopped',
@@ -60,21 +60,21 @@ export function socketPathOf(endpoint: string): string {
 function deadlineMs(method: string, request: object, baseMs: number): number | undefined {
   const { timeoutSeconds } = request as { timeoutSeconds?: number };
   if (method === 'ExecSync' && !timeoutSeconds) return undefined;
-  const ms = baseMs * (timeoutFactors[method] ?? 1) + (timeoutSeconds ?? 0) * 1000;
+  const ms = baseMs * (TIMEOUT_FACTORS[method] ?? 1) + (timeoutSeconds ?? 0) * 1000;
   return ms === 0 ? undefined : ms;
 }
 
 /** No I/O until the first call. The next call replaces a broken connection. */
 export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: CriClientConfig): CriClient {
   const socketPath = socketPathOf(config.endpoint);
-  const baseMs = config.requestTimeoutMs ?? defaultTimeoutMs;
+  const baseMs = config.requestTimeoutMs ?? DEFAULT_TIMEOUT_MS;
   const headers = { 'containerd-namespace': config.containerdNamespace ?? 'k8s.io' };
   const tables = [criTable, eventsTable, tasksTable];
   let caller: Promise<GrpcCaller> | undefined;
   const connect = async (): Promise<GrpcCaller> => {
     if (connectGrpc !== undefined) return connectGrpc(socketPath, tables);
     const { createGrpcCaller } = await import('../grpc/grpc-caller.ts');
-    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers, maxMessageBytes });
+    return createGrpcCaller({ clock }, { target: { socketPath }, tables, headers, maxMessageBytes: MAX_MESSAGE_BYTES });
   };
   const load = (): Promise<GrpcCaller> => (caller ??= connect());
 
@@ -137,7 +137,7 @@ async function* eventsOf(from: {
 }): AsyncIterable<CriEvent> {
   try {
     for await (const event of from.runtime.getContainerEvents({}, { signal: from.signal })) {
-      yield { containerId: event.containerId, type: eventTypes[event.containerEventType] };
+      yield { containerId: event.containerId, type: EVENT_TYPES[event.containerEventType] };
     }
     return;
   } catch (error) {

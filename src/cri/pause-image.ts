@@ -5,7 +5,7 @@ import { buildOciImage, type OciImage } from './oci-image.ts';
 import { pauseExecutable, type PauseArchitecture } from './pause-program.ts';
 
 /** Name of the sandbox image; containerd's configuration names it as `sandbox_image`. */
-export const pauseImageName = 'keelson.local/pause:1';
+export const PAUSE_IMAGE_NAME = 'keelson.local/pause:1';
 
 /** The sandbox image for a machine. Throws when there is no pause program for its architecture. */
 export function buildPauseImage(architecture: string, sha256Hex: (data: Uint8Array) => string): OciImage {

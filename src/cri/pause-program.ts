@@ -10,7 +10,7 @@
 export type PauseArchitecture = 'amd64' | 'arm64';
 
 /** x86-64. System calls: 14 rt_sigprocmask, 128 rt_sigtimedwait, 61 wait4, 231 exit_group. Last: the set of signals. */
-const amd64 = [
+const AMD64 = [
   '31ff 488d355c000000 31d2 41ba08000000 b80e000000 0f05', // rt_sigprocmask(SIG_BLOCK, set, NULL, 8)
   '488d3d46000000 31f6 31d2 41ba08000000 b880000000 0f05', // wait: rt_sigtimedwait(set, NULL, NULL, 8)
   '83f811 740c 83f80f 7422 83f802 741d ebd7', // SIGCHLD: reap; SIGTERM, SIGINT: exit; else wait
@@ -21,7 +21,7 @@ const amd64 = [
 ];
 
 /** AArch64, little-endian words. System calls: 135, 137, 260, 94. */
-const arm64 = [
+const ARM64 = [
   '000080d2 e1030010 020080d2 030180d2 e81080d2 010000d4',
   '40030010 010080d2 020080d2 030180d2 281180d2 010000d4',
   '1f440071 c0000054 1f3c0071 a0010054 1f080071 60010054 f4ffff17',
@@ -31,19 +31,19 @@ const arm64 = [
   '0240010000000000',
 ];
 
-const elfMachine: Readonly<Record<PauseArchitecture, number>> = { amd64: 62, arm64: 183 };
-const headerBytes = 64 + 56;
-const loadAddress = 0x400000;
+const ELF_MACHINE: Readonly<Record<PauseArchitecture, number>> = { amd64: 62, arm64: 183 };
+const HEADER_BYTES = 64 + 56;
+const LOAD_ADDRESS = 0x400000;
 
 /** A static ELF executable: one header, one read-and-execute segment that holds the whole file. */
 export function pauseExecutable(architecture: PauseArchitecture): Uint8Array {
-  const code = Buffer.from((architecture === 'amd64' ? amd64 : arm64).join('').replaceAll(' ', ''), 'hex');
-  const file = Buffer.alloc(headerBytes + code.length);
+  const code = Buffer.from((architecture === 'amd64' ? AMD64 : ARM64).join('').replaceAll(' ', ''), 'hex');
+  const file = Buffer.alloc(HEADER_BYTES + code.length);
   file.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1], 0);
   file.writeUInt16LE(2, 16); // ET_EXEC
-  file.writeUInt16LE(elfMachine[architecture], 18);
+  file.writeUInt16LE(ELF_MACHINE[architecture], 18);
   file.writeUInt32LE(1, 20);
-  file.writeBigUInt64LE(BigInt(loadAddress + headerBytes), 24); // entry
+  file.writeBigUInt64LE(BigInt(LOAD_ADDRESS + HEADER_BYTES), 24); // entry
   file.writeBigUInt64LE(64n, 32); // program header's offset
   file.writeUInt16LE(64, 52);
   file.writeUInt16LE(56, 54);
@@ -51,11 +51,11 @@ export function pauseExecutable(architecture: PauseArchitecture): Uint8Array {
   file.writeUInt16LE(64, 58);
   file.writeUInt32LE(1, 64); // PT_LOAD
   file.writeUInt32LE(5, 68); // read, execute
-  file.writeBigUInt64LE(BigInt(loadAddress), 80);
-  file.writeBigUInt64LE(BigInt(loadAddress), 88);
+  file.writeBigUInt64LE(BigInt(LOAD_ADDRESS), 80);
+  file.writeBigUInt64LE(BigInt(LOAD_ADDRESS), 88);
   file.writeBigUInt64LE(BigInt(file.length), 96);
   file.writeBigUInt64LE(BigInt(file.length), 104);
   file.writeBigUInt64LE(0x10000n, 112); // arm64 kernels may have 64 KiB pages
-  file.set(code, headerBytes);
+  file.set(code, HEADER_BYTES);
   return file;
 }

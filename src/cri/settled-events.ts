@@ -17,13 +17,13 @@ export interface SettledEventsDeps {
 }
 
 /** Waits between questions; after the last the event passes all the same, for the periodic relist to correct. */
-const waitsMs = {
+const WAITS_MS = {
   container: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
   // CRI reports it once the shim has gone, and thirty pods that end at once would cause hundreds of calls.
   sandbox: [0, 20, 100, 300, 600],
 };
 
-type Kind = keyof typeof waitsMs;
+type Kind = keyof typeof WAITS_MS;
 
 /** Whether the container, or the sandbox of this id, runs no longer; undefined when there is none of this kind. */
 async function hasStopped(runtime: CriRuntimeService, kind: Kind, id: string): Promise<boolean | undefined> {
@@ -48,7 +48,7 @@ export function createSettledEvents({
 }: SettledEventsDeps): (signal: AbortSignal) => AsyncIterable<CriEvent> {
   /** False when there is none of this kind. */
   const settled = async (kind: Kind, id: string, signal: AbortSignal): Promise<boolean> => {
-    for (const waitMs of waitsMs[kind]) {
+    for (const waitMs of WAITS_MS[kind]) {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       const stopped = await hasStopped(runtime, kind, id);
       if (stopped !== false) return stopped === true;

@@ -11,10 +11,10 @@ export interface TarEntry {
   readonly content: Uint8Array;
 }
 
-const blockBytes = 512;
+const BLOCK_BYTES = 512;
 
 function header(entry: TarEntry): Buffer {
-  const block = Buffer.alloc(blockBytes);
+  const block = Buffer.alloc(BLOCK_BYTES);
   const octal = (value: number, at: number, length: number): void => {
     block.write(`${value.toString(8).padStart(length - 1, '0')}\0`, at, 'latin1');
   };
@@ -37,9 +37,9 @@ function header(entry: TarEntry): Buffer {
 export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const entry of entries) {
-    const padding = (blockBytes - (entry.content.length % blockBytes)) % blockBytes;
+    const padding = (BLOCK_BYTES - (entry.content.length % BLOCK_BYTES)) % BLOCK_BYTES;
     parts.push(header(entry), entry.content, Buffer.alloc(padding));
   }
-  parts.push(Buffer.alloc(2 * blockBytes));
+  parts.push(Buffer.alloc(2 * BLOCK_BYTES));
   return Buffer.concat(parts);
 }

@@ -1,7 +1,7 @@
 /** The span of a CRI call within that of the work it is part of, and the header that lets the runtime go on with the trace. Upstream: otelgrpc. */
 import { formatTraceparent } from '../platform/trace-context.ts';
 import type { GrpcMethod } from '../grpc/grpc-caller.ts';
-import { GrpcError, grpcCodes } from '../grpc/grpc-error.ts';
+import { GrpcError, GRPC_CODES } from '../grpc/grpc-error.ts';
 import type { Span } from '../platform/tracing.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ export async function tracedCall<T>(
     span.end();
     return answer;
   } catch (error) {
-    if (error instanceof GrpcError) span.set({ 'rpc.grpc.status_code': grpcCodes.indexOf(error.code) });
+    if (error instanceof GrpcError) span.set({ 'rpc.grpc.status_code': GRPC_CODES.indexOf(error.code) });
     span.end(error);
     throw error;
   }

@@ -4,7 +4,7 @@ import * as dnsPacket from 'dns-packet';
 import { EndpointSlices, Services } from '../api/gen/resources.ts';
 import { DNS_ADDRESS, encodeQuery, service, setUpDns, slice, texts, type DnsFixture } from './dns-fixture.ts';
 
-const svc = 'default.svc.cluster.local';
+const SVC = 'default.svc.cluster.local';
 
 describe('the DNS server', () => {
   let fixture: DnsFixture;
@@ -15,7 +15,7 @@ describe('the DNS server', () => {
 
   /** A query with bytes changed. */
   const mangled = (change: (message: Buffer) => void): Buffer => {
-    const message = encodeQuery(`web.${svc}`, 'A');
+    const message = encodeQuery(`web.${SVC}`, 'A');
     change(message);
     return message;
   };
@@ -41,7 +41,7 @@ describe('the DNS server', () => {
   it('answers neither responses nor fragments, and no bytes break it', async () => {
     assert.equal(await fixture.send(mangled((m) => m.writeUInt16BE(0x8000, 2))), undefined);
     assert.equal(await fixture.send(Buffer.from([1, 2, 3])), undefined);
-    const whole = encodeQuery(`web.${svc}`, 'A', { edns: 1232 });
+    const whole = encodeQuery(`web.${SVC}`, 'A', { edns: 1232 });
     for (let i = 0; i < 300; i++) {
       const bytes = Buffer.from(whole);
       for (let n = 0; n < 3; n++)
@@ -53,24 +53,24 @@ describe('the DNS server', () => {
       });
       await socket.close();
     }
-    assert.deepEqual(texts((await fixture.ask(`web.${svc}`, 'A')).answers), [`A web.${svc} 10.43.0.20`]);
+    assert.deepEqual(texts((await fixture.ask(`web.${SVC}`, 'A')).answers), [`A web.${SVC} 10.43.0.20`]);
   });
 
   it('repeats the letters of the question, and the id of each query', async () => {
     for (const id of [1, 2, 65_535]) {
-      const answer = dnsPacket.decode((await fixture.send(encodeQuery(`wEb.${svc}`, 'A', { id }))) as Buffer);
+      const answer = dnsPacket.decode((await fixture.send(encodeQuery(`wEb.${SVC}`, 'A', { id }))) as Buffer);
       assert.deepEqual(
         [answer.id, answer.questions[0]?.name, answer.answers[0]?.name],
-        [id, `wEb.${svc}`, `wEb.${svc}`],
+        [id, `wEb.${SVC}`, `wEb.${SVC}`],
       );
     }
   });
 
   it('echoes EDNS, refuses its unknown versions, and leaves it out for others', async () => {
     const opt = (packet: dnsPacket.Packet): unknown => packet.additionals.find((r) => r.type === 'OPT');
-    assert.ok(opt(await fixture.ask(`web.${svc}`, 'A', { edns: 4096 })));
-    assert.equal(opt(await fixture.ask(`web.${svc}`, 'A')), undefined);
-    const query = encodeQuery(`web.${svc}`, 'A', { edns: 4096 });
+    assert.ok(opt(await fixture.ask(`web.${SVC}`, 'A', { edns: 4096 })));
+    assert.equal(opt(await fixture.ask(`web.${SVC}`, 'A')), undefined);
+    const query = encodeQuery(`web.${SVC}`, 'A', { edns: 4096 });
     query[query.length - 5] = 1;
     const answer = dnsPacket.decode((await fixture.send(query)) as Buffer);
     assert.equal((answer.additionals[0] as unknown as { extendedRcode: number }).extendedRcode, 1);
@@ -82,19 +82,19 @@ describe('the DNS server', () => {
     const endpoints = Array.from({ length: 60 }, (_, i) => ({ addresses: [`10.42.1.${i + 1}`] }));
     fixture.api.seed(EndpointSlices, slice('many', endpoints));
     await fixture.platform.clock.settle();
-    const small = (await fixture.send(encodeQuery(`many.${svc}`, 'A'))) as Buffer;
+    const small = (await fixture.send(encodeQuery(`many.${SVC}`, 'A'))) as Buffer;
     assert.ok(small.length <= 512);
     assert.equal(dnsPacket.decode(small).flag_tc, true);
     assert.equal(dnsPacket.decode(small).answers.length, 29);
-    const large = (await fixture.send(encodeQuery(`many.${svc}`, 'A', { edns: 1232 }))) as Buffer;
+    const large = (await fixture.send(encodeQuery(`many.${SVC}`, 'A', { edns: 1232 }))) as Buffer;
     assert.equal(dnsPacket.decode(large).flag_tc, false);
     assert.equal(dnsPacket.decode(large).answers.length, 60);
-    const [overTcp] = await fixture.overTcp([encodeQuery(`many.${svc}`, 'A')]);
+    const [overTcp] = await fixture.overTcp([encodeQuery(`many.${SVC}`, 'A')]);
     assert.equal(overTcp?.answers.length, 60);
   });
 
   it('answers several queries of one TCP connection in order, and drops idle ones', async () => {
-    const names = [`web.${svc}`, `nobody.${svc}`, `plain.${svc}`];
+    const names = [`web.${SVC}`, `nobody.${SVC}`, `plain.${SVC}`];
     const answers = await fixture.overTcp(names.map((name, id) => encodeQuery(name, 'A', { id })));
     assert.deepEqual(
       answers.map((a) => [a.id, a.rcode]),
@@ -128,19 +128,19 @@ describe('the DNS server', () => {
       { listen: [{ address: DNS_ADDRESS, port: 53 }], domain: 'cluster.local', resolvConfPath: '/none' },
     );
     await dns.start();
-    assert.equal((await fixture.ask(`web.${svc}`, 'A')).rcode, 'SERVFAIL');
+    assert.equal((await fixture.ask(`web.${SVC}`, 'A')).rcode, 'SERVFAIL');
     assert.equal(dns.isReady(), false);
     fixture.api.intercept = undefined;
     await platform.clock.advance(60_000);
     assert.equal(dns.isReady(), true);
-    assert.equal((await fixture.ask(`web.${svc}`, 'A')).rcode, 'NOERROR');
+    assert.equal((await fixture.ask(`web.${SVC}`, 'A')).rcode, 'NOERROR');
     await dns.stop();
   });
 
   it('counts under CoreDNS names', async () => {
-    await fixture.ask(`web.${svc}`, 'A');
-    await fixture.ask(`web.${svc}`, 'A');
-    await fixture.ask(`nobody.${svc}`, 'A');
+    await fixture.ask(`web.${SVC}`, 'A');
+    await fixture.ask(`web.${SVC}`, 'A');
+    await fixture.ask(`nobody.${SVC}`, 'A');
     await fixture.platform.clock.advance(5_000);
     const text = await fixture.platform.metrics.expose();
     assert.match(text, /coredns_dns_requests_total\{proto="udp",type="A"\} 3/);

@@ -18,7 +18,7 @@ export type GrpcConnector = (
 ) => GrpcCaller;
 
 /** Of gRPC for Go, which upstream's kubelet uses towards plugins. */
-const maxMessageBytes = 4 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** The connector of this machine's sockets and network. */
 export function createGrpcConnector(clock: Clock): GrpcConnector {
@@ -31,7 +31,7 @@ export function createGrpcConnector(clock: Clock): GrpcConnector {
       const before = disconnections;
       const { createGrpcCaller } = await import('./grpc-caller.ts');
       if (disconnections > before) throw new GrpcError('Unavailable', 'disconnected before the call', { sent: false });
-      return (loaded ??= createGrpcCaller({ clock }, { target, tables, headers, maxMessageBytes }));
+      return (loaded ??= createGrpcCaller({ clock }, { target, tables, headers, maxMessageBytes: MAX_MESSAGE_BYTES }));
     };
     return {
       unary: async (method, request, options) => (await load()).unary(method, request, options),

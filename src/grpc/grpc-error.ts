@@ -1,7 +1,7 @@
 /** Errors of gRPC calls: status codes by name, as Go's `codes` spells them. Upstream: google.golang.org/grpc/status. */
 
 /** gRPC status codes in their numeric order from 0. */
-export const grpcCodes = [
+export const GRPC_CODES = [
   'OK',
   'Canceled',
   'Unknown',
@@ -22,7 +22,7 @@ export const grpcCodes = [
 ] as const;
 
 /** A gRPC status code's name. */
-export type GrpcCode = (typeof grpcCodes)[number];
+export type GrpcCode = (typeof GRPC_CODES)[number];
 
 /** A call failed. `detail` is the server's own message; `message` reads as Go prints such errors. */
 export class GrpcError extends Error {

@@ -1,5 +1,5 @@
 /** What gRPC says in HTTP/2's headers and trailers. */
-import { GrpcError, grpcCodes } from './grpc-error.ts';
+import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 
 /** gRPC's longest timeout value has eight digits. */
 const MAX_TIMEOUT_MS = 99_999_999;
@@ -26,7 +26,7 @@ export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | G
       ? undefined
       : new GrpcError('Unavailable', `unexpected HTTP status code ${String(http)}`);
   }
-  const code = grpcCodes[Number(status)] ?? 'Unknown';
+  const code = GRPC_CODES[Number(status)] ?? 'Unknown';
   return code === 'OK' ? 'OK' : new GrpcError(code, unescape(String(headers['grpc-message'] ?? '')));
 }
 

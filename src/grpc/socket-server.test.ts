@@ -9,7 +9,7 @@ import { onAbort } from '../base/abort.ts';
 import { createNodeClock } from '../platform/node/clock.ts';
 import { createListenRpc } from '../platform/node/rpc-server.ts';
 import { createMemoryLog } from '../platform/sim/log.ts';
-import { GrpcError, grpcCodes } from './grpc-error.ts';
+import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 import { frame } from './grpc-frames.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 import { createGrpcConnector } from './grpc-connector.ts';
@@ -92,7 +92,7 @@ const badCalls = {
 for (const [what, [path, pieces, code]] of Object.entries(badCalls))
   test(`${what}: the caller hears ${code}, and the next call is answered`, async (t) => {
     const { caller, socketPath } = await serve(t, { 'talk.Talk/Say': ({ text }: { text: string }) => ({ text }) });
-    assert.equal(await callByHand(socketPath, path, pieces), String(grpcCodes.indexOf(code)));
+    assert.equal(await callByHand(socketPath, path, pieces), String(GRPC_CODES.indexOf(code)));
     assert.deepEqual(await caller.unary(say, { text: 'a' }, {}), { text: 'a', times: 0 });
   });
 

@@ -4,7 +4,7 @@
  */
 import { errorMessage } from '../base/errors.ts';
 import type { ListenRpc, RpcCall, RpcServer } from '../platform/rpc.ts';
-import { GrpcError, grpcCodes } from './grpc-error.ts';
+import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 import { createFrameReader, frame } from './grpc-frames.ts';
 import { createMessageCodec, type MessageCodec } from './message-codec.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
@@ -26,7 +26,7 @@ interface Route {
 }
 
 /** No message of the services here comes near it. gRPC's own default. */
-const maxRequestBytes = 4 * 1024 * 1024;
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 
 /** Makes the server over a transport. */
 export function createSocketServer(listen: ListenRpc): SocketServer {
@@ -43,7 +43,7 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
         call.end({ 'grpc-status': '0' });
       } catch (error) {
         const { code, detail } = grpcErrorOf(error);
-        call.end({ 'grpc-status': String(grpcCodes.indexOf(code)), 'grpc-message': encodeURIComponent(detail) });
+        call.end({ 'grpc-status': String(GRPC_CODES.indexOf(code)), 'grpc-message': encodeURIComponent(detail) });
       }
     });
   };
@@ -70,12 +70,12 @@ function decoded(codec: MessageCodec, type: string, bytes: Uint8Array): object {
 }
 
 async function readRequest({ body }: RpcCall): Promise<Uint8Array> {
-  const reader = createFrameReader(maxRequestBytes);
+  const reader = createFrameReader(MAX_REQUEST_BYTES);
   let message: Uint8Array | undefined;
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > maxRequestBytes) throw new GrpcError('ResourceExhausted', 'received message larger than max');
+    if (length > MAX_REQUEST_BYTES) throw new GrpcError('ResourceExhausted', 'received message larger than max');
     for (const next of reader.read(chunk)) message ??= next;
   }
   if (message === undefined) throw new GrpcError('Internal', 'a call without a message');

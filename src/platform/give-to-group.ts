@@ -7,9 +7,9 @@
 import { hasErrorCode } from '../base/errors.ts';
 import type { Files } from './files.ts';
 
-const writableMask = 0o660;
-const readOnlyMask = 0o440;
-const directoryMask = 0o2110;
+const WRITABLE_MASK = 0o660;
+const READ_ONLY_MASK = 0o440;
+const DIRECTORY_MASK = 0o2110;
 
 /** What to give to whom. */
 export interface GroupOrder {
@@ -24,18 +24,18 @@ export interface GroupOrder {
 /** Sets group and group permissions of everything below the path, itself included. */
 export async function giveToGroup(files: Files, order: GroupOrder): Promise<void> {
   if (order.onlyIfRootDiffers && (await rootIsRight(files, order))) return;
-  const mask = order.readOnly ? readOnlyMask : writableMask;
+  const mask = order.readOnly ? READ_ONLY_MASK : WRITABLE_MASK;
   await changeBelow(files, order.path, { gid: order.gid, mask, length: order.path.length });
 }
 
 async function rootIsRight(files: Files, { path, gid, readOnly }: GroupOrder): Promise<boolean> {
   const stat = await files.lstat(path);
-  const wanted = (readOnly ? readOnlyMask : writableMask) | directoryMask;
+  const wanted = (readOnly ? READ_ONLY_MASK : WRITABLE_MASK) | DIRECTORY_MASK;
   return stat.gid === gid && (stat.mode & wanted) === wanted;
 }
 
 /** PATH_MAX: upstream's walk ends there too. It also bounds how many directories are open at once. */
-const maxPathLength = 4096;
+const MAX_PATH_LENGTH = 4096;
 
 interface Change {
   readonly gid: number;
@@ -46,7 +46,8 @@ interface Change {
 
 /** The root comes last, so that a walk that broke off is seen as such by `onlyIfRootDiffers`. */
 async function changeBelow(files: Files, path: string, to: Change): Promise<void> {
-  if (to.length > maxPathLength) throw new Error(`a path below the volume has more than ${maxPathLength} characters`);
+  if (to.length > MAX_PATH_LENGTH)
+    throw new Error(`a path below the volume has more than ${MAX_PATH_LENGTH} characters`);
   const opened = await files.openPath(path).catch(unlessGone);
   if (opened === undefined) return;
   try {
@@ -57,7 +58,7 @@ async function changeBelow(files: Files, path: string, to: Change): Promise<void
       await changeBelow(files, `${opened.path}/${name}`, { ...to, length: to.length + 1 + Buffer.byteLength(name) });
     if (gid !== to.gid) await files.chown(opened.path, -1, to.gid);
     // A change of group clears set-group-id bits, so the mode is set after it, always.
-    await files.chmod(opened.path, mode | to.mask | (isDirectory ? directoryMask : 0));
+    await files.chmod(opened.path, mode | to.mask | (isDirectory ? DIRECTORY_MASK : 0));
   } finally {
     await opened.close();
   }

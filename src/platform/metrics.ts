@@ -23,7 +23,7 @@ export interface MetricSpec {
 }
 
 /** Counted by every `Log.unexpected` of a platform. */
-export const unexpectedErrorsSpec: MetricSpec = {
+export const UNEXPECTED_ERRORS_SPEC: MetricSpec = {
   name: 'keelson_unexpected_errors_total',
   help: 'Errors caught at a boundary that nobody foresaw, by the component that met them. Each is in the log with its stack.',
   labels: ['component'],

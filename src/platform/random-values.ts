@@ -1,6 +1,6 @@
 /** Values every Random adapter derives alike from its bytes and numbers. */
 
-const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** A version 4 UUID of 16 random bytes, which it changes. */
@@ -18,6 +18,6 @@ export function uuidFrom(bytes: Uint8Array): string {
 /** `length` characters of upstream's name alphabet. */
 export function nameSuffixFrom(int: (below: number) => number, length: number): string {
   let text = '';
-  for (let index = 0; index < length; index++) text += nameAlphabet[int(nameAlphabet.length)]!;
+  for (let index = 0; index < length; index++) text += NAME_ALPHABET[int(NAME_ALPHABET.length)]!;
   return text;
 }

@@ -13,14 +13,14 @@ const texts = (elements: readonly Element[]): string[] =>
   elements.map((e) => `${e.set}: ${e.key}${e.value === '' ? '' : ` → ${e.value}`}`);
 const slots = (front: string, first: number): string[] =>
   [here, there].map((e, i) => `${front} . 0x${(first + i).toString(16)} → ${e.address} . 8080`);
-const hairpin = 'hairpin: 10.42.0.2 . 10.42.0.2';
+const HAIRPIN = 'hairpin: 10.42.0.2 . 10.42.0.2';
 
 describe('elements of a service port', () => {
   const cases: readonly [string, Partial<ServicePortView>, readonly string[]][] = [
     [
       'cluster address',
       {},
-      ['services: 10.43.0.5 . tcp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . tcp . 80', 1), hairpin],
+      ['services: 10.43.0.5 . tcp . 80 → goto pick-2', ...slots('endpoints: 10.43.0.5 . tcp . 80', 1), HAIRPIN],
     ],
     [
       'SCTP as the others',
@@ -41,7 +41,7 @@ describe('elements of a service port', () => {
       [
         'services: 10.43.0.5 . tcp . 80 → goto pick-1',
         'endpoints: 10.43.0.5 . tcp . 80 . 0x1 → 10.42.0.2 . 8080',
-        hairpin,
+        HAIRPIN,
       ],
     ],
     [
@@ -82,7 +82,7 @@ describe('elements of a service port', () => {
         ...slots('endpoints: 192.0.2.9 . udp . 80', 1),
         ...slots('endpoints: 192.0.2.9 . udp . 80', 0x4001_0001),
         'endpoints: 192.0.2.9 . udp . 80 . 0x8001 → 10.42.0.2 . 8080',
-        hairpin,
+        HAIRPIN,
       ],
     ],
     [

@@ -6,7 +6,7 @@ import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { portKey } from './endpoints.ts';
 
-const maxElements = 100_000;
+const MAX_ELEMENTS = 100_000;
 const MAX_ENDPOINT_ELEMENTS = 200_000;
 /** Slots of one port have 15 bits, and none is 0. */
 const MAX_ENDPOINTS = 0x7fff;
@@ -19,8 +19,8 @@ export function externalExcess({ spec, status }: Pick<Service, 'spec' | 'status'
   const balanced = spec?.type === 'LoadBalancer' ? (status?.loadBalancer?.ingress?.length ?? 0) : 0;
   const ranges = Math.max(1, spec?.loadBalancerSourceRanges?.length ?? 0);
   const elements = ports * ((spec?.externalIPs?.length ?? 0) + balanced * ranges);
-  if (elements <= maxElements) return undefined;
-  return `its ports, external addresses and source ranges make ${elements} elements, at most ${maxElements} are programmed`;
+  if (elements <= MAX_ELEMENTS) return undefined;
+  return `its ports, external addresses and source ranges make ${elements} elements, at most ${MAX_ELEMENTS} are programmed`;
 }
 
 /** How many endpoints of each port of the service are served. */

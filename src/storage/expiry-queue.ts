@@ -16,7 +16,7 @@ export interface Expiry {
 }
 
 /** Retried so long after an expiry could not be carried out. */
-const retryMs = 5_000;
+const RETRY_MS = 5_000;
 
 /** The keys with a time to live, and one timer for the next of them. */
 export class ExpiryQueue {
@@ -82,7 +82,7 @@ export class ExpiryQueue {
     } catch (error) {
       logFailure(this.#log, 'keys could not be expired, again later', error);
       for (const expiry of due) if (!this.#heap.has(expiry.key)) this.#heap.set(expiry);
-      this.#arm(retryMs);
+      this.#arm(RETRY_MS);
     }
   }
 }

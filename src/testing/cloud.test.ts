@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { Nodes } from '../api/gen/resources.ts';
 import { Cluster } from './cluster.ts';
 
-const shutdown = 'node.cloudprovider.kubernetes.io/shutdown';
+const SHUTDOWN = 'node.cloudprovider.kubernetes.io/shutdown';
 
 it('nodes go with their machines, and are tainted while those have no power', async () => {
   await using cluster = await Cluster.start({ nodes: 3, cloud: true });
@@ -16,7 +16,7 @@ it('nodes go with their machines, and are tainted while those have no power', as
     const { items } = await nodes.list({});
     const shown = items.map(({ metadata, spec }) => [
       metadata.name,
-      (spec?.taints ?? []).some(({ key }) => key === shutdown),
+      (spec?.taints ?? []).some(({ key }) => key === SHUTDOWN),
     ]);
     assert.deepEqual(shown, [
       [second, true],
@@ -26,7 +26,7 @@ it('nodes go with their machines, and are tainted while those have no power', as
   await cluster.nodes.start(second!);
   await cluster.eventually(async () => {
     const { spec } = await nodes.get({ name: second! });
-    assert.ok(!(spec?.taints ?? []).some(({ key }) => key === shutdown));
+    assert.ok(!(spec?.taints ?? []).some(({ key }) => key === SHUTDOWN));
   });
 });
 

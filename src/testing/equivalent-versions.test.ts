@@ -9,10 +9,10 @@ interface Review {
   readonly request: { uid: string; object: Site; objects: Site[]; desiredAPIVersion: string };
 }
 
-const group = 'sites.example.com';
+const GROUP = 'sites.example.com';
 const count = { type: 'integer', default: 1 };
 const matchConstraints = {
-  resourceRules: [{ apiGroups: [group], apiVersions: ['v1'], operations: ['CREATE'], resources: ['sites'] }],
+  resourceRules: [{ apiGroups: [GROUP], apiVersions: ['v1'], operations: ['CREATE'], resources: ['sites'] }],
 };
 const ADMISSION = 'admissionregistration.k8s.io/v1';
 
@@ -51,9 +51,9 @@ describe('a custom object in a version that admission does not name', () => {
       {
         apiVersion: 'apiextensions.k8s.io/v1',
         kind: 'CustomResourceDefinition',
-        metadata: { name: `sites.${group}` },
+        metadata: { name: `sites.${GROUP}` },
         spec: {
-          group,
+          group: GROUP,
           names: { kind: 'Site', listKind: 'SiteList', plural: 'sites', singular: 'site' },
           scope: 'Namespaced',
           versions: [version('v1', 'replicas'), version('v1beta1', 'size')],
@@ -67,7 +67,7 @@ describe('a custom object in a version that admission does not name', () => {
   async function sizeAfter(...admission: object[]): Promise<unknown> {
     await cluster.apply(admission as never);
     const site = {
-      apiVersion: `${group}/v1beta1`,
+      apiVersion: `${GROUP}/v1beta1`,
       kind: 'Site',
       metadata: { name: 'a', namespace: 'default' },
       spec: { size: 3 },

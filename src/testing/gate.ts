@@ -27,7 +27,7 @@ export interface Gate {
   afterWrites(count: number, callback: () => void): void;
 }
 
-const reads = new Set(['GET', 'HEAD', 'OPTIONS']);
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export interface GateDeps {
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export function createGate({ clock, random, server }: GateDeps): Gate {
     if (destroyed || closed || server() === undefined) throw connectionError();
   };
   const countWrite = (request: ApiRequest): void => {
-    if (onWrite === undefined || reads.has(request.method) || --onWrite.left > 0) return;
+    if (onWrite === undefined || READS.has(request.method) || --onWrite.left > 0) return;
     const { callback } = onWrite;
     onWrite = undefined;
     callback();

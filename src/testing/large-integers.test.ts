@@ -50,7 +50,7 @@ spec:
 ${indented(pod(), 2)}`,
 ];
 
-const definition = `
+const DEFINITION = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: larges.test.io}
@@ -123,7 +123,7 @@ test('pods, workloads and jobs with them run, and are evicted', async () => {
 
 test('definitions with them are described, and objects of theirs are compared by them', async () => {
   await using cluster = await Cluster.start({ nodes: 0 });
-  await cluster.apply(definition);
+  await cluster.apply(DEFINITION);
   await cluster.eventually(() => cluster.apply(custom('b')));
   await cluster.apply(custom('c'));
   for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/apis/test.io/v1', '/apis/test.io/v1/larges']) {

@@ -10,7 +10,7 @@ import type { Instance } from '../cluster/instance/instance.ts';
 import { nodePrincipal } from '../cluster/node/node-connection.ts';
 import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node/node.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
-import { simImageFs } from '../cri/sim/sim-images.ts';
+import { SIM_IMAGE_FS } from '../cri/sim/sim-images.ts';
 import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -196,7 +196,7 @@ export class SimNode {
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };
     this.#running = running;
-    await this.#platform.files.makeDir(simImageFs); // What the runtime says its images are on.
+    await this.#platform.files.makeDir(SIM_IMAGE_FS); // What the runtime says its images are on.
     await provideMachineFiles(this.#platform);
     await this.#announceDrivers();
     await node.start(life.signal);

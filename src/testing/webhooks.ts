@@ -12,7 +12,7 @@ export type WebhookFunction = (review: never) => object | Promise<object>;
 
 const HOST = 'webhooks.test';
 const ADDRESS = '10.64.255.254';
-const maxBodyBytes = 16 * 1024 * 1024;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /** The functions of a cluster by path. They stay while the cluster's machines come and go. */
 export class TestWebhooks {
@@ -35,7 +35,7 @@ export class TestWebhooks {
   async #serve(request: HttpRequest, clock: Clock): Promise<HttpResponse> {
     const answer = this.#answers.get(request.path);
     if (answer === undefined) return response(404, { message: `no webhook at ${request.path}` });
-    const review = JSON.parse(Buffer.from(await request.readBody(maxBodyBytes)).toString('utf8')) as never;
+    const review = JSON.parse(Buffer.from(await request.readBody(MAX_BODY_BYTES)).toString('utf8')) as never;
     const release = clock.holdBusy(`the webhook ${request.path}`);
     try {
       return response(200, await answer(review));

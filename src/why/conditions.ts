@@ -13,7 +13,7 @@ export interface Condition {
 }
 
 /** Conditions that are to be True by convention; of others nothing is known. */
-const positive = new Set([
+const POSITIVE = new Set([
   'Ready',
   'Available',
   'Accepted',
@@ -31,7 +31,7 @@ const positive = new Set([
 ]);
 
 /** Conditions that are to be False by convention. */
-const negative = new Set(['Failed', 'Degraded', 'Stalled', 'ReplicaFailure', 'Error', 'Conflicted']);
+const NEGATIVE = new Set(['Failed', 'Degraded', 'Stalled', 'ReplicaFailure', 'Error', 'Conflicted']);
 
 export function conditionsOf(object: KubernetesObject): readonly Condition[] {
   const { status } = object as { status?: { conditions?: unknown } };
@@ -46,7 +46,7 @@ export function conditionOf(object: KubernetesObject, type: string): Condition |
 export function conditionCauses(info: ResourceInfo, object: KubernetesObject): readonly Cause[] {
   return conditionsOf(object)
     .filter(
-      ({ type, status }) => (positive.has(type) && status === 'False') || (negative.has(type) && status === 'True'),
+      ({ type, status }) => (POSITIVE.has(type) && status === 'False') || (NEGATIVE.has(type) && status === 'True'),
     )
     .map((condition) => conditionCause(info, object, condition));
 }

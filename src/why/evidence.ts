@@ -38,9 +38,9 @@ export interface EvidenceOptions {
 }
 
 /** Longer chains than any real one; a cycle ends sooner. */
-const maxDepth = 8;
-const maxListed = 500;
-const maxPages = 40;
+const MAX_DEPTH = 8;
+const MAX_LISTED = 500;
+const MAX_PAGES = 40;
 const nothingKnown: Diagnosis = { state: 'Unknown', summary: '', causes: [] };
 
 export class Evidence {
@@ -90,7 +90,7 @@ export class Evidence {
     const what = `${groupResourceOf(info)}${place}${parts.length === 0 ? '' : ` with ${parts.join(' and ')}`}`;
     return this.#once(what, async () => {
       try {
-        const list = await this.client.resource(info).list({ ...options, limit: maxListed, ...this.#options() });
+        const list = await this.client.resource(info).list({ ...options, limit: MAX_LISTED, ...this.#options() });
         return list.items;
       } catch (error) {
         this.#unreadable(what, error);
@@ -181,7 +181,7 @@ export class Evidence {
   /** Explains an object; one at a time. Nothing is said of one that is being explained already. */
   async explain<T extends KubernetesObject>(info: ResourceInfo<T>, object: T): Promise<Diagnosis> {
     const key = objectText(nameOfObject(info, object));
-    if (this.#underWay.includes(key) || this.#underWay.length >= maxDepth) return nothingKnown;
+    if (this.#underWay.includes(key) || this.#underWay.length >= MAX_DEPTH) return nothingKnown;
     this.#underWay.push(key);
     try {
       return await this.#explain(info as ResourceInfo<KubernetesObject>, object, this);
@@ -197,8 +197,8 @@ export class Evidence {
 
   async #pages<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions): Promise<readonly Stored<T>[]> {
     const all: Stored<T>[] = [];
-    let page: ListOptions = { ...options, limit: maxListed, ...this.#options() };
-    for (let pages = 0; pages < maxPages; pages++) {
+    let page: ListOptions = { ...options, limit: MAX_LISTED, ...this.#options() };
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
       const { items, metadata } = await this.client.resource(info).list(page);
       appendAll(all, items);
       if (metadata.continue === undefined || metadata.continue === '') return all;

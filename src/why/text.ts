@@ -1,7 +1,7 @@
 /** An explanation as text for people: the verdict first, then the chain of causes. */
 import { objectText, type Cause, type Explanation } from './explanation.ts';
 
-const indentation = '  ';
+const INDENTATION = '  ';
 
 /** The answer as text, with a line break at its end. */
 export function explanationText(explanation: Explanation): string {
@@ -25,7 +25,7 @@ function verdictOf({ causes }: Explanation): string {
 
 function causeLines(cause: Cause, depth: number): readonly string[] {
   const { code, object, message, since, nextTry, facts = [], cure, because } = cause;
-  const indent = indentation.repeat(depth);
+  const indent = INDENTATION.repeat(depth);
   const times = [since === undefined ? '' : `since ${since}`, nextTry === undefined ? '' : `next at ${nextTry}`].filter(
     (text) => text !== '',
   );

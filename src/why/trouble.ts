@@ -77,10 +77,10 @@ function ended(phase: string | undefined): boolean {
 }
 
 /** Objects of one kind that are read. */
-const maxRead = 5000;
-const pageSize = 500;
+const MAX_READ = 5000;
+const PAGE_SIZE = 500;
 /** Objects that are explained: each explanation reads more. */
-const maxExplained = 100;
+const MAX_EXPLAINED = 100;
 
 /**
  * Looks through a cluster with the rights of the client. Rejects only when the signal aborts.
@@ -110,7 +110,7 @@ class Search {
   async look({ info, isWell }: Kind): Promise<void> {
     const objects = await this.#suspects(info, isWell);
     for (const object of objects) {
-      if (++this.#explained > maxExplained) this.#notLookedAt++;
+      if (++this.#explained > MAX_EXPLAINED) this.#notLookedAt++;
       else this.#add(info, object, await this.#evidence.explain(info, object));
     }
   }
@@ -160,8 +160,8 @@ async function* pagesOf(
   info: ResourceInfo<KubernetesObject>,
 ): AsyncGenerator<readonly KubernetesObject[]> {
   let next = '';
-  for (let read = 0; read < maxRead; read += pageSize) {
-    const list = await client.resource(info).list({ limit: pageSize, continue: next, signal });
+  for (let read = 0; read < MAX_READ; read += PAGE_SIZE) {
+    const list = await client.resource(info).list({ limit: PAGE_SIZE, continue: next, signal });
     yield list.items;
     next = list.metadata.continue ?? '';
     if (next === '') return;

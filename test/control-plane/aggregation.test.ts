@@ -27,7 +27,7 @@ const apple = (name: string): object => ({
   metadata: { name, namespace: 'default' },
 });
 
-const type = 'com.example.fruit.v1.Apple';
+const TYPE = 'com.example.fruit.v1.Apple';
 /** Of OpenAPI v2, no more than clients need to explain it. */
 const document = {
   swagger: '2.0',
@@ -36,14 +36,14 @@ const document = {
     [`/apis/${GROUP}/v1/namespaces/{namespace}/apples`]: {
       get: {
         operationId: 'listApples',
-        responses: { '200': { description: 'OK', schema: { $ref: `#/definitions/${type}` } } },
+        responses: { '200': { description: 'OK', schema: { $ref: `#/definitions/${TYPE}` } } },
         'x-kubernetes-action': 'list',
         'x-kubernetes-group-version-kind': { group: GROUP, version: 'v1', kind: 'Apple' },
       },
     },
   },
   definitions: {
-    [type]: {
+    [TYPE]: {
       description: 'An apple.',
       type: 'object',
       properties: { core: { description: 'what is left of it', type: 'string' } },

@@ -60,7 +60,7 @@ function ask(method: string, path: string, { body, headers = {}, anonymous = fal
   });
 }
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const configMap = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 
 async function made(path: string, object: object): Promise<Body> {
@@ -71,9 +71,9 @@ async function made(path: string, object: object): Promise<Body> {
 
 test('encodings that are not spoken are refused', async () => {
   const cbor = 'application/cbor';
-  assert.equal((await ask('GET', maps, { headers: { accept: cbor } })).status, 406);
-  assert.equal((await ask('GET', maps, { headers: { accept: `${cbor}, application/json` } })).status, 200);
-  const sent = await ask('POST', maps, { body: configMap('x'), headers: { 'content-type': cbor } });
+  assert.equal((await ask('GET', MAPS, { headers: { accept: cbor } })).status, 406);
+  assert.equal((await ask('GET', MAPS, { headers: { accept: `${cbor}, application/json` } })).status, 200);
+  const sent = await ask('POST', MAPS, { body: configMap('x'), headers: { 'content-type': cbor } });
   assert.deepEqual([sent.status, sent.body.reason], [415, 'UnsupportedMediaType']);
 });
 
@@ -89,7 +89,7 @@ test('a PUT creates where upstream lets it', async () => {
     ['/api/v1/namespaces/default/endpoints', named('v1', 'Endpoints'), 201],
     ['/api/v1/namespaces/default/services', named('v1', 'Service', { spec: { ports: [{ port: 1 }] } }), 201],
     ['/apis/rbac.authorization.k8s.io/v1/clusterroles', named('rbac.authorization.k8s.io/v1', 'ClusterRole'), 201],
-    [maps, named('v1', 'ConfigMap'), 404],
+    [MAPS, named('v1', 'ConfigMap'), 404],
     ['/api/v1/namespaces', named('v1', 'Namespace'), 404],
   ];
   for (const [path, body, status] of rows) {
@@ -152,13 +152,13 @@ test('watches of tables and of bare metadata', async () => {
   const watchOf = async (as: string): Promise<Body[]> => {
     const accept = `application/json;as=${as};v=v1;g=meta.k8s.io`;
     const query = 'watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dseen';
-    const { text } = await ask('GET', `${maps}?${query}`, { headers: { accept } });
+    const { text } = await ask('GET', `${MAPS}?${query}`, { headers: { accept } });
     return text
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
   };
-  await made(maps, { ...configMap('seen'), data: { k: 'v' } });
+  await made(MAPS, { ...configMap('seen'), data: { k: 'v' } });
   const [table] = await watchOf('Table');
   assert.deepEqual([table.type, table.object.kind], ['ADDED', 'Table']);
   assert.deepEqual(
@@ -220,7 +220,7 @@ test('field selectors of every kind that has some', async () => {
 
 test('warnings are headers of their own', async () => {
   const body = { ...configMap('warned'), extra: 'a "b"', other: 1 };
-  const { headers, status } = await ask('POST', maps, { body });
+  const { headers, status } = await ask('POST', MAPS, { body });
   assert.equal(status, 201);
   assert.equal(headers['warning'], '299 - "unknown field \\"extra\\"", 299 - "unknown field \\"other\\""');
   const old = await ask('GET', '/api/v1/namespaces/default/endpoints');
@@ -324,7 +324,7 @@ test('an eviction spends the budget, and is asked to come back when there is non
 test('what was applied by the client is taken over by the server, and back', async () => {
   const object = (data: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: moved}\ndata: ${data}\n`;
   const managers = async (): Promise<string[]> => {
-    const { body } = await ask('GET', `${maps}/moved`);
+    const { body } = await ask('GET', `${MAPS}/moved`);
     return body.metadata.managedFields.map(({ manager, operation }: Body) => `${manager} ${operation}`).sort();
   };
   const apply = async (data: string, ...flags: string[]): Promise<void> => {
@@ -335,12 +335,12 @@ test('what was applied by the client is taken over by the server, and back', asy
   assert.deepEqual(await managers(), ['kubectl-client-side-apply Update']);
   await apply('{a: "2"}', '--server-side');
   assert.deepEqual(await managers(), ['kubectl Apply', 'kubectl-last-applied Apply']);
-  const { body } = await ask('GET', `${maps}/moved`);
+  const { body } = await ask('GET', `${MAPS}/moved`);
   assert.deepEqual(body.data, { a: '2' }, 'what is no longer applied goes');
   const last = body.metadata.annotations['kubectl.kubernetes.io/last-applied-configuration'];
   assert.deepEqual(JSON.parse(last).data, { a: '2' }, 'client-side apply can go on from here');
   await apply('{c: "3"}');
-  assert.deepEqual((await ask('GET', `${maps}/moved`)).body.data, { c: '3' });
+  assert.deepEqual((await ask('GET', `${MAPS}/moved`)).body.data, { c: '3' });
 });
 
 test('certificates for the masters are not signed on request', async () => {

@@ -24,7 +24,7 @@ after(() => plane.stop());
 
 const group = kubectlGroup(() => plane);
 
-const definition = `
+const DEFINITION = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
@@ -79,7 +79,7 @@ function widget(name: string, spec: string): string {
 group('a definition and its instances', () => [
   {
     run: 'create -f -',
-    input: definition,
+    input: DEFINITION,
     out: 'customresourcedefinition.apiextensions.k8s.io/widgets.example.com created',
   },
   { run: 'wait --for=condition=Established crd/widgets.example.com --timeout=120s', out: /condition met/ },
@@ -162,7 +162,7 @@ group('what is refused', () => [
   },
   {
     run: 'create -f -',
-    input: definition.replace('type: object\n        description', 'description'),
+    input: DEFINITION.replace('type: object\n        description', 'description'),
     err: /openAPIV3Schema\.type: Required value: must not be empty at the root/,
     code: 1,
   },

@@ -18,16 +18,16 @@ import { until } from '../integration/fixtures/until.ts';
 const kills = Number(process.env['KEELSON_KILLS'] ?? 3);
 const seed = process.env['KEELSON_SEED'] ?? '1';
 const WRITERS = 8;
-const namespace = 'default';
+const NAMESPACE = 'default';
 
 /** Creates an object and counts another up, for as long as it may; keeps what was acknowledged. */
 async function write(client: Client, writer: number, load: Load): Promise<void> {
   const maps = client.resource(ConfigMaps);
-  const counter = { name: `counter-${writer}`, namespace };
+  const counter = { name: `counter-${writer}`, namespace: NAMESPACE };
   for (let round = 1; !load.stopped; round++) {
     const name = `kill-${writer}-${round}`;
     try {
-      await maps.create({ metadata: { name, namespace }, data: { round: String(round) } });
+      await maps.create({ metadata: { name, namespace: NAMESPACE }, data: { round: String(round) } });
       load.created.set(name, String(round));
       const data = { round: String(round) };
       const patched = await maps.patch(counter, { type: 'merge', patch: { data } });
@@ -67,7 +67,7 @@ test(
     );
     const load: Load = { stopped: false, created: new Map(), counters: new Map() };
     for (let writer = 0; writer < WRITERS; writer++) {
-      const metadata = { name: `counter-${writer}`, namespace };
+      const metadata = { name: `counter-${writer}`, namespace: NAMESPACE };
       await client.resource(ConfigMaps).create({ metadata, data: { round: '0' } });
     }
     const writers = Array.from({ length: WRITERS }, (_, writer) => write(client, writer, load));
@@ -86,7 +86,7 @@ test(
     const kept = new Map<string, string | undefined>();
     // An answer that was on its way at the last kill may have ended the wait for the restart early.
     await until('the server lists', async () => {
-      for (const { metadata, data } of (await client.resource(ConfigMaps).list({ namespace })).items)
+      for (const { metadata, data } of (await client.resource(ConfigMaps).list({ namespace: NAMESPACE })).items)
         kept.set(metadata.name ?? '', data?.['round']);
       return true;
     });

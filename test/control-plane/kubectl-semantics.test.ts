@@ -27,9 +27,9 @@ function configMap(name: string, data: string, more = ''): string {
   return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: ${data}\n${more}`;
 }
 
-const deployment =
+const DEPLOYMENT =
   'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: b}\nspec: {foo: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b, bar: 1}]}}}\n';
-const conflictText = 'the object has been modified; please apply your changes to the latest version and try again';
+const CONFLICT_TEXT = 'the object has been modified; please apply your changes to the latest version and try again';
 
 group('create, change, delete', () => [
   { run: 'create cm a --from-literal=x=1', out: 'configmap/a created' },
@@ -51,7 +51,7 @@ group('create, change, delete', () => [
   {
     run: 'replace -f -',
     input: configMap('a', '{z: "1"}').replace('name: a', 'name: a, resourceVersion: "1"'),
-    err: `Error from server (Conflict): error when replacing "STDIN": Operation cannot be fulfilled on configmaps "a": ${conflictText}`,
+    err: `Error from server (Conflict): error when replacing "STDIN": Operation cannot be fulfilled on configmaps "a": ${CONFLICT_TEXT}`,
     code: 1,
   },
   { run: 'replace -f -', input: configMap('a', '{z: "1"}'), out: 'configmap/a replaced' },
@@ -116,7 +116,7 @@ group('patches that do not fit', () => [
   },
   {
     run: 'patch cm p --type=merge -p {"metadata":{"resourceVersion":"1"}}',
-    err: `Error from server (Conflict): Operation cannot be fulfilled on configmaps "p": ${conflictText}`,
+    err: `Error from server (Conflict): Operation cannot be fulfilled on configmaps "p": ${CONFLICT_TEXT}`,
     code: 1,
   },
 ]);
@@ -124,19 +124,19 @@ group('patches that do not fit', () => [
 group('field validation', () => [
   {
     run: 'create -f -',
-    input: deployment,
+    input: DEPLOYMENT,
     err: 'Error from server (BadRequest): error when creating "STDIN": Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.foo", unknown field "spec.template.spec.containers[0].bar"',
     code: 1,
   },
   {
     run: 'create -f - --validate=warn',
-    input: deployment,
+    input: DEPLOYMENT,
     out: 'deployment.apps/b created',
     err: 'Warning: unknown field "spec.foo"\nWarning: unknown field "spec.template.spec.containers[0].bar"',
   },
   {
     run: 'create -f - --validate=ignore',
-    input: deployment.replace('{name: b}', '{name: c}'),
+    input: DEPLOYMENT.replace('{name: b}', '{name: c}'),
     out: 'deployment.apps/c created',
   },
   {
@@ -230,11 +230,11 @@ group('lists and selectors', () => [
   },
 ]);
 
-const web =
+const WEB =
   'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2, selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, spec: {containers: [{name: c, image: i}]}}}\n';
 
 group('workloads without nodes', () => [
-  { run: 'create -f -', input: web, out: 'deployment.apps/web created' },
+  { run: 'create -f -', input: WEB, out: 'deployment.apps/web created' },
   { run: 'get deploy web -o jsonpath={.status.updatedReplicas}', out: '2', soon: true },
   {
     run: 'scale deploy web --replicas=3 --current-replicas=7',
@@ -275,7 +275,7 @@ group('workloads without nodes', () => [
   { run: 'get pods -l a=web', err: 'No resources found in default namespace.', soon: true },
 ]);
 
-const pod =
+const POD =
   'apiVersion: v1\nkind: Pod\nmetadata: {name: dbg, labels: {a: dbg}}\nspec: {nodeName: nowhere, containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}\n';
 
 group('pods and their sub-resources', () => [
@@ -285,7 +285,7 @@ group('pods and their sub-resources', () => [
       'apiVersion: v1\nkind: Node\nmetadata: {name: nowhere, labels: {kubernetes.io/os: linux}}\nstatus: {allocatable: {cpu: "1", memory: 2Gi}}\n',
     out: 'node/nowhere created',
   },
-  { run: 'create -f -', input: pod, out: 'pod/dbg created' },
+  { run: 'create -f -', input: POD, out: 'pod/dbg created' },
   { run: 'debug dbg --image=busybox --target=c -c d1 --attach=false', out: /^Targeting container "c"\./ },
   { run: 'get pod dbg -o jsonpath={.spec.ephemeralContainers[*].name}', out: 'd1' },
   {

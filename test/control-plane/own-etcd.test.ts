@@ -14,7 +14,7 @@ import { withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
 import { keelson, ownServer, type OwnServer, type Said } from './own-servers.ts';
 import { until } from '../integration/fixtures/until.ts';
 
-const namespace = 'default';
+const NAMESPACE = 'default';
 
 /** While a server remembers one more member, which takes connections and answers nothing, before the others. */
 async function withSilentMember({ dataDir }: OwnServer, work: () => Promise<void>): Promise<void> {
@@ -63,13 +63,13 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
   const configMapsOf = async (server: OwnServer) => (await server.client()).resource(ConfigMaps);
   const read = async (server: OwnServer, name: string): Promise<ConfigMap> => {
     const configMaps = await configMapsOf(server);
-    return until(`${name} is read`, () => configMaps.get({ name, namespace }));
+    return until(`${name} is read`, () => configMaps.get({ name, namespace: NAMESPACE }));
   };
   /** By one of the tries: one whose answer was lost on the way may have made it. */
   const written = async (server: OwnServer, name: string, data: Record<string, string> = {}): Promise<void> => {
     const configMaps = await configMapsOf(server);
     await until(`${name} is written`, () =>
-      configMaps.create({ metadata: { name, namespace }, data }).then(
+      configMaps.create({ metadata: { name, namespace: NAMESPACE }, data }).then(
         () => true,
         (error: unknown) => {
           if (!isReason(error, 'AlreadyExists')) throw error;
@@ -93,7 +93,7 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
   test('flags of the API server reach it', async () => {
     const client = await a.client();
     const { spec } = await client.resource(Services).create({
-      metadata: { name: 'ports', namespace },
+      metadata: { name: 'ports', namespace: NAMESPACE },
       spec: { type: 'NodePort', ports: [{ port: 80 }] },
     });
     const port = spec?.ports?.[0]?.nodePort ?? 0;
@@ -188,7 +188,9 @@ describe('servers with an etcd of their own', { skip: withoutEtcd }, () => {
       assert.equal(a.etcdPid(), undefined);
       await a.start();
       assert.ok(await read(a, 'two'));
-      await assert.rejects((await configMapsOf(a)).get({ name: 'later', namespace }), { reason: 'NotFound' });
+      await assert.rejects((await configMapsOf(a)).get({ name: 'later', namespace: NAMESPACE }), {
+        reason: 'NotFound',
+      });
       // The other begins with nothing.
       await succeeds(b, ['down', '--delete-data']);
       await b.start(['--join', a.url, '--token', await serverToken()]);

@@ -69,7 +69,7 @@ function send(user: string, method: string, path: string, body?: object): Promis
   return begun.answer;
 }
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const map = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 
 async function apply(...objects: readonly object[]): Promise<void> {
@@ -130,7 +130,7 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   await apply(...restricted());
 
   // Those admitted hold their seats while the server reads the rest of the body.
-  const flood = Array.from({ length: 12 }, () => begin('flood', 'POST', maps));
+  const flood = Array.from({ length: 12 }, () => begin('flood', 'POST', MAPS));
   const refused = new Set<Answer>();
   for (const { answer } of flood) void answer.then((one) => one.status === 429 && refused.add(one));
   await until('five of twelve are refused', () => Promise.resolve(refused.size === 5));
@@ -145,9 +145,9 @@ test('a flood is refused with 429 and Retry-After; others are served', async () 
   assert.match(waiting[0]!, / flood, +create, +\/api\/v1\/namespaces\/default\/configmaps, +default, /);
 
   // Of another level: at once. Of the same: in its turn, before what the flood has in its queues is through.
-  const outsider = await send('outsider', 'POST', maps, map('outsider'));
+  const outsider = await send('outsider', 'POST', MAPS, map('outsider'));
   assert.equal(outsider.status, 201, outsider.text);
-  const polite = send('polite', 'POST', maps, map('polite'));
+  const polite = send('polite', 'POST', MAPS, map('polite'));
   await until(
     'five wait',
     async () => (await dumped('dump_requests')).filter((l) => l.includes('restricted')).length === 5,
@@ -186,9 +186,9 @@ test('answers name their flow schema and priority level', async () => {
   };
   const schema = await uid('flowschema', 'global-default');
   const level = await uid('prioritylevelconfiguration', 'global-default');
-  assert.deepEqual(await named('outsider', maps), [200, schema, level]);
-  assert.deepEqual(await named('guest', maps), [403, schema, level]);
-  assert.deepEqual(await named('nobody', maps), [401, undefined, undefined]);
+  assert.deepEqual(await named('outsider', MAPS), [200, schema, level]);
+  assert.deepEqual(await named('guest', MAPS), [403, schema, level]);
+  assert.deepEqual(await named('nobody', MAPS), [401, undefined, undefined]);
 });
 
 test('kubectl shows flow schemas and priority levels, dangling ones too; what must be comes back', async () => {

@@ -10,7 +10,7 @@ import { createEtcdStore } from '../../src/storage/etcd/etcd-store.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { startControlPlane, type ControlPlaneFixture } from './control-plane-fixture.ts';
 
-const namespace = 'default';
+const NAMESPACE = 'default';
 
 describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
   let etcd: EtcdServer;
@@ -39,21 +39,23 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     const [here, there] = [a.admin.resource(ConfigMaps), b.admin.resource(ConfigMaps)];
     for (let round = 0; round < 30; round++) {
       const name = `c${round}`;
-      await here.create({ metadata: { name, namespace }, data: { round: '0' } });
-      const read = await there.get({ namespace, name });
+      await here.create({ metadata: { name, namespace: NAMESPACE }, data: { round: '0' } });
+      const read = await there.get({ namespace: NAMESPACE, name });
       assert.equal(read.data?.['round'], '0');
-      const list = await there.list({ namespace });
+      const list = await there.list({ namespace: NAMESPACE });
       assert.ok(list.items.some((item) => item.metadata.name === name));
       const updated = await there.update({ ...read, data: { round: '1' } });
       await here.update({ ...updated, data: { round: '2' } });
       await assert.rejects(there.update({ ...updated, data: { round: 'lost' } }), (error) =>
         isReason(error, 'Conflict'),
       );
-      await there.delete({ namespace, name });
-      await assert.rejects(here.get({ namespace, name }), (error) => isReason(error, 'NotFound'));
-      await assert.rejects(here.delete({ namespace, name }), (error) => isReason(error, 'NotFound'));
-      await there.create({ metadata: { name, namespace }, data: {} });
-      await assert.rejects(here.create({ metadata: { name, namespace } }), (error) => isReason(error, 'AlreadyExists'));
+      await there.delete({ namespace: NAMESPACE, name });
+      await assert.rejects(here.get({ namespace: NAMESPACE, name }), (error) => isReason(error, 'NotFound'));
+      await assert.rejects(here.delete({ namespace: NAMESPACE, name }), (error) => isReason(error, 'NotFound'));
+      await there.create({ metadata: { name, namespace: NAMESPACE }, data: {} });
+      await assert.rejects(here.create({ metadata: { name, namespace: NAMESPACE } }), (error) =>
+        isReason(error, 'AlreadyExists'),
+      );
     }
   });
 
@@ -61,7 +63,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     const make = (plane: ControlPlaneFixture, name: string, spec: Service['spec']) =>
       plane.admin
         .resource(Services)
-        .create({ metadata: { name, namespace }, spec: { ports: [{ port: 80 }], ...spec } });
+        .create({ metadata: { name, namespace: NAMESPACE }, spec: { ports: [{ port: 80 }], ...spec } });
     const made = await Promise.all(
       Array.from({ length: 60 }, (_, at) => make(at % 2 ? a : b, `s${at}`, { type: 'NodePort' })),
     );
@@ -87,7 +89,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
 
   test('both are endpoints of the kubernetes service and have identities; the one that leaves is taken off', async () => {
     const wanted = ['127.0.0.1', '127.0.0.2'];
-    const key = { namespace, name: 'kubernetes' };
+    const key = { namespace: NAMESPACE, name: 'kubernetes' };
     await until('both are endpoints and have identities', async () => {
       const found = await a.admin.resource(Endpoints).get(key);
       assert.deepEqual(
@@ -109,7 +111,7 @@ describe('two API servers over one etcd', { skip: withoutEtcd }, () => {
     await b.stop();
     const ips = (): string[] | undefined =>
       a.controlPlane.server.objects
-        .get(EndpointSlices, namespace, 'kubernetes')
+        .get(EndpointSlices, NAMESPACE, 'kubernetes')
         ?.endpoints?.flatMap(({ addresses }) => addresses);
     await until('its address is taken off', async () => ips()?.join() === '127.0.0.1');
   });

@@ -7,7 +7,7 @@ import { until } from '../integration/fixtures/until.ts';
 import { type ControlPlaneFixture, startControlPlane } from './control-plane-fixture.ts';
 
 const MIB = 1024 * 1024;
-const writes = 96;
+const WRITES = 96;
 
 let plane: ControlPlaneFixture;
 before(async () => {
@@ -45,10 +45,10 @@ test('is cut off, and others are served meanwhile', async () => {
   socket.pause();
   socket.write('GET /api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0 HTTP/1.1\r\nHost: x\r\n\r\n');
   await until('the watch is served', async () => (await watches()) === quiet + 1);
-  for (let write = 0; write < writes; write++)
+  for (let write = 0; write < WRITES; write++)
     await maps.patch(key, { type: 'merge', patch: { data: { text: `${write}`.padEnd(MIB / 2, 'x') } } });
   await until('it is given up', async () => (await watches()) === quiet);
   const { bytes, ended } = await drain(socket);
-  assert.ok(bytes < (writes / 2 - 8) * MIB, `${bytes} bytes were kept for it`);
+  assert.ok(bytes < (WRITES / 2 - 8) * MIB, `${bytes} bytes were kept for it`);
   assert.equal(ended, false, 'a cut is no end');
 });

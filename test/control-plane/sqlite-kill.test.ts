@@ -16,7 +16,7 @@ import { type Store, StoreError } from '../../src/storage/store.ts';
 
 const writer = fileURLToPath(new URL('./sqlite-kill-writer.ts', import.meta.url));
 const isRoot = process.getuid?.() === 0;
-const rounds = 6;
+const ROUNDS = 6;
 
 interface Acknowledged {
   readonly revision: number;
@@ -93,7 +93,7 @@ async function check(path: string, newest: Map<string, Acknowledged>): Promise<v
 describe('kill -9', () => {
   test('loses no acknowledged write, over and over on one store', async () => {
     const path = join(folder, 'store.db');
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const newest = await writeAndKill(path, round * 1_000_000 + 1, 200 + Math.floor(Math.random() * 1000));
       assert.ok(newest.size > 16);
       await check(path, newest);

@@ -5,14 +5,14 @@ import {
   createContainerdSupervisor,
   type ContainerdSupervisorConfig,
 } from '../../src/cri/containerd/containerd-supervisor.ts';
-import { pauseImageName } from '../../src/cri/pause-image.ts';
+import { PAUSE_IMAGE_NAME } from '../../src/cri/pause-image.ts';
 import { describeRuntime } from '../../src/cri/runtime-suite.ts';
 import { createImageGc } from '../../src/kubelet/images/image-gc.ts';
 import {
   removeTestCgroups,
   startContainerd,
   testCgroup,
-  testImageName,
+  TEST_IMAGE_NAME,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
 
@@ -22,7 +22,7 @@ async function isAlive(platform: ContainerdFixture['platform'], pid: number): Pr
   return !/^State:\t[XZ]/m.test(status);
 }
 
-const shell = (script: string) => ({ image: { image: testImageName }, command: ['/bin/sh', '-c', script] });
+const shell = (script: string) => ({ image: { image: TEST_IMAGE_NAME }, command: ['/bin/sh', '-c', script] });
 
 describeRuntime('a real containerd', async () => {
   const containerd = await startContainerd();
@@ -62,9 +62,9 @@ describe('the supervisor of containerd', () => {
     const { platform, client } = containerd;
     const { files, clock, log } = platform;
     const present = async (): Promise<boolean> =>
-      (await client.images.imageStatus({ image: { image: pauseImageName } })).image !== undefined;
+      (await client.images.imageStatus({ image: { image: PAUSE_IMAGE_NAME } })).image !== undefined;
     const { info } = await client.runtime.status({ verbose: true });
-    assert.equal((JSON.parse(info['config']!) as { sandboxImage: string }).sandboxImage, pauseImageName);
+    assert.equal((JSON.parse(info['config']!) as { sandboxImage: string }).sandboxImage, PAUSE_IMAGE_NAME);
     const nodeRef = { kind: 'Node', name: 'n' };
     const recorder = { event: () => undefined };
     const { images, runtime } = client;
@@ -72,9 +72,9 @@ describe('the supervisor of containerd', () => {
     const { images: left } = await images.listImages({});
     assert.deepEqual(
       left.flatMap(({ repoTags }) => repoTags),
-      [pauseImageName],
+      [PAUSE_IMAGE_NAME],
     );
-    await images.removeImage({ image: { image: pauseImageName } });
+    await images.removeImage({ image: { image: PAUSE_IMAGE_NAME } });
     assert.equal(await present(), false);
     const config = {
       metadata: { name: 'p', uid: 'p', namespace: 'default', attempt: 0 },

@@ -8,7 +8,7 @@ import { images, startCluster, type Space, type TestCluster } from './cluster-fi
 import { startCsiDriver, type CsiDriver } from './fixtures/csi-driver.ts';
 import { endProcess } from './fixtures/programs.ts';
 
-const driverName = 'disks.example.com';
+const DRIVER_NAME = 'disks.example.com';
 
 interface Names {
   readonly driver: string;
@@ -16,7 +16,7 @@ interface Names {
   readonly claim: string;
 }
 
-const plain: Names = { driver: driverName, volume: 'disk', claim: 'data' };
+const plain: Names = { driver: DRIVER_NAME, volume: 'disk', claim: 'data' };
 const attached: Names = { driver: 'attached.example.com', volume: 'attached', claim: 'attached' };
 
 function volumeWithClaim(namespace: string, { driver, volume, claim }: Names, attachRequired: boolean): string {
@@ -86,7 +86,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
   let driver: CsiDriver;
 
   const startDriver = async (): Promise<void> => {
-    driver = await startCsiDriver(driverName, join(cluster.dataDir, 'kubelet'), directory);
+    driver = await startCsiDriver(DRIVER_NAME, join(cluster.dataDir, 'kubelet'), directory);
   };
   const isReady = (pod: string): Promise<unknown> =>
     space.kubectl(['wait', `pod/${pod}`, '--for=condition=Ready', '--timeout=120s']);
@@ -117,7 +117,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
       space.kubectl(['get', 'csinodes', '-o', 'jsonpath={.items[*].spec.drivers}']),
     );
     assert.deepEqual(JSON.parse(drivers), [
-      { name: driverName, nodeID: 'node-of-the-test', topologyKeys: null, allocatable: { count: 3 } },
+      { name: DRIVER_NAME, nodeID: 'node-of-the-test', topologyKeys: null, allocatable: { count: 3 } },
     ]);
   });
 
@@ -135,7 +135,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     await space.until('the volume is unstaged', async () => mounts().length === 0);
     assert.equal(driver.calls.at(-1), 'NodeUnstageVolume vol-1');
     assert.deepEqual(written(), ['one']);
-    const left = join(cluster.dataDir, 'kubelet/plugins/kubernetes.io/csi', driverName);
+    const left = join(cluster.dataDir, 'kubelet/plugins/kubernetes.io/csi', DRIVER_NAME);
     await space.until('its directory is gone', async () => readdirSync(left).length === 0);
   });
 
@@ -147,7 +147,7 @@ describe('CSI volumes', { skip: process.getuid?.() === 0 ? false : 'needs root' 
     await space.apply(podWriting('second', 'two'));
     await space.until('the event', async () =>
       (await space.kubectl('get events')).includes(
-        `driver name ${driverName} not found in the list of registered CSI drivers`,
+        `driver name ${DRIVER_NAME} not found in the list of registered CSI drivers`,
       ),
     );
     await startDriver();

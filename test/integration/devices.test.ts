@@ -20,11 +20,11 @@ import { registrationTable } from '../../src/kubelet/plugin-manager/registration
 import { createListenRpc } from '../../src/platform/node/rpc-server.ts';
 import { createNodeLog } from '../../src/platform/node/log.ts';
 import type { RpcServer } from '../../src/platform/rpc.ts';
-import { testImageName } from './fixtures/containerd.ts';
+import { TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 import type { Running } from './fixtures/programs.ts';
 
-const resource = 'example.com/null';
+const RESOURCE = 'example.com/null';
 
 describe('devices and processors', () => {
   let machine: KubeletMachine;
@@ -71,7 +71,7 @@ describe('devices and processors', () => {
     });
     const { clock } = machine.containerd.platform;
     const caller = createGrpcConnector(clock)(`${directory}/kubelet.sock`, [devicePluginTable]);
-    const request = { version: 'v1beta1', endpoint: 'null.sock', resourceName: resource };
+    const request = { version: 'v1beta1', endpoint: 'null.sock', resourceName: RESOURCE };
     await until('the kubelet takes the plugin', async () =>
       caller.unary({ service: 'v1beta1.Registration', method: 'Register' }, request, { timeoutMs: 5_000 }),
     );
@@ -101,7 +101,7 @@ describe('devices and processors', () => {
         containers: [
           {
             name: 'app',
-            image: testImageName,
+            image: TEST_IMAGE_NAME,
             command: ['/bin/sh', '-c', `${script}; exec busybox sleep 1000`],
             resources: { limits: amounts, claims: resourceClaims.map(({ name: claim }) => ({ name: claim })) },
           },
@@ -121,7 +121,7 @@ describe('devices and processors', () => {
     until(
       `the node has ${amount}`,
       async () =>
-        (await machine.plane.admin.resource(Nodes).get({ name: 'devices' })).status?.allocatable?.[resource] === amount,
+        (await machine.plane.admin.resource(Nodes).get({ name: 'devices' })).status?.allocatable?.[RESOURCE] === amount,
       kubelet.stderr,
     );
 
@@ -139,10 +139,10 @@ describe('devices and processors', () => {
   it('a plugin gives a pod its device, a second pod waits until there is one', async () => {
     plugin = await startPlugin();
     await allocatable('2');
-    await create('first', 'test -c /dev/own-null && echo "has $NULL_DEVICES"', { [resource]: '2', cpu: '100m' });
+    await create('first', 'test -c /dev/own-null && echo "has $NULL_DEVICES"', { [RESOURCE]: '2', cpu: '100m' });
     await until('the pod is Ready', () => isReady('first'), kubelet.stderr);
     await says('first', /^has (one,two|two,one)$/);
-    await create('second', 'echo "has $NULL_DEVICES"', { [resource]: '1' });
+    await create('second', 'echo "has $NULL_DEVICES"', { [RESOURCE]: '1' });
     const waiting = await until('the pod waits', async () => {
       const found = await pod('second');
       return found.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') && found;

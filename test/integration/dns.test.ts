@@ -14,7 +14,7 @@ import { createDns, type Dns } from '../../src/dns/dns.ts';
 import { encodeQuery, seedServices, texts } from '../../src/dns/dns-fixture.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
-const svc = 'default.svc.cluster.local';
+const SVC = 'default.svc.cluster.local';
 
 describe('cluster DNS on loopback', () => {
   let platform: NodePlatform;
@@ -82,7 +82,7 @@ describe('cluster DNS on loopback', () => {
     });
     const ask = (id: number): void =>
       socket.send(
-        encodeQuery(id % 3 === 0 ? `web.${svc}` : id % 3 === 1 ? `no-${id}.${svc}` : 'www.example.com', 'A', { id }),
+        encodeQuery(id % 3 === 0 ? `web.${SVC}` : id % 3 === 1 ? `no-${id}.${SVC}` : 'www.example.com', 'A', { id }),
         port,
         '127.0.0.1',
       );
@@ -94,7 +94,7 @@ describe('cluster DNS on loopback', () => {
     clearInterval(again);
     socket.close();
     for (const [id, packet] of answers) {
-      const expected = id % 3 === 0 ? [`A web.${svc} 10.43.0.20`] : id % 3 === 1 ? [] : ['A www.example.com 192.0.2.7'];
+      const expected = id % 3 === 0 ? [`A web.${SVC} 10.43.0.20`] : id % 3 === 1 ? [] : ['A www.example.com 192.0.2.7'];
       assert.deepEqual(texts(packet.answers), expected);
       assert.equal(packet.rcode, id % 3 === 1 ? 'NXDOMAIN' : 'NOERROR');
     }
@@ -106,8 +106,8 @@ describe('cluster DNS on loopback', () => {
       Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
     socket.write(
       Buffer.concat([
-        framed(encodeQuery(`web.${svc}`, 'A', { id: 1 })),
-        framed(encodeQuery(`web.${svc}`, 'AAAA', { id: 2 })),
+        framed(encodeQuery(`web.${SVC}`, 'A', { id: 1 })),
+        framed(encodeQuery(`web.${SVC}`, 'AAAA', { id: 2 })),
       ]),
     );
     socket.end();
@@ -117,24 +117,24 @@ describe('cluster DNS on loopback', () => {
     const second = bytes.subarray(4 + first.length);
     assert.deepEqual(
       [first, second].flatMap((m) => texts(dnsPacket.decode(m).answers)),
-      [`A web.${svc} 10.43.0.20`, `AAAA web.${svc} fd00::20`],
+      [`A web.${SVC} 10.43.0.20`, `AAAA web.${SVC} fd00::20`],
     );
   });
 
   test('a stub resolver of another make understands all of it', async () => {
     const resolver = new Resolver({ timeout: 10_000, tries: 4 });
     resolver.setServers([`127.0.0.1:${port}`]);
-    assert.deepEqual(await resolver.resolve4(`web.${svc}`), ['10.43.0.20']);
-    assert.deepEqual((await resolver.resolve4(`db.${svc}`)).toSorted(), ['10.42.0.7', '10.42.0.8', '10.42.0.9']);
-    assert.partialDeepStrictEqual(await resolver.resolveSrv(`_http._tcp.web.${svc}`), [
-      { name: `web.${svc}`, port: 80, priority: 0, weight: 100 },
+    assert.deepEqual(await resolver.resolve4(`web.${SVC}`), ['10.43.0.20']);
+    assert.deepEqual((await resolver.resolve4(`db.${SVC}`)).toSorted(), ['10.42.0.7', '10.42.0.8', '10.42.0.9']);
+    assert.partialDeepStrictEqual(await resolver.resolveSrv(`_http._tcp.web.${SVC}`), [
+      { name: `web.${SVC}`, port: 80, priority: 0, weight: 100 },
     ]);
-    assert.deepEqual(await resolver.reverse('10.43.0.20'), [`web.${svc}`]);
-    assert.deepEqual(await resolver.resolveCname(`outer.${svc}`), ['db.example.com']);
-    assert.deepEqual(await resolver.resolve4(`outer.${svc}`), ['192.0.2.7']);
+    assert.deepEqual(await resolver.reverse('10.43.0.20'), [`web.${SVC}`]);
+    assert.deepEqual(await resolver.resolveCname(`outer.${SVC}`), ['db.example.com']);
+    assert.deepEqual(await resolver.resolve4(`outer.${SVC}`), ['192.0.2.7']);
     assert.deepEqual(await resolver.resolveTxt('dns-version.cluster.local'), [['1.1.0']]);
-    await assert.rejects(resolver.resolve4(`nobody.${svc}`), { code: 'ENOTFOUND' });
-    await assert.rejects(resolver.resolve6(`plain.${svc}`), { code: 'ENODATA' });
+    await assert.rejects(resolver.resolve4(`nobody.${SVC}`), { code: 'ENOTFOUND' });
+    await assert.rejects(resolver.resolve6(`plain.${SVC}`), { code: 'ENODATA' });
     await assert.rejects(resolver.resolve4('www.example.org'), { code: 'ESERVFAIL' });
   });
 });

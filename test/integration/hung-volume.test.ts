@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { Events, Pods } from '../../src/api/gen/resources.ts';
 import { closeAll } from './fixtures/close-all.ts';
-import { testImageName } from './fixtures/containerd.ts';
+import { TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { mountHung, withoutFuse, type HungMount } from './fixtures/hung-mount.ts';
 import { joinedKubelet, type JoinedKubelet } from './fixtures/joined-kubelet.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
@@ -54,7 +54,7 @@ describe('a volume that hangs', { skip: withoutFuse }, () => {
         containers: [
           {
             name: 'app',
-            image: testImageName,
+            image: TEST_IMAGE_NAME,
             imagePullPolicy: 'IfNotPresent',
             command: ['busybox', 'sleep', '100000'],
             ...(volumeMounts && { volumeMounts }),

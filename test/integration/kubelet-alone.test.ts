@@ -11,7 +11,7 @@ import type { ContainerStatus, Node, Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Nodes, Pods } from '../../src/api/gen/resources.ts';
 import { absentForNotify, openNotifySocket } from '../../src/platform/node/notify-socket-fixture.ts';
 import type { ControlPlaneFixture } from '../control-plane/control-plane-fixture.ts';
-import { testCgroup, testImageName } from './fixtures/containerd.ts';
+import { testCgroup, TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 import { keelsonProgram, run } from './fixtures/programs.ts';
 
@@ -85,7 +85,7 @@ describe('the kubelet alone', () => {
         tolerations: [{ operator: 'Exists' }],
         terminationGracePeriodSeconds: 1,
         containers: [
-          { name: 'app', image: testImageName, command: ['/bin/sh', '-c', 'echo hello; exec busybox sleep 1000'] },
+          { name: 'app', image: TEST_IMAGE_NAME, command: ['/bin/sh', '-c', 'echo hello; exec busybox sleep 1000'] },
         ],
       },
     });
@@ -113,7 +113,7 @@ describe('the kubelet alone', () => {
   it('resizes a running pod in place, restarts what asks for it, and is told what can never be', async () => {
     const pods = plane.admin.resource(Pods);
     const key = { namespace: 'default', name: 'elastic' };
-    const sleeper = { image: testImageName, command: ['busybox', 'sleep', '1000'] };
+    const sleeper = { image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '1000'] };
     await pods.create({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -189,7 +189,7 @@ describe('the kubelet alone', () => {
         tolerations: [{ operator: 'Exists' }],
         terminationGracePeriodSeconds: 0,
         resources: of('200m', '64Mi'),
-        containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }],
+        containers: [{ name: 'app', image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '1000'] }],
       },
     });
     const inForce = (memory: string): Promise<Pod> =>
@@ -264,7 +264,7 @@ describe('the kubelet alone', () => {
       '-c',
       `busybox dd if=/dev/zero of=${path}/f bs=1M count=5; exec busybox sleep 1000`,
     ];
-    const app = { name: 'app', image: testImageName };
+    const app = { name: 'app', image: TEST_IMAGE_NAME };
     const specs: Readonly<Record<string, NonNullable<Pod['spec']>>> = {
       volume: {
         containers: [{ ...app, command: write('/cache'), volumeMounts: [{ name: 'cache', mountPath: '/cache' }] }],
@@ -368,7 +368,7 @@ describe('the kubelet alone', () => {
       spec: {
         nodeName: 'dynamic',
         terminationGracePeriodSeconds: 0,
-        containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }],
+        containers: [{ name: 'app', image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '1000'] }],
       },
     });
     const containerOf = (): Promise<ContainerStatus> =>
@@ -411,7 +411,7 @@ describe('the kubelet alone', () => {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'static' },
-      spec: { containers: [{ name: 'app', image: testImageName, command: ['busybox', 'sleep', '1000'] }] },
+      spec: { containers: [{ name: 'app', image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '1000'] }] },
     };
     writeFileSync(join(manifests, 'pod.json'), JSON.stringify(pod));
     await machine.configure();

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pod } from '../../src/api/gen/core-v1.ts';
 import { ConfigMaps, Pods } from '../../src/api/gen/resources.ts';
-import { testImageName } from './fixtures/containerd.ts';
+import { TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { joinedKubelet, type JoinedKubelet } from './fixtures/joined-kubelet.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 
@@ -45,7 +45,7 @@ describe('a kubelet that is killed', () => {
     containers: [
       {
         name: 'app',
-        image: testImageName,
+        image: TEST_IMAGE_NAME,
         imagePullPolicy: 'IfNotPresent',
         command: ['busybox', 'sleep', '100000'],
         resources: { requests: { cpu: '10m' } },

@@ -17,18 +17,18 @@ import {
   removeTestCgroups,
   startContainerd,
   testCgroup,
-  testImageName,
+  TEST_IMAGE_NAME,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
 import { hasEnded, must } from './fixtures/programs.ts';
 import { until } from './fixtures/until.ts';
 
 const shell = (script: string): Pick<Container, 'image' | 'command' | 'imagePullPolicy'> => ({
-  image: testImageName,
+  image: TEST_IMAGE_NAME,
   imagePullPolicy: 'IfNotPresent',
   command: ['/bin/sh', '-c', script],
 });
-const waitForTerm = 'trap "exit 0" TERM; while true; do /bin/busybox sleep 1000 & wait; done';
+const WAIT_FOR_TERM = 'trap "exit 0" TERM; while true; do /bin/busybox sleep 1000 & wait; done';
 
 describe('the runtime manager on a real containerd', () => {
   let containerd: ContainerdFixture;
@@ -133,7 +133,7 @@ describe('the runtime manager on a real containerd', () => {
       containers: [
         {
           name: 'main',
-          ...shell(waitForTerm),
+          ...shell(WAIT_FOR_TERM),
           envFrom: [{ configMapRef: { name: 'settings' } }],
           env: [
             { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
@@ -200,7 +200,7 @@ describe('the runtime manager on a real containerd', () => {
       containers: [
         {
           name: 'main',
-          ...shell(waitForTerm),
+          ...shell(WAIT_FOR_TERM),
           volumeMounts: [
             { name: 'direct', mountPath: '/one', subPath: 'new/one' },
             { name: 'link', mountPath: '/two', subPath: 'new/two' },
@@ -226,7 +226,11 @@ describe('the runtime manager on a real containerd', () => {
     world.volumes.set('evil', { name: 'evil', hostPath: volume, readOnly: false, selinuxRelabel: false, block: false });
     const pod = newPod({
       containers: [
-        { name: 'main', ...shell(waitForTerm), volumeMounts: [{ name: 'evil', mountPath: '/data', subPath: 'link' }] },
+        {
+          name: 'main',
+          ...shell(WAIT_FOR_TERM),
+          volumeMounts: [{ name: 'evil', mountPath: '/data', subPath: 'link' }],
+        },
       ],
     });
     const result = await sync(pod);
@@ -291,9 +295,9 @@ describe('the runtime manager on a real containerd', () => {
       shareProcessNamespace: true,
       initContainers: [
         { name: 'init', ...shell('exit 0') },
-        { name: 'side', ...shell(waitForTerm), restartPolicy: 'Always' },
+        { name: 'side', ...shell(WAIT_FOR_TERM), restartPolicy: 'Always' },
       ],
-      containers: [{ name: 'main', ...shell(waitForTerm) }],
+      containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }],
     });
     await untilStopped(pod, () => sync(pod));
     await sync(pod);
@@ -314,7 +318,7 @@ describe('the runtime manager on a real containerd', () => {
   };
 
   it('shares network, IPC and host name among the containers of a pod, and no more', async () => {
-    const containers = ['one', 'two'].map((name) => ({ name, ...shell(waitForTerm) }));
+    const containers = ['one', 'two'].map((name) => ({ name, ...shell(WAIT_FOR_TERM) }));
     const pod = newPod({ containers });
     await sync(pod);
     const [one, two] = [await namespacesOf(pod, 'one'), await namespacesOf(pod, 'two')];
@@ -332,7 +336,7 @@ describe('the runtime manager on a real containerd', () => {
       hostNetwork: true,
       hostPID: true,
       hostIPC: true,
-      containers: [{ name: 'main', ...shell(waitForTerm) }],
+      containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }],
     });
     assert.equal((await sync(pod)).error, undefined);
     assert.deepEqual(await namespacesOf(pod, 'main'), hosts);
@@ -358,12 +362,12 @@ describe('the runtime manager on a real containerd', () => {
       containers: [
         {
           name: 'main',
-          ...shell(waitForTerm),
+          ...shell(WAIT_FOR_TERM),
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         },
         {
           name: 'free',
-          ...shell(waitForTerm),
+          ...shell(WAIT_FOR_TERM),
           securityContext: { privileged: true, runAsUser: 0, seccompProfile: { type: 'Unconfined' } },
         },
       ],
@@ -403,7 +407,7 @@ describe('the runtime manager on a real containerd', () => {
       ...pod,
       spec: {
         ...pod.spec!,
-        ephemeralContainers: [{ name: 'debugger', targetContainerName: 'main', ...shell(waitForTerm) }],
+        ephemeralContainers: [{ name: 'debugger', targetContainerName: 'main', ...shell(WAIT_FOR_TERM) }],
       },
     };
     await sync(debugged);
@@ -465,7 +469,7 @@ describe('the runtime manager on a real containerd', () => {
   });
 
   it('times commands out', async () => {
-    const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(waitForTerm) }] });
+    const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }] });
     await sync(pod);
     const [container] = (await status(pod)).containers;
     await assert.rejects(runtime.execSync(container!.id, ['/bin/busybox', 'sleep', '30'], 1000), { code: 'DEADLINE' });
@@ -484,7 +488,7 @@ describe('the runtime manager on a real containerd', () => {
   });
 
   it('ends what a start that was cut off left running, and counts no restart', async () => {
-    const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(waitForTerm) }] });
+    const pod = newPod({ hostNetwork: true, containers: [{ name: 'main', ...shell(WAIT_FOR_TERM) }] });
     const { steps } = await startsBehindCri.syncPod({
       pod,
       podStatus: await status(pod),
@@ -510,7 +514,7 @@ describe('the runtime manager on a real containerd', () => {
   it('removes a sandbox below which CRI lost sight of tasks', async () => {
     const pod = newPod({
       hostNetwork: true,
-      containers: ['one', 'two'].map((name) => ({ name, ...shell(waitForTerm) })),
+      containers: ['one', 'two'].map((name) => ({ name, ...shell(WAIT_FOR_TERM) })),
     });
     await startsBehindCri.syncPod({
       pod,

@@ -35,7 +35,7 @@ import type { NodeStats } from '../../src/kubelet/stats/summary-types.ts';
 import { kubeconfigYaml } from '../../src/cluster/kubeconfig.ts';
 import { issueCertificate } from '../../src/component-helpers/pki/certificates.ts';
 import { closeAll } from './fixtures/close-all.ts';
-import { testImageName } from './fixtures/containerd.ts';
+import { TEST_IMAGE_NAME } from './fixtures/containerd.ts';
 import { startCsiDriver, type CsiDriver } from './fixtures/csi-driver.ts';
 import { startKubeletMachine, until, type KubeletMachine } from './fixtures/kubelet-machine.ts';
 import type { Running } from './fixtures/programs.ts';
@@ -153,7 +153,7 @@ describe('a kubelet with settings of its own', () => {
   }
 
   function sleeper(changes: Partial<Container> = {}): Container {
-    return { name: 'app', image: testImageName, command: ['busybox', 'sleep', '100000'], ...changes };
+    return { name: 'app', image: TEST_IMAGE_NAME, command: ['busybox', 'sleep', '100000'], ...changes };
   }
 
   const create = (name: string, spec: Partial<NonNullable<Pod['spec']>> & { containers: Container[] }): Promise<Pod> =>

@@ -24,12 +24,12 @@ import {
   removeTestCgroups,
   startContainerd,
   testCgroup,
-  testImageName,
+  TEST_IMAGE_NAME,
   type ContainerdFixture,
 } from './fixtures/containerd.ts';
 import { until } from './fixtures/until.ts';
 
-const script = `echo started; echo to-stderr >&2; trap "exit 0" TERM; while true; do read line && echo "got $line" || /bin/busybox sleep 1; done`;
+const SCRIPT = `echo started; echo to-stderr >&2; trap "exit 0" TERM; while true; do read line && echo "got $line" || /bin/busybox sleep 1; done`;
 
 interface Outcome {
   readonly code: number;
@@ -49,9 +49,9 @@ describe('streams from kubectl to containerd', () => {
     containers: [
       {
         name: 'main',
-        image: testImageName,
+        image: TEST_IMAGE_NAME,
         imagePullPolicy: 'IfNotPresent',
-        command: ['/bin/sh', '-c', script],
+        command: ['/bin/sh', '-c', SCRIPT],
         stdin: true,
       },
     ],

@@ -21,7 +21,7 @@ import { createNodePlatform, type NodePlatform } from '../../src/platform/node/n
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 /** Mounts a tmpfs with the options it was called with. */
-const flexDriver = `#!/bin/sh
+const FLEX_DRIVER = `#!/bin/sh
 case $1 in
   init) echo '{"status":"Success","capabilities":{"attach":false}}' ;;
   mount) mount -t tmpfs ram "$2" && echo "$3" > "$2/options" && echo '{"status":"Success"}' ;;
@@ -236,7 +236,7 @@ describe('volumes on this machine', { skip }, () => {
     await writeFile(join(repository, 'file'), 'second');
     await git('commit', '--quiet', '--all', '--message', 'second');
     await mkdir(join(root, 'flex/example.com~ram'), { recursive: true });
-    await writeFile(join(root, 'flex/example.com~ram/ram'), flexDriver, { mode: 0o755 });
+    await writeFile(join(root, 'flex/example.com~ram/ram'), FLEX_DRIVER, { mode: 0o755 });
     const pod = podWith(
       [
         { name: 'clone', gitRepo: { repository, revision: 'v1', directory: '.' } },

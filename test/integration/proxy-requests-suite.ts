@@ -34,12 +34,12 @@ function ask(
   });
 }
 
-const page = '<html><a href="/next?x=1">n</a><a href="rel">r</a><img src="http://elsewhere.example/i"></html>';
+const PAGE = '<html><a href="/next?x=1">n</a><a href="rel">r</a><img src="http://elsewhere.example/i"></html>';
 
 /** Pages, redirects, cookies, sums of uploads, and short text frames sent back over a WebSocket. */
 function startBackend(): Promise<Server> {
   const server = createServer((message, response) => {
-    if (message.url === '/page') return response.setHeader('content-type', 'text/html').end(page);
+    if (message.url === '/page') return response.setHeader('content-type', 'text/html').end(PAGE);
     if (message.url === '/moved') return response.writeHead(302, { location: '/login?next=%2F' }).end();
     if (message.url === '/cookies') return response.setHeader('set-cookie', ['a=1; Path=/', 'b=2']).end();
     if (message.url === '/headers') return response.end(JSON.stringify(message.headers));

@@ -27,7 +27,7 @@ const question = [
 
 const hostCapabilities = /CapBnd:\s*(\w+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]!;
 /** containerd's own default set. */
-const defaultCapabilities = '00000000a80425fb';
+const DEFAULT_CAPABILITIES = '00000000a80425fb';
 
 function factsOf(text: string): ProcessFacts {
   const lines = new Map(text.split('\n').map((line) => line.split(/:\s*/, 2) as [string, string]));
@@ -35,7 +35,7 @@ function factsOf(text: string): ProcessFacts {
   const bounding = lines.get('CapBnd')!;
   const names: Readonly<Record<string, string>> = {
     '0000000000000000': 'none',
-    [defaultCapabilities]: 'default',
+    [DEFAULT_CAPABILITIES]: 'default',
     [hostCapabilities]: 'all',
   };
   const gid = numbers('Gid')[0]!;

@@ -6,7 +6,7 @@ import type { Client } from '../../src/client/client.ts';
 import type { Change, Seen } from './history.ts';
 import type { Registers } from './workload.ts';
 
-const namespace = 'default';
+const NAMESPACE = 'default';
 const labels = { register: 'yes' };
 
 const seen = ({ metadata, data }: ConfigMap): Seen => ({
@@ -27,20 +27,23 @@ export function registersOfApi(client: Client): Registers {
   };
   return {
     async get(key) {
-      const found = await unless('NotFound', maps.get({ namespace, name: key }));
+      const found = await unless('NotFound', maps.get({ namespace: NAMESPACE, name: key }));
       return found && seen(found);
     },
     async list() {
-      const { items, metadata } = await maps.list({ namespace, labelSelector: 'register=yes' });
+      const { items, metadata } = await maps.list({ namespace: NAMESPACE, labelSelector: 'register=yes' });
       const found = new Map(items.map((item) => [item.metadata.name ?? '', seen(item)]));
       return { found, revision: Number(metadata.resourceVersion) };
     },
     async write(key, value, expect) {
-      const metadata = { name: key, namespace, labels };
+      const metadata = { name: key, namespace: NAMESPACE, labels };
       const resourceVersion = String(expect);
       if (value === undefined) {
         const options = { preconditions: { resourceVersion } };
-        const gone = await unless('NotFound', unless('Conflict', maps.delete({ namespace, name: key }, options)));
+        const gone = await unless(
+          'NotFound',
+          unless('Conflict', maps.delete({ namespace: NAMESPACE, name: key }, options)),
+        );
         return gone === undefined ? 'refused' : 'deleted';
       }
       const data = { value };
@@ -58,7 +61,7 @@ export function registersOfApi(client: Client): Registers {
       void follow();
       async function follow(): Promise<void> {
         const options = {
-          namespace,
+          namespace: NAMESPACE,
           labelSelector: 'register=yes',
           resourceVersion: String(after),
           signal: stop.signal,

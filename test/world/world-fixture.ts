@@ -5,7 +5,7 @@ import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { heapEnvironment } from '../../src/cli/heap-environment.ts';
+import { HEAP_ENVIRONMENT } from '../../src/cli/heap-environment.ts';
 import type { ClusterStatus } from '../../src/cluster/cluster-status.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { helmProgram, kubectlProgram } from '../../tools/kubectl.ts';
@@ -64,7 +64,7 @@ export async function startWorld(): Promise<World> {
   ];
   const server = spawn(process.execPath, [keelsonProgram, ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...heapEnvironment },
+    env: { ...process.env, ...HEAP_ENVIRONMENT },
   });
   const kubeconfig = join(data, 'admin.kubeconfig');
   const world: World = {

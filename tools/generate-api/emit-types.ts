@@ -52,13 +52,13 @@ export function emitTypes(facts: Facts): Map<string, string> {
   for (const [module, names] of modules) {
     const imports: Imports = new Map();
     const body = names.sort().map((name) => renderType(name, facts, { module, imports }));
-    if (module === 'meta-v1') body.unshift(preamble);
+    if (module === 'meta-v1') body.unshift(PREAMBLE);
     out.set(`${module}.ts`, generatedBanner(`Types of ${module}.`) + renderImports(imports) + '\n' + body.join('\n'));
   }
   return out;
 }
 
-const preamble = `/** A page of objects with the list's own metadata. */
+const PREAMBLE = `/** A page of objects with the list's own metadata. */
 export interface List<T> {
   apiVersion?: string;
   kind?: string;

@@ -123,6 +123,7 @@ export const stages: readonly Stage[] = [
       ['node_modules/oxlint/bin/oxlint', '--type-aware', '-c', '.oxlintrc.promises.json', '--format=unix', '.'],
       ['tools/function-length.ts'],
       ['tools/type-noise.ts'],
+      ['tools/constant-names.ts'],
       ['tools/call-spreads.ts'],
       ['tools/empty-comments.ts'],
       ['tools/documents.ts'],

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 
 import { parseAllDocuments } from 'yaml';
 
-import { demoImage, demoImageName } from '../demo-image.ts';
+import { demoImage, DEMO_IMAGE_NAME } from '../demo-image.ts';
 import { repositoryRoot } from '../repository.ts';
 import { hasImage, importImage } from './cluster.ts';
 import { apply, collectionPath, type ApiObject, type KubeClient } from './kube-client.ts';
 import { waitFor } from './wait.ts';
 
-const answerTimeoutMs = 60_000;
+const ANSWER_TIMEOUT_MS = 60_000;
 
 /** The objects of examples/demo.yaml. */
 export function demoObjects(): ApiObject[] {
@@ -22,7 +22,7 @@ export function demoObjects(): ApiObject[] {
 
 /** Puts the demo's image into a cluster's containerd; returns what was done ('' for nothing). */
 export async function provideImage(containerdSocket: string): Promise<string> {
-  if (await hasImage(containerdSocket, demoImageName)) return '';
+  if (await hasImage(containerdSocket, DEMO_IMAGE_NAME)) return '';
   const folder = mkdtempSync(join(tmpdir(), 'keelson-image-'));
   try {
     const path = join(folder, 'demo.tar');
@@ -31,7 +31,7 @@ export async function provideImage(containerdSocket: string): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  return demoImageName;
+  return DEMO_IMAGE_NAME;
 }
 
 /** Applies the objects that are not there as the manifest has them; returns what was done ('' for nothing). */
@@ -66,10 +66,10 @@ export async function demoAnswer(client: KubeClient): Promise<{ url: string; tex
       const { body } = await client.send(`${collectionPath(service)}/${service.metadata.name}`);
       return (body as { spec?: { clusterIP?: string } }).spec?.clusterIP;
     },
-    { what: "the demo's Service to have an address", timeoutMs: answerTimeoutMs },
+    { what: "the demo's Service to have an address", timeoutMs: ANSWER_TIMEOUT_MS },
   );
   const url = `http://${address.includes(':') ? `[${address}]` : address}/`;
-  const text = await waitFor(() => fetchText(url), { what: `${url} to answer`, timeoutMs: answerTimeoutMs });
+  const text = await waitFor(() => fetchText(url), { what: `${url} to answer`, timeoutMs: ANSWER_TIMEOUT_MS });
   return { url, text: text.trim() };
 }
 

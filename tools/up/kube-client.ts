@@ -39,7 +39,7 @@ interface Kubeconfig {
   readonly users: readonly { user: { 'client-certificate-data': string; 'client-key-data': string } }[];
 }
 
-const requestTimeoutMs = 10_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 
 /** A client for the one cluster and user of a kubeconfig file. @throws when the file is missing or not of that form */
 export function createKubeClient(kubeconfigPath: string): KubeClient {
@@ -64,13 +64,13 @@ function send(url: URL, { method = 'GET', body, contentType, agent }: Question &
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const headers = { accept: 'application/json', ...(payload && { 'content-type': contentType ?? 'application/json' }) };
-  const call = request(url, { method, agent, headers, timeout: requestTimeoutMs }, (response) => {
+  const call = request(url, { method, agent, headers, timeout: REQUEST_TIMEOUT_MS }, (response) => {
     let text = '';
     response.setEncoding('utf8').on('data', (part: string) => (text += part));
     response.on('error', reject);
     response.on('end', () => resolve({ status: response.statusCode ?? 0, body: decode(text) }));
   });
-  call.on('timeout', () => call.destroy(new Error(`no answer from ${url.host} in ${requestTimeoutMs / 1000} s`)));
+  call.on('timeout', () => call.destroy(new Error(`no answer from ${url.host} in ${REQUEST_TIMEOUT_MS / 1000} s`)));
   call.on('error', reject);
   call.end(payload);
   return promise;

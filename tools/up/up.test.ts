@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { dataDirectory, kubeconfigPath } from './cluster.ts';
 import { contains, demoObjects } from './demo.ts';
-import { demoImageName } from '../demo-image.ts';
+import { DEMO_IMAGE_NAME } from '../demo-image.ts';
 import { apply, collectionPath, type Answer, type ApiObject, type KubeClient, type Question } from './kube-client.ts';
 import { closingText, phaseTable, readSetup } from './summary.ts';
 import { waitFor } from './wait.ts';
@@ -18,7 +18,7 @@ test('the data directory is the one keelson up is given', () => {
 test('the manifest of the demo runs the image that is built', () => {
   const [deployment, service] = demoObjects();
   assert.deepEqual([deployment?.kind, service?.kind], ['Deployment', 'Service']);
-  assert.match(JSON.stringify(deployment), new RegExp(`"image":"${demoImageName}"`));
+  assert.match(JSON.stringify(deployment), new RegExp(`"image":"${DEMO_IMAGE_NAME}"`));
   assert.equal(collectionPath(deployment!), '/apis/apps/v1/namespaces/default/deployments');
   assert.equal(collectionPath(service!), '/api/v1/namespaces/default/services');
 });

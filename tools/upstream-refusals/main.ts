@@ -74,7 +74,7 @@ for (const sample of readSamples().filter(({ name }) => name.includes(only))) {
 }
 
 /** Rows beyond so many characters tell little that shorter ones do not. */
-const longest = 280;
+const LONGEST = 280;
 
 let different = 0;
 for (const { sample, verb, change, theirs, ours } of compared) {
@@ -104,7 +104,7 @@ function rowsOf(all: readonly Compared[]): Row[] {
     const complaints = theirs.causes ?? [];
     if (theirs.code !== 422 || JSON.stringify(theirs) !== JSON.stringify(ours)) return [];
     const text = JSON.stringify([change.value ?? null, complaints]);
-    if (text.length > longest || /a{40}|UID|TIME/u.test(text) || !complaints.every(isWritable)) return [];
+    if (text.length > LONGEST || /a{40}|UID|TIME/u.test(text) || !complaints.every(isWritable)) return [];
     const kind = sample.name.split(' ').slice(0, 2).join(' ');
     const news = complaints
       .map(([field, , said]) => `${placeOf(kind, field)} ${said.replace(SHOWN_VALUE, '$1')}`)

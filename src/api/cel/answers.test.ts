@@ -84,7 +84,7 @@ function shown(value: unknown): string {
   return `{${entries.toSorted().join(', ')}}`;
 }
 
-const operand =
+const OPERAND =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
 function refusal({ message }: CompileError): string {
@@ -94,7 +94,7 @@ function refusal({ message }: CompileError): string {
   return issues
     .map(([, place, text]) => `${place} ${text}`)
     .join('; ')
-    .replaceAll(operand, '<operand>');
+    .replaceAll(OPERAND, '<operand>');
 }
 
 function answer(expression: string): string {

@@ -6,10 +6,10 @@ import { quote } from '../../base/go-quote.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 
 /** Deeper nesting than this is refused. Upstream's limit is 10,000; no real object comes near either. */
-export const maxDepth = 1000;
+export const MAX_DEPTH = 1000;
 
 /** Duplicate keys beyond so many are not listed. As upstream. */
-export const maxStrictErrors = 100;
+export const MAX_STRICT_ERRORS = 100;
 
 /** Text that is not JSON; the message is what upstream says. */
 export class JsonSyntaxError extends Error {
@@ -76,7 +76,7 @@ function parseValue(s: State): unknown {
 }
 
 function nested<T>(s: State, parse: (s: State) => T): T {
-  if (++s.depth > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  if (++s.depth > MAX_DEPTH) throw new JsonSyntaxError('exceeded max depth');
   s.at++;
   const value = parse(s);
   s.depth--;
@@ -105,7 +105,7 @@ function parseObject(s: State): JsonObject {
     if (s.text[s.at] !== ':') fail(s, 'after object key');
     s.at++;
     s.path.push(key);
-    if (Object.hasOwn(out, key) && s.duplicates.length < maxStrictErrors)
+    if (Object.hasOwn(out, key) && s.duplicates.length < MAX_STRICT_ERRORS)
       s.duplicates.push(`duplicate field ${quote(formatPath(s.path))}`);
     setOwn(out, key, parseValue(s));
     s.path.pop();
@@ -163,14 +163,14 @@ function parseString(s: State): string {
   }
 }
 
-const specialCharacter = /["\\\u0000-\u001f]/g;
+const SPECIAL_CHARACTER = /["\\\u0000-\u001f]/g;
 
 /** Finds what is wrong with a string. */
 function failInString(s: State): never {
   s.at++;
   for (;;) {
-    specialCharacter.lastIndex = s.at;
-    const hit = specialCharacter.exec(s.text);
+    SPECIAL_CHARACTER.lastIndex = s.at;
+    const hit = SPECIAL_CHARACTER.exec(s.text);
     s.at = hit === null ? s.text.length : hit.index;
     if (hit?.[0] !== '\\') fail(s, 'in string literal');
     s.at++;
@@ -188,11 +188,11 @@ function skipEscape(s: State): void {
   }
 }
 
-const numberText = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const NUMBER_TEXT = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 
 function parseNumber(s: State): number | bigint {
-  numberText.lastIndex = s.at;
-  const hit = numberText.exec(s.text);
+  NUMBER_TEXT.lastIndex = s.at;
+  const hit = NUMBER_TEXT.exec(s.text);
   if (hit === null) {
     s.at++;
     return fail(s, 'in numeric literal');

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { allSteps } from '../../base/steps.ts';
 import { jsonSteps } from './json-steps.ts';
-import { JsonSyntaxError, maxDepth } from './json-parser.ts';
+import { JsonSyntaxError, MAX_DEPTH } from './json-parser.ts';
 import { parseJson } from './json.ts';
 
 const read = (text: string): unknown => allSteps(jsonSteps(text, { maxParts: Infinity }));
@@ -77,7 +77,7 @@ describe('JSON in steps', () => {
 
   test('depth is counted through pieces', () => {
     const nested = (depth: number): string => `[[${many('1', 40_000)}],${'['.repeat(depth)}${']'.repeat(depth)}]`;
-    assert.doesNotThrow(() => read(nested(maxDepth - 1)));
-    assert.throws(() => read(nested(maxDepth)), /exceeded max depth/);
+    assert.doesNotThrow(() => read(nested(MAX_DEPTH - 1)));
+    assert.throws(() => read(nested(MAX_DEPTH)), /exceeded max depth/);
   });
 });

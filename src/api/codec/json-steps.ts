@@ -5,12 +5,12 @@
  * Integers beyond 2^53 are kept, of equal keys the last one wins, as in `parseJson`. Duplicates are not told.
  */
 import type { Steps } from '../../base/steps.ts';
-import { isEscaped, JsonSyntaxError, maxDepth, stringEnd } from './json-parser.ts';
+import { isEscaped, JsonSyntaxError, MAX_DEPTH, stringEnd } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 
 /** A piece of this length takes some milliseconds at most, whatever it holds. */
-const pieceLength = 32 * 1024;
+const PIECE_LENGTH = 32 * 1024;
 
 /** What a document may have. */
 export interface JsonLimits {
@@ -20,7 +20,7 @@ export interface JsonLimits {
 
 /** Reads one value. Throws {@link JsonSyntaxError}. */
 export function* jsonSteps(text: string, { maxParts }: JsonLimits): Steps<unknown> {
-  if (text.length <= pieceLength) return parseJson(text).value;
+  if (text.length <= PIECE_LENGTH) return parseJson(text).value;
   const cursor: Cursor = { text, maxParts, at: 0, depth: 0, parts: 0 };
   const value = yield* valueSteps(cursor);
   skipSpace(cursor);
@@ -95,7 +95,7 @@ interface Holder {
 function* memberSteps(cursor: Cursor, holder: Holder): Steps<void> {
   const { text } = cursor;
   const [open, close] = holder.brackets;
-  if (++cursor.depth > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  if (++cursor.depth > MAX_DEPTH) throw new JsonSyntaxError('exceeded max depth');
   cursor.at++;
   for (let isFirst = true; ; isFirst = false) {
     const end = endOfMembers(cursor);
@@ -131,7 +131,7 @@ function partsOf(value: unknown): number {
 
 /** Where the last member ends that lies whole in the next piece; undefined where the first one does not. */
 function endOfMembers({ text, at: start, depth: outer }: Cursor): number | undefined {
-  const limit = start + pieceLength;
+  const limit = start + PIECE_LENGTH;
   let end: number | undefined;
   let depth = 0;
   for (let at = start; at < limit && at < text.length; at++) {
@@ -144,7 +144,7 @@ function endOfMembers({ text, at: start, depth: outer }: Cursor): number | undef
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (++depth + outer > maxDepth) throw new JsonSyntaxError('exceeded max depth');
+        if (++depth + outer > MAX_DEPTH) throw new JsonSyntaxError('exceeded max depth');
         break;
       case 0x5d: // ]
       case 0x7d: // }
@@ -179,19 +179,19 @@ function* stringEndSteps({ text, at: start }: Cursor): Steps<number> {
   let seen = start;
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     if (!isEscaped(text, at)) return at;
-    if (at - seen < pieceLength) continue;
+    if (at - seen < PIECE_LENGTH) continue;
     seen = at;
     yield;
   }
   throw new JsonSyntaxError('unexpected end of JSON input');
 }
 
-const scalarEnd = /[,\]}\s]/g;
+const SCALAR_END = /[,\]}\s]/g;
 
 function scalarAt(cursor: Cursor): unknown {
-  scalarEnd.lastIndex = cursor.at;
-  const end = scalarEnd.exec(cursor.text)?.index ?? cursor.text.length;
-  if (end - cursor.at > pieceLength) throw unexpected(cursor);
+  SCALAR_END.lastIndex = cursor.at;
+  const end = SCALAR_END.exec(cursor.text)?.index ?? cursor.text.length;
+  if (end - cursor.at > PIECE_LENGTH) throw unexpected(cursor);
   const { value } = parseJson(cursor.text.slice(cursor.at, end));
   cursor.at = end;
   return value;

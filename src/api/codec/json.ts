@@ -1,17 +1,17 @@
 // JSON text to values and back without losing anything: integers beyond 2^53 become bigint, duplicate keys are found,
 // `__proto__` stays a key. JSON.parse does the work for nearly every document; the slow parser only where it must.
 
-import { JsonSyntaxError, maxDepth, parseSlowly, type ParsedJson } from './json-parser.ts';
+import { JsonSyntaxError, MAX_DEPTH, parseSlowly, type ParsedJson } from './json-parser.ts';
 
 /** A backslash before a closing quote defeats the key count. */
-const escapedEnd = '\\\\"';
+const ESCAPED_END = '\\\\"';
 
 /**
  * Parses a JSON document. `duplicates` holds a text per key that occurred twice in its object (the last wins).
  * Throws {@link JsonSyntaxError} with upstream's text.
  */
 export function parseJson(text: string): ParsedJson {
-  if (text.includes(escapedEnd)) return parseSlowly(text);
+  if (text.includes(ESCAPED_END)) return parseSlowly(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -40,7 +40,7 @@ function countKeyTokens(text: string): number {
 function countKeys(value: unknown, depth: number): number {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? Number.NaN : 0;
   if (typeof value !== 'object' || value === null) return 0;
-  if (depth >= maxDepth) throw new JsonSyntaxError('exceeded max depth');
+  if (depth >= MAX_DEPTH) throw new JsonSyntaxError('exceeded max depth');
   let count = 0;
   if (Array.isArray(value)) {
     for (const item of value) count += countKeys(item, depth + 1);

@@ -1,35 +1,35 @@
 // How many parts a client's object may have. Upstream has no such bound; it has threads: there, an object of a million
 // empty messages costs one request its time, here it would cost everybody theirs.
 
-import { JsonSyntaxError, maxDepth, type ParsedJson, stringEnd } from './json-parser.ts';
+import { JsonSyntaxError, MAX_DEPTH, type ParsedJson, stringEnd } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import type { KubernetesObject } from '../object.ts';
 import { requestEntityTooLarge } from '../status-error.ts';
 
 /** Entries of maps and items of lists. Real objects stay far below: a definition of 1 MB has some 40,000. */
-export const maxParts = 100_000;
+export const MAX_PARTS = 100_000;
 
 /** What one map or list has beyond so many counts {@link wideWeight} times: large tables cost more for each entry. */
-const wideFrom = 1000;
-const wideWeight = 4;
+const WIDE_FROM = 1000;
+const WIDE_WEIGHT = 4;
 
 /** Shorter texts have few parts, and nest at no cost. */
-const scannedLength = 64 * 1024;
+const SCANNED_LENGTH = 64 * 1024;
 
 /** What is left of the parts that a body may have. */
 export class PartBudget {
-  #left = maxParts;
+  #left = MAX_PARTS;
   #widths: Map<object, number> | undefined;
 
   /** Throws 413. */
   take(amount: number): void {
     this.#left -= amount;
-    if (this.#left < 0) throw requestEntityTooLarge(`limit is ${maxParts} fields, entries and items in one object`);
+    if (this.#left < 0) throw requestEntityTooLarge(`limit is ${MAX_PARTS} fields, entries and items in one object`);
   }
 
   /** Takes all items or entries of one list or map. Throws 413. */
   takeAll(amount: number): void {
-    this.take(amount <= wideFrom ? amount : wideFrom + (amount - wideFrom) * wideWeight);
+    this.take(amount <= WIDE_FROM ? amount : WIDE_FROM + (amount - WIDE_FROM) * WIDE_WEIGHT);
   }
 
   /** Takes the next item or entry of this list or map. Throws 413. */
@@ -37,7 +37,7 @@ export class PartBudget {
     this.#widths ??= new Map();
     const width = (this.#widths.get(holder) ?? 0) + 1;
     this.#widths.set(holder, width);
-    this.take(width > wideFrom ? wideWeight : 1);
+    this.take(width > WIDE_FROM ? WIDE_WEIGHT : 1);
   }
 }
 
@@ -51,12 +51,12 @@ export function parseClientJson(text: string): ParsedJson {
 
 /** Throws 413 for a parsed body with too many parts. `length`: of its text. */
 export function checkParts(value: unknown, length: number): void {
-  if (length > scannedLength) count(value, new PartBudget());
+  if (length > SCANNED_LENGTH) count(value, new PartBudget());
 }
 
 /** Throws 413 for an object with too many parts to be stored, as many small patches make one. `length`: of its text. */
 export function checkStoredParts(object: KubernetesObject, length: number): void {
-  if (length <= scannedLength) return;
+  if (length <= SCANNED_LENGTH) return;
   const { metadata, ...rest } = object;
   const { managedFields, ...others } = metadata;
   count({ ...rest, metadata: others }, new PartBudget());
@@ -75,7 +75,7 @@ function count(value: unknown, budget: PartBudget): void {
  * Whatever is no JSON passes: the parser knows what to say of it.
  */
 export function scanJson(text: string): boolean {
-  if (text.length <= scannedLength) return false;
+  if (text.length <= SCANNED_LENGTH) return false;
   const budget = new PartBudget();
   const widths = [0];
   let depth = 0;
@@ -85,11 +85,11 @@ export function scanJson(text: string): boolean {
         at = stringEnd(text, at);
         break;
       case 0x2c: // ,
-        budget.take(++widths[depth]! > wideFrom ? wideWeight : 1);
+        budget.take(++widths[depth]! > WIDE_FROM ? WIDE_WEIGHT : 1);
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (++depth > maxDepth) return true;
+        if (++depth > MAX_DEPTH) return true;
         widths[depth] = 0;
         break;
       case 0x5d: // ]

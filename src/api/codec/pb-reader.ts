@@ -1,7 +1,7 @@
 // Reads protobuf from a byte range. Every malformed input ends in a PbError, never in a read beyond the range.
 // By hand rather than by protobuf-es, for the reason `pb-writer.ts` names.
 
-import { bytesType, fixed64Type, varintType } from './pb-writer.ts';
+import { BYTES_TYPE, FIXED64_TYPE, VARINT_TYPE } from './pb-writer.ts';
 
 /** Bytes that are not a protobuf message of the expected type. */
 export class PbError extends Error {
@@ -108,9 +108,9 @@ export class PbReader {
 
   /** Skips a field's value. */
   skip(wireType: number): void {
-    if (wireType === varintType) this.#skipVarint();
-    else if (wireType === fixed64Type) this.double();
-    else if (wireType === bytesType) this.bytes();
+    if (wireType === VARINT_TYPE) this.#skipVarint();
+    else if (wireType === FIXED64_TYPE) this.double();
+    else if (wireType === BYTES_TYPE) this.bytes();
     else if (wireType === 5) {
       if (this.at + 4 > this.end) throw new PbError('unexpected EOF');
       this.at += 4;

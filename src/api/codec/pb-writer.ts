@@ -5,11 +5,11 @@
 // plain JSON objects.
 
 /** Wire types. */
-export const varintType = 0;
-export const fixed64Type = 1;
-export const bytesType = 2;
+export const VARINT_TYPE = 0;
+export const FIXED64_TYPE = 1;
+export const BYTES_TYPE = 2;
 
-const maxUint64 = (1n << 64n) - 1n;
+const MAX_UINT64 = (1n << 64n) - 1n;
 
 /** A buffer filled from its end. */
 export class PbWriter {
@@ -46,7 +46,7 @@ export class PbWriter {
   /** An integer as a two's complement varint. */
   varint(value: number | bigint): void {
     if (typeof value === 'bigint' || value < 0 || value > 0x7fffffff) {
-      this.bigVarint(BigInt(value) & maxUint64);
+      this.bigVarint(BigInt(value) & MAX_UINT64);
       return;
     }
     let size = 1;
@@ -86,7 +86,7 @@ export class PbWriter {
   bytes(number: number, bytes: Uint8Array): void {
     this.raw(bytes);
     this.varint(bytes.length);
-    this.tag(number, bytesType);
+    this.tag(number, BYTES_TYPE);
   }
 
   /** A string field. */
@@ -99,7 +99,7 @@ export class PbWriter {
     } else {
       this.varint(text.length);
     }
-    this.tag(number, bytesType);
+    this.tag(number, BYTES_TYPE);
   }
 
   /** Writes a short text by hand, which is faster than a native call; false, and nothing written, if it is not ASCII. */
@@ -122,12 +122,12 @@ export class PbWriter {
   double(number: number, value: number): void {
     const at = this.reserve(8);
     this.buffer.writeDoubleLE(value, at);
-    this.tag(number, fixed64Type);
+    this.tag(number, FIXED64_TYPE);
   }
 
   /** Closes a message field whose content was written since `before`, a reading of `length`. */
   message(number: number, before: number): void {
     this.varint(this.length - before);
-    this.tag(number, bytesType);
+    this.tag(number, BYTES_TYPE);
   }
 }

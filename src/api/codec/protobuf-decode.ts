@@ -3,13 +3,13 @@
 
 import type { AnySchema, FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
-import { maxDepth } from './json-parser.ts';
+import { MAX_DEPTH } from './json-parser.ts';
 import { parseJson } from './json.ts';
 import { setOwn, type JsonObject } from './own-property.ts';
 import { planOf, type PbPlan } from './pb-plan.ts';
 import type { PartBudget } from './parts.ts';
 import { PbError, PbReader } from './pb-reader.ts';
-import { bytesType } from './pb-writer.ts';
+import { BYTES_TYPE } from './pb-writer.ts';
 import { formatMoment } from './time-text.ts';
 import { fillAlways, isEmpty, zeroElement } from './typed.ts';
 
@@ -33,7 +33,7 @@ export function decodeMessage(
 }
 
 function readStruct(c: Context, schema: StructSchema): JsonObject {
-  if (++c.depth > maxDepth) throw new PbError('exceeded max depth');
+  if (++c.depth > MAX_DEPTH) throw new PbError('exceeded max depth');
   c.budget?.take(1); // Also where it takes the place of one that was read before.
   const out: JsonObject = {};
   readPlan(c, planOf(schema), out);
@@ -51,7 +51,7 @@ function readPlan(c: Context, plan: PbPlan, out: JsonObject): void {
     if (slot === undefined) r.skip(wireType);
     else if (slot.inline === undefined) readField(c, slot.field, { out, wireType });
     else {
-      expect(wireType, bytesType, 'embedded message');
+      expect(wireType, BYTES_TYPE, 'embedded message');
       r.message(() => readPlan(c, slot.inline, out));
     }
   }
@@ -106,7 +106,7 @@ function readWrapped(c: Context): string[] {
 /** One element, or several packed ones. */
 function readElements(c: Context, items: TypeSchema, { list, wireType }: { list: unknown[]; wireType: number }): void {
   const numeric = items.kind === 'scalar' && ['int32', 'int64', 'boolean', 'double'].includes(items.scalar);
-  if (!numeric || wireType !== bytesType) {
+  if (!numeric || wireType !== BYTES_TYPE) {
     list.push(readValue(c, items, { name: 'element', wireType }) ?? null);
     return;
   }
@@ -139,13 +139,13 @@ interface Where {
 
 function readValue(c: Context, type: TypeSchema, where: Where): unknown {
   if (type.kind === 'scalar') return readScalar(c.r, type.scalar, where);
-  expect(where.wireType, bytesType, where.name);
+  expect(where.wireType, BYTES_TYPE, where.name);
   if (type.kind === 'struct') return c.r.message(() => readStruct(c, type));
   if (type.kind === 'any') return c.r.message(() => readAny(c, type));
   throw new PbError(`${where.name}: nested ${type.kind} has no wire form`);
 }
 
-const wireTypes: Record<ScalarName, number> = {
+const WIRE_TYPES: Record<ScalarName, number> = {
   string: 2,
   bytes: 2,
   quantity: 2,
@@ -159,7 +159,7 @@ const wireTypes: Record<ScalarName, number> = {
 };
 
 function readScalar(r: PbReader, scalar: ScalarName, { name, wireType }: Where): unknown {
-  expect(wireType, wireTypes[scalar], name);
+  expect(wireType, WIRE_TYPES[scalar], name);
   switch (scalar) {
     case 'string':
       return r.string();
@@ -190,7 +190,7 @@ function readNumbers(r: PbReader): { numbers: Map<number, number | bigint>; stri
   while (r.at < r.end) {
     const tag = r.uint32();
     if ((tag & 7) === 0) numbers.set(tag >>> 3, r.int64());
-    else if ((tag & 7) === bytesType) strings.set(tag >>> 3, r.string());
+    else if ((tag & 7) === BYTES_TYPE) strings.set(tag >>> 3, r.string());
     else r.skip(tag & 7);
   }
   return { numbers, strings };
@@ -228,7 +228,7 @@ function readAny(c: Context, type: AnySchema): unknown {
     } else if (tag === 8) flag = r.int64() !== 0;
     else if (tag === 18 && type.form === 'schemaOrStringArray') strings.push(r.string());
     else if (tag === 18 && type.form === 'schemaOrArray') schemas.push(r.message(() => readStruct(c, schema)));
-    else if ((tag & 7) === bytesType && number <= 2) single = r.message(() => readStruct(c, schema));
+    else if ((tag & 7) === BYTES_TYPE && number <= 2) single = r.message(() => readStruct(c, schema));
     else r.skip(tag & 7);
   }
   if (!type.form.startsWith('schemaOr')) return raw;

@@ -7,7 +7,7 @@ import { stringifyJson } from './json.ts';
 import { isObject, type JsonObject } from './own-property.ts';
 import { planOf, type PbPlan } from './pb-plan.ts';
 import { PbError } from './pb-reader.ts';
-import { PbWriter, varintType } from './pb-writer.ts';
+import { PbWriter, VARINT_TYPE } from './pb-writer.ts';
 import { parseMoment } from './time-text.ts';
 
 /** The message of an object of this type. Throws {@link PbError} when a value does not fit its field. */
@@ -107,11 +107,11 @@ function writeZero(w: PbWriter, number: number, type: TypeSchema): void {
   } else if (type.scalar === 'time' || type.scalar === 'microTime') {
     w.message(number, w.length);
   } else if (type.scalar !== 'bytes') {
-    writeScalar(w, number, { scalar: type.scalar, value: zeroes[type.scalar] });
+    writeScalar(w, number, { scalar: type.scalar, value: ZEROES[type.scalar] });
   }
 }
 
-const zeroes = { string: '', boolean: false, int32: 0, int64: 0, double: 0, quantity: '0', intOrString: 0 };
+const ZEROES = { string: '', boolean: false, int32: 0, int64: 0, double: 0, quantity: '0', intOrString: 0 };
 
 function writeScalar(w: PbWriter, number: number, { scalar, value }: { scalar: ScalarName; value: unknown }): void {
   const before = w.length;
@@ -122,11 +122,11 @@ function writeScalar(w: PbWriter, number: number, { scalar, value }: { scalar: S
       return w.bytes(number, Buffer.from(String(value), 'base64'));
     case 'boolean':
       w.varint(value === true ? 1 : 0);
-      return w.tag(number, varintType);
+      return w.tag(number, VARINT_TYPE);
     case 'int32':
     case 'int64':
       w.varint(integer(value));
-      return w.tag(number, varintType);
+      return w.tag(number, VARINT_TYPE);
     case 'double':
       return w.double(number, Number(value));
     case 'quantity':
@@ -152,18 +152,18 @@ function writeTime(w: PbWriter, value: unknown, scalar: 'time' | 'microTime'): v
   const moment = typeof value === 'string' ? parseMoment(value) : undefined;
   if (moment === undefined) throw new PbError(`${String(value)} is not a time`);
   w.varint(scalar === 'time' ? 0 : Math.floor(moment.nanos / 1000) * 1000);
-  w.tag(2, varintType);
+  w.tag(2, VARINT_TYPE);
   w.varint(moment.seconds);
-  w.tag(1, varintType);
+  w.tag(1, VARINT_TYPE);
 }
 
 function writeIntOrString(w: PbWriter, value: unknown): void {
   const text = typeof value === 'string';
   w.string(3, text ? value : '');
   w.varint(text ? 0 : integer(value));
-  w.tag(2, varintType);
+  w.tag(2, VARINT_TYPE);
   w.varint(text ? 1 : 0);
-  w.tag(1, varintType);
+  w.tag(1, VARINT_TYPE);
 }
 
 function writeAny(w: PbWriter, type: AnySchema, value: unknown): void {
@@ -172,7 +172,7 @@ function writeAny(w: PbWriter, type: AnySchema, value: unknown): void {
   if (type.form === 'schemaOrBool') {
     if (isObject(value)) writeValue(w, 2, { type: schema, value });
     w.varint(value === false ? 0 : 1);
-    w.tag(1, varintType);
+    w.tag(1, VARINT_TYPE);
   } else if (type.form === 'schemaOrArray' || type.form === 'schemaOrStringArray') {
     const items = type.form === 'schemaOrArray' ? schema : typeSchema('string');
     if (Array.isArray(value)) writeList(w, 2, { items, value });

@@ -15,7 +15,7 @@ export interface ListItems {
   pause(): Promise<void> | undefined;
 }
 
-const pieceLength = 256 * 1024;
+const PIECE_LENGTH = 256 * 1024;
 
 /** The list in pieces. `head`: the list without its items. Rejects with {@link PbError}. */
 export async function encodeProtobufList(
@@ -40,7 +40,7 @@ export async function encodeProtobufList(
     const bytes = w.finish();
     some.push(bytes);
     someLength += bytes.length;
-    if (someLength < pieceLength) continue;
+    if (someLength < PIECE_LENGTH) continue;
     pieces.push(Buffer.concat(some));
     length += someLength;
     some = [];

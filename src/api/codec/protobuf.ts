@@ -7,7 +7,7 @@ import { parseJson } from './json.ts';
 import { isObject, type JsonObject } from './own-property.ts';
 import { planOf } from './pb-plan.ts';
 import { PbError, PbReader } from './pb-reader.ts';
-import { bytesType, PbWriter } from './pb-writer.ts';
+import { BYTES_TYPE, PbWriter } from './pb-writer.ts';
 import { parseClientJson, type PartBudget } from './parts.ts';
 import { decodeMessage } from './protobuf-decode.ts';
 import { writeStruct } from './protobuf-encode.ts';
@@ -56,7 +56,7 @@ export function envelopeEnds(
   after.string(3, '');
   const before = new PbWriter(128);
   before.varint(length);
-  before.tag(2, bytesType);
+  before.tag(2, BYTES_TYPE);
   const meta = before.length;
   before.string(2, of.kind);
   before.string(1, of.apiVersion);

@@ -6,7 +6,7 @@
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { formatPath } from './json-parser.ts';
 import { requestEntityTooLarge } from '../status-error.ts';
-import { maxParts } from './parts.ts';
+import { MAX_PARTS } from './parts.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
 /** A pruned object and one text per field that was dropped: `unknown field "spec.foo"`. */
@@ -78,7 +78,7 @@ function rebuild(value: JsonObject, visit: (key: string, item: unknown) => unkno
 
 /** Schemas may give a small object so many defaults that it becomes a huge one: there is an end to that. */
 export class DefaultsBudget {
-  #left = maxParts;
+  #left = MAX_PARTS;
   readonly #refuses: boolean;
 
   /** `refuses`: what has more is not taken (413). Else the rest stays absent, as where stored objects are read. */
@@ -90,7 +90,7 @@ export class DefaultsBudget {
   allows(field: FieldSchema): boolean {
     this.#left -= partsOfDefault(field);
     if (this.#left < 0 && this.#refuses)
-      throw requestEntityTooLarge(`limit is ${maxParts} fields, entries and items in the defaults of one object`);
+      throw requestEntityTooLarge(`limit is ${MAX_PARTS} fields, entries and items in the defaults of one object`);
     return this.#left >= 0;
   }
 }

@@ -8,7 +8,7 @@ import { formatMoment, parseMoment } from './time-text.ts';
 export type ScalarFault = { readonly mismatch: string } | { readonly text: string };
 
 /** The Go names of leaf types, for messages. */
-export const goScalarNames: Record<ScalarName, string> = {
+export const GO_SCALAR_NAMES: Record<ScalarName, string> = {
   string: 'string',
   boolean: 'bool',
   int32: 'int32',
@@ -29,8 +29,8 @@ export function jsonKind(value: unknown): string {
   return Array.isArray(value) ? 'array' : 'object';
 }
 
-const maxInt64 = (1n << 63n) - 1n;
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const MAX_INT64 = (1n << 63n) - 1n;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Decodes a leaf; `report` is called with a fault at most once, and then the result means nothing. */
 export function decodeScalar(scalar: ScalarName, value: unknown, report: (fault: ScalarFault) => void): unknown {
@@ -64,7 +64,7 @@ export function decodeScalar(scalar: ScalarName, value: unknown, report: (fault:
 
 function decodeInteger(type: 'int32' | 'int64', value: unknown, report: (fault: ScalarFault) => void): unknown {
   if (typeof value === 'bigint') {
-    if (type === 'int32' || value > maxInt64 || value < -maxInt64 - 1n) report({ mismatch: `number ${value}` });
+    if (type === 'int32' || value > MAX_INT64 || value < -MAX_INT64 - 1n) report({ mismatch: `number ${value}` });
     return value;
   }
   if (typeof value !== 'number') report({ mismatch: jsonKind(value) });
@@ -78,9 +78,9 @@ function decodeBytes(value: unknown, report: (fault: ScalarFault) => void): unkn
     report({ mismatch: jsonKind(value) });
     return value;
   }
-  if (base64.test(value)) return value;
+  if (BASE64.test(value)) return value;
   const text = value.replace(/[\r\n]/g, '');
-  if (base64.test(text)) return text;
+  if (BASE64.test(text)) return text;
   const bad = text.search(/[^A-Za-z0-9+/]/);
   report({ text: `illegal base64 data at input byte ${bad < 0 ? text.length - (text.length % 4) : bad}` });
   return value;
@@ -96,12 +96,12 @@ function decodeQuantity(value: unknown, report: (fault: ScalarFault) => void): u
   return text;
 }
 
-const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
-const goLayouts = { time: '2006-01-02T15:04:05Z07:00', microTime: '2006-01-02T15:04:05.000000Z07:00' };
+const CANONICAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+const GO_LAYOUTS = { time: '2006-01-02T15:04:05Z07:00', microTime: '2006-01-02T15:04:05.000000Z07:00' };
 
 /** Texts that proved to be times in their canonical form. Objects of one moment repeat the same few over and over. */
 const knownTimes = new Set<string>();
-const maxKnownTimes = 1024;
+const MAX_KNOWN_TIMES = 1024;
 
 function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: ScalarFault) => void): unknown {
   if (typeof value !== 'string') {
@@ -112,12 +112,12 @@ function decodeTime(type: 'time' | 'microTime', value: unknown, report: (fault: 
   const moment = parseMoment(value);
   if (moment === undefined) {
     report({
-      text: `parsing time ${JSON.stringify(value)} as "${goLayouts[type]}": cannot parse ${JSON.stringify(value)} as "2006"`,
+      text: `parsing time ${JSON.stringify(value)} as "${GO_LAYOUTS[type]}": cannot parse ${JSON.stringify(value)} as "2006"`,
     });
     return value;
   }
-  if (type === 'time' && canonicalTime.test(value)) {
-    if (knownTimes.size >= maxKnownTimes) knownTimes.clear();
+  if (type === 'time' && CANONICAL_TIME.test(value)) {
+    if (knownTimes.size >= MAX_KNOWN_TIMES) knownTimes.clear();
     knownTimes.add(value);
     return value;
   }

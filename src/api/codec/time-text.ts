@@ -7,8 +7,8 @@ export interface Moment {
   nanos: number;
 }
 
-const shape = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/;
-const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const SHAPE = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))$/;
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Days since 1970-01-01 of a civil date. */
 function daysFromCivil(year: number, month: number, day: number): number {
@@ -40,11 +40,11 @@ function leap(year: number): boolean {
 
 /** Parses RFC 3339 text; undefined when it is none or names no real moment. */
 export function parseMoment(text: string): Moment | undefined {
-  const m = shape.exec(text);
+  const m = SHAPE.exec(text);
   if (m === null) return undefined;
   const [year, month, day] = [Number(m[1]), Number(m[2]), Number(m[3])];
   const [hour, minute, second] = [Number(m[4]), Number(m[5]), Number(m[6])];
-  const days = month === 2 && leap(year) ? 29 : (monthDays[month - 1] ?? 0);
+  const days = month === 2 && leap(year) ? 29 : (MONTH_DAYS[month - 1] ?? 0);
   const [zoneHour, zoneMinute] = [Number(m[9] ?? 0), Number(m[10] ?? 0)];
   if (day < 1 || day > days || hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59)
     return undefined;

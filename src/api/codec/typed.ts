@@ -11,7 +11,7 @@ import { typeSchema } from '../schema/schema.ts';
 import { formatPath } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 import { pruneUnknown } from './prune.ts';
-import { decodeScalar, goScalarNames, jsonKind } from './scalars.ts';
+import { decodeScalar, GO_SCALAR_NAMES, jsonKind } from './scalars.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
@@ -44,7 +44,7 @@ export class DecodeError extends Error {
 }
 
 /** Upstream stops collecting after this many. */
-const maxStrictErrors = 100;
+const MAX_STRICT_ERRORS = 100;
 
 interface Context {
   readonly path: (string | number)[];
@@ -87,7 +87,7 @@ const goStruct = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
 function goType(type: TypeSchema): string {
   switch (type.kind) {
     case 'scalar':
-      return goScalarNames[type.scalar];
+      return GO_SCALAR_NAMES[type.scalar];
     case 'struct':
       return type.name.split('.').slice(-2).join('.');
     case 'list':
@@ -174,12 +174,12 @@ function decodeCustom(schema: StructSchema, value: unknown, context: Context): J
       : decodeStruct(typeSchema('meta.v1.ObjectMeta') as StructSchema, metadata, context);
   context.path.pop();
   if (context.strict !== undefined)
-    appendAll(context.strict, unknown.slice(0, Math.max(0, maxStrictErrors - context.strict.length)));
+    appendAll(context.strict, unknown.slice(0, Math.max(0, MAX_STRICT_ERRORS - context.strict.length)));
   return out;
 }
 
 function unknownField(key: string, context: Context): void {
-  if (context.strict === undefined || context.strict.length >= maxStrictErrors) return;
+  if (context.strict === undefined || context.strict.length >= MAX_STRICT_ERRORS) return;
   context.strict.push(`unknown field ${quote(formatPath([...context.path, key]))}`);
 }
 

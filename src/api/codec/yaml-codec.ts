@@ -12,7 +12,7 @@ export interface YamlCodec {
 }
 
 /** A text of this length takes the parser at most some 20 ms, whatever it holds. */
-const shortLength = 4096;
+const SHORT_LENGTH = 4096;
 
 /** Works on the loop; loads the YAML library with the first call. */
 export const yamlOnLoop: YamlCodec = {
@@ -34,16 +34,16 @@ export const yamlOnLoop: YamlCodec = {
 export async function readYaml(text: string, codec: YamlCodec = yamlOnLoop): Promise<ParsedJson> {
   const json = parseAsJson(text);
   if (json !== undefined) return json;
-  const parsed = await (text.length <= shortLength ? yamlOnLoop : codec).parse(text);
+  const parsed = await (text.length <= SHORT_LENGTH ? yamlOnLoop : codec).parse(text);
   checkParts(parsed.value, text.length);
   return parsed;
 }
 
-const jsonStart = /^\s*[{[]/;
+const JSON_START = /^\s*[{[]/;
 
 /** Undefined for what is no JSON, and for duplicate keys: YAML has texts of its own for them. */
 function parseAsJson(text: string): ParsedJson | undefined {
-  if (!jsonStart.test(text) || scanJson(text)) return undefined;
+  if (!JSON_START.test(text) || scanJson(text)) return undefined;
   try {
     JSON.parse(text); // `parseJson` takes long to say what is wrong
     const parsed = parseClientJson(text);

@@ -17,7 +17,7 @@ import {
   type Tags,
   type YAMLParseError,
 } from 'yaml';
-import { maxDepth, maxStrictErrors, type ParsedJson } from './json-parser.ts';
+import { MAX_DEPTH, MAX_STRICT_ERRORS, type ParsedJson } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
 /** Text that is not YAML. */
@@ -104,9 +104,9 @@ function* tokensOf(text: string, lines: LineCounter): Generator<Parameters<Compo
 }
 
 /** Lexemes, blanks and line ends counted, that a document may have; one of 3 MiB of ordinary lines has fewer. */
-const maxLexemes = 1_500_000;
+const MAX_LEXEMES = 1_500_000;
 /** What may stand before one value or key: `- - - - `, `&a !b`. Each is a level of nesting or a property. */
-const maxIndicatorsOfLine = 2 * maxDepth;
+const MAX_INDICATORS_OF_LINE = 2 * MAX_DEPTH;
 
 /** Refuses, before a tree is built, what the parser would take minutes for. */
 class LexemeGuard {
@@ -115,11 +115,11 @@ class LexemeGuard {
   #indicators = 0;
 
   problem(lexeme: string): string | undefined {
-    if (++this.#count > maxLexemes) return 'the document has too many parts';
+    if (++this.#count > MAX_LEXEMES) return 'the document has too many parts';
     switch (lexeme.charCodeAt(0)) {
       case 0x5b: // [
       case 0x7b: // {
-        return ++this.#flowDepth > maxDepth ? 'exceeded max depth' : undefined;
+        return ++this.#flowDepth > MAX_DEPTH ? 'exceeded max depth' : undefined;
       case 0x5d: // ]
       case 0x7d: // }
         this.#flowDepth = Math.max(0, this.#flowDepth - 1);
@@ -136,7 +136,7 @@ class LexemeGuard {
       case 0x20: // blank
         return undefined;
       default:
-        return ++this.#indicators > maxIndicatorsOfLine ? 'exceeded max depth' : undefined;
+        return ++this.#indicators > MAX_INDICATORS_OF_LINE ? 'exceeded max depth' : undefined;
     }
   }
 }
@@ -168,7 +168,7 @@ function findDuplicates(document: Document, lines: LineCounter): { key: string; 
   const walk = (node: NodeLike | null | undefined): void => {
     const seen = new Set<unknown>();
     for (const item of node?.items ?? []) {
-      if (found.length >= maxStrictErrors) return;
+      if (found.length >= MAX_STRICT_ERRORS) return;
       if (!('key' in item) || item.key === undefined) {
         walk(item as NodeLike);
         continue;

@@ -22,7 +22,7 @@ export function keyValue(schema: JSONSchemaProps, item: Record<string, unknown>,
 }
 
 /** Shorter lists are searched, which costs less than an index. */
-const indexedFrom = 32;
+const INDEXED_FROM = 32;
 
 /** The items of old lists by what makes two items the same. */
 const indexes = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
@@ -32,7 +32,7 @@ export function correlatedItem(schema: JSONSchemaProps, old: unknown, item: unkn
   if (!Array.isArray(old)) return undefined;
   const isMap = schema['x-kubernetes-list-type'] === 'map';
   const items = old as readonly unknown[];
-  if (items.length < indexedFrom)
+  if (items.length < INDEXED_FROM)
     return items.find((other) => (isMap ? sameKeys(schema, other, item) : deepEqual(other, item)));
   let index = indexes.get(items);
   if (index === undefined) indexes.set(items, (index = indexOf(schema, items)));

@@ -4,29 +4,29 @@
  */
 import { isCidr, isDns1123Subdomain, isIp } from '../names.ts';
 
-const hostname =
+const HOSTNAME =
   /^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$/u;
-const uuid = /^[0-9A-F]{8}-?[0-9A-F]{4}-?[0-9A-F]{4}-?[0-9A-F]{4}-?[0-9A-F]{12}$/i;
-const uuid3 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?3[0-9A-F]{3}-?[0-9A-F]{4}-?[0-9A-F]{12}$/i;
-const uuid4 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?4[0-9A-F]{3}-?[89AB][0-9A-F]{3}-?[0-9A-F]{12}$/i;
-const uuid5 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?5[0-9A-F]{3}-?[89AB][0-9A-F]{3}-?[0-9A-F]{12}$/i;
-const dateTime =
+const UUID = /^[0-9A-F]{8}-?[0-9A-F]{4}-?[0-9A-F]{4}-?[0-9A-F]{4}-?[0-9A-F]{12}$/i;
+const UUID3 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?3[0-9A-F]{3}-?[0-9A-F]{4}-?[0-9A-F]{12}$/i;
+const UUID4 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?4[0-9A-F]{3}-?[89AB][0-9A-F]{3}-?[0-9A-F]{12}$/i;
+const UUID5 = /^[0-9A-F]{8}-?[0-9A-F]{4}-?5[0-9A-F]{3}-?[89AB][0-9A-F]{3}-?[0-9A-F]{12}$/i;
+const DATE_TIME =
   /^(\d{4})-(0[1-9]|1[012])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-const date = /^(\d{4})-(0[1-9]|1[012])-(0[1-9]|[12]\d|3[01])$/;
-const mac = /^([0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\2){4}(?:[0-9A-Fa-f]{2})(?:(?:\2[0-9A-Fa-f]{2}){2})?$/;
-const email = /^[^\s@"(),:;<>[\\\]]+@[^\s@]+$/;
-const goDuration =
+const DATE = /^(\d{4})-(0[1-9]|1[012])-(0[1-9]|[12]\d|3[01])$/;
+const MAC = /^([0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\2){4}(?:[0-9A-Fa-f]{2})(?:(?:\2[0-9A-Fa-f]{2}){2})?$/;
+const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@]+$/;
+const GO_DURATION =
   /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/;
-const wordyDuration =
+const WORDY_DURATION =
   /^\s*(?:\d+\s*(?:ns|nano(?:second)?s?|us|µs|micro(?:second)?s?|ms|milli(?:second)?s?|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hr|hours?|d|days?|w|wk|weeks?)\s*)+$/;
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Whether year, month and day, as a match has them first, are a day of the calendar. */
 function isDay([, y = '', m = '', d = '']: RegExpExecArray): boolean {
   const [year, month, day] = [Number(y), Number(m), Number(d)];
   const leap = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  return day <= daysOfMonth[month - 1]! + (leap ? 1 : 0);
+  return day <= DAYS_OF_MONTH[month - 1]! + (leap ? 1 : 0);
 }
 
 function calendar(pattern: RegExp): (text: string) => boolean {
@@ -72,21 +72,21 @@ function isUri(text: string): boolean {
   return text.startsWith('/') ? !/\s/.test(text) : URL.canParse(text);
 }
 
-const labelMax = 63;
+const LABEL_MAX = 63;
 
 const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['bsonobjectid', matching(/^[0-9a-f]{24}$/i)],
   ['uri', isUri],
-  ['email', matching(email)],
-  ['hostname', (text) => text.length <= 255 && hostname.test(text)],
+  ['email', matching(EMAIL)],
+  ['hostname', (text) => text.length <= 255 && HOSTNAME.test(text)],
   ['ipv4', (text) => !text.includes(':') && isIp(text).length === 0],
   ['ipv6', (text) => text.includes(':') && isIp(text).length === 0],
   ['cidr', (text) => isCidr(text).length === 0],
-  ['mac', matching(mac)],
-  ['uuid', matching(uuid)],
-  ['uuid3', matching(uuid3)],
-  ['uuid4', matching(uuid4)],
-  ['uuid5', matching(uuid5)],
+  ['mac', matching(MAC)],
+  ['uuid', matching(UUID)],
+  ['uuid3', matching(UUID3)],
+  ['uuid4', matching(UUID4)],
+  ['uuid5', matching(UUID5)],
   ['isbn', (text) => isIsbn10(text) || isIsbn13(text)],
   ['isbn10', isIsbn10],
   ['isbn13', isIsbn13],
@@ -99,13 +99,13 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
       /^rgb\(\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*\)$/,
     ),
   ],
-  ['byte', matching(base64)],
+  ['byte', matching(BASE64)],
   ['password', () => true],
-  ['date', calendar(date)],
-  ['date-time', calendar(dateTime)],
-  ['datetime', calendar(dateTime)],
-  ['duration', (text) => goDuration.test(text) || wordyDuration.test(text)],
-  ['k8s-short-name', (text) => text.length <= labelMax && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
+  ['date', calendar(DATE)],
+  ['date-time', calendar(DATE_TIME)],
+  ['datetime', calendar(DATE_TIME)],
+  ['duration', (text) => GO_DURATION.test(text) || WORDY_DURATION.test(text)],
+  ['k8s-short-name', (text) => text.length <= LABEL_MAX && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text)],
   ['k8s-long-name', (text) => isDns1123Subdomain(text).length === 0],
 ]);
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Steps } from '../../base/steps.ts';
 import { DefaultsBudget, applySchemaDefaults } from '../codec/prune.ts';
-import { maxParts } from '../codec/parts.ts';
+import { MAX_PARTS } from '../codec/parts.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { structuralSchema } from '../schema/structural.ts';
 import { invalid } from '../status-error.ts';
@@ -17,23 +17,23 @@ function countSteps<T>(steps: Steps<T>): { count: number; result: T } {
   }
 }
 
-const many = 20_000;
+const MANY = 20_000;
 const listOf = (items: JSONSchemaProps, more: object = {}): JSONSchemaProps => ({ type: 'array', items, ...more });
 const texts = (count: number): string[] => Array.from({ length: count }, (_, i) => `v${i}`);
 const oneText: JSONSchemaProps = { type: 'string', enum: ['b'] as never };
 
 const shapes: Readonly<Record<string, readonly [JSONSchemaProps, unknown, steps: number]>> = {
   'one item': [listOf({ type: 'string' }), ['a'], 1],
-  items: [listOf({ type: 'string' }), texts(many), 100],
+  items: [listOf({ type: 'string' }), texts(MANY), 100],
   'items with alternatives': [
     listOf({ anyOf: [...texts(49).map((one) => ({ enum: [one] }) as never), { type: 'string' }] }),
     texts(2000).map(() => 'x'),
     500,
   ],
-  'a list in each alternative': [{ oneOf: [listOf(oneText), listOf({ type: 'string' })] }, texts(many), 200],
+  'a list in each alternative': [{ oneOf: [listOf(oneText), listOf({ type: 'string' })] }, texts(MANY), 200],
   entries: [
     { type: 'object', additionalProperties: { type: 'object', properties: { a: { type: 'string' } } } },
-    Object.fromEntries(texts(many).map((key) => [key, { a: '' }])),
+    Object.fromEntries(texts(MANY).map((key) => [key, { a: '' }])),
     200,
   ],
 };
@@ -48,7 +48,7 @@ for (const [name, [schema, value, steps]] of Object.entries(shapes)) {
 
 test('errors that each show all of a large enumeration come to an answer of bounded length', () => {
   const schema = listOf({ type: 'string', enum: texts(5000) as never });
-  const { count, result } = countSteps(validationSteps(schema, Array(many).fill('none')));
+  const { count, result } = countSteps(validationSteps(schema, Array(MANY).fill('none')));
   assert.ok(count > 5);
   assert.equal(result.length, 1000);
   assert.match(result[0]!.text, /^Unsupported value: "none": supported values: "v0", .*"v4999"$/);
@@ -128,5 +128,5 @@ test('defaults that would make an object huge are refused, or left out where a s
   assert.throws(() => applySchemaDefaults(schema, items(700)), /limit is 100000 .* in the defaults of one object/);
   const read = applySchemaDefaults(schema, items(5000), new DefaultsBudget(false));
   const parts = JSON.stringify(read).split(',').length;
-  assert.ok(parts > maxParts / 2 && parts < maxParts + 10_000, `${parts} parts`);
+  assert.ok(parts > MAX_PARTS / 2 && parts < MAX_PARTS + 10_000, `${parts} parts`);
 });

@@ -13,12 +13,12 @@ const compiled = new Lru<string, Pattern>(1000);
  * Characters times instructions of the program: so much takes some fifty milliseconds where the matcher cannot be quick.
  * Upstream has threads and no such bound.
  */
-const maxWork = 4_000_000;
+const MAX_WORK = 4_000_000;
 
 function compile(pattern: string): Pattern {
   try {
     const program = compileRe2(pattern);
-    const longest = Math.floor(maxWork / Math.max(1, programSize(pattern)));
+    const longest = Math.floor(MAX_WORK / Math.max(1, programSize(pattern)));
     return { test: (text) => program.test(text), longest };
   } catch (error) {
     return { error: errorMessage(error) };

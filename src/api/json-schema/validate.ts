@@ -10,7 +10,15 @@ import { deepEqual } from '../../base/equal.ts';
 import { allSteps, type Steps } from '../../base/steps.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
-import { invalidValue, notSupported, required, tooLong, tooMany, typeInvalid, maxFieldErrors } from '../field-error.ts';
+import {
+  invalidValue,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  typeInvalid,
+  MAX_FIELD_ERRORS,
+} from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { FieldCause } from '../status-error.ts';
 import { correlatedItem } from './correlate.ts';
@@ -31,7 +39,7 @@ interface Place {
 const nothing = Symbol('nothing');
 
 /** A step takes as long as so many values do, and a few milliseconds at most. */
-const valuesOfStep = 200;
+const VALUES_OF_STEP = 200;
 
 /** What was found, and how far the work has come. */
 class Findings {
@@ -43,12 +51,12 @@ class Findings {
   }
 
   get isFull(): boolean {
-    return this.errors.length >= maxFieldErrors;
+    return this.errors.length >= MAX_FIELD_ERRORS;
   }
 
   /** Whether a step ends here. */
   endsStep(): boolean {
-    return ++this.#pace.values % valuesOfStep === 0;
+    return ++this.#pace.values % VALUES_OF_STEP === 0;
   }
 }
 
@@ -201,7 +209,7 @@ function checkString(schema: JSONSchemaProps, place: Place & { value: string }, 
     );
 }
 
-const ranges: Readonly<Record<string, readonly [number | bigint, number | bigint]>> = {
+const RANGES: Readonly<Record<string, readonly [number | bigint, number | bigint]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
   uint32: [0, 2 ** 32 - 1],
   uint64: [0n, 2n ** 64n - 1n],
@@ -212,7 +220,7 @@ function checkNumber(schema: JSONSchemaProps, place: Place & { value: number | b
   const { path, value } = place;
   const { maximum, minimum, multipleOf, exclusiveMaximum = false, exclusiveMinimum = false, format = '' } = schema;
   if (schema.type === 'integer') {
-    const [low, high] = ranges[format] ?? ranges['int64']!;
+    const [low, high] = RANGES[format] ?? RANGES['int64']!;
     const how = format === '' ? '(default format)' : `with format ${format}`;
     if (value < low || value > high)
       errors.push(invalidValue('<nil>', '', `Checked value must be of type integer ${how} in ${path}`));

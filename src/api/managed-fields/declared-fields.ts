@@ -8,7 +8,7 @@ import { granularList } from './field-shape.ts';
 import { itemElement, ListKeyError } from './path-element.ts';
 
 /** Enough for anybody to read. */
-const maxUndeclared = 100;
+const MAX_UNDECLARED = 100;
 
 /** What is wrong with the configuration, in upstream's words; undefined: every field is declared. */
 export function undeclaredFields(schema: StructSchema, config: unknown): string | undefined {
@@ -33,7 +33,7 @@ function visit(type: TypeSchema, value: unknown, context: Context): void {
     for (const key of Object.keys(value)) step(`f:${key}`, context, () => visit(type.values, value[key], context));
   } else if (type.kind === 'struct' && isObject(value)) {
     for (const key of Object.keys(value)) {
-      if (context.found.length >= maxUndeclared) return;
+      if (context.found.length >= MAX_UNDECLARED) return;
       step(`f:${key}`, context, () => {
         const field = type.fields.get(key);
         if (field !== undefined) visit(field.type, value[key], context);
@@ -44,7 +44,7 @@ function visit(type: TypeSchema, value: unknown, context: Context): void {
 }
 
 function step(element: string, { path, found }: Context, body: () => void): void {
-  if (found.length >= maxUndeclared) return;
+  if (found.length >= MAX_UNDECLARED) return;
   path.push(element);
   body();
   path.pop();

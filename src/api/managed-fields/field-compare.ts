@@ -5,7 +5,7 @@ import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
-import { leaf, recursiveDifference, self, type FieldNode, type FieldSet } from './field-set.ts';
+import { leaf, recursiveDifference, SELF, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemsByElement } from './path-element.ts';
 
@@ -67,7 +67,7 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   if (list !== undefined) {
     const items = asList(value);
     if (items.length === 0) return leaf;
-    const out: Record<string, FieldNode> = { [self]: leaf };
+    const out: Record<string, FieldNode> = { [SELF]: leaf };
     for (const [element, same] of itemsByElement(list, items, true))
       out[element] = same.length === 1 ? everyPath(list.items, same[0]) : leaf;
     return out;
@@ -77,10 +77,10 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   let out: Record<string, FieldNode> | undefined;
   for (const key of Object.keys(value)) {
     const inner = value[key];
-    if (inner !== undefined) (out ??= { [self]: leaf })[`f:${key}`] = everyPath(childType(shape, key), inner);
+    if (inner !== undefined) (out ??= { [SELF]: leaf })[`f:${key}`] = everyPath(childType(shape, key), inner);
   }
   if (shape.kind === 'struct')
-    for (const name of nullsOfAbsent(shape)) (out ??= { [self]: leaf })[`f:${name}`] ??= leaf;
+    for (const name of nullsOfAbsent(shape)) (out ??= { [SELF]: leaf })[`f:${name}`] ??= leaf;
   return out ?? leaf;
 }
 

@@ -56,8 +56,8 @@ export type ApplyResult =
   | ({ readonly kind: 'conflict' } & ConflictReport);
 
 /** Whose applies take over from client-side apply, and keep its annotation in step. */
-const kubectl = 'kubectl';
-const beforeFirstApply = 'before-first-apply';
+const KUBECTL = 'kubectl';
+const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 /** {@link applySteps} without a pause. */
 export function apply(live: JsonObject | undefined, applied: JsonObject, request: ApplyRequest): ApplyResult {
@@ -97,7 +97,7 @@ export function* applySteps(
   yield;
   const canonical = canonicalize(schema, pruned);
   const isSame = live !== undefined && equal(canonical, base);
-  const object = request.manager === kubectl ? withLastApplied(canonical, applied) : canonical;
+  const object = request.manager === KUBECTL ? withLastApplied(canonical, applied) : canonical;
   yield;
   if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
@@ -204,7 +204,7 @@ function managersForApply(live: JsonObject | undefined, base: JsonObject, reques
   const everything = compareObjects(request.schema, emptyObject(request.schema, base), base);
   const fields = withoutMetadata(everything.changed);
   if (fields === undefined) return managers;
-  const before = { ...managerOf(request, 'Update'), manager: beforeFirstApply, subresource: '', fields };
+  const before = { ...managerOf(request, 'Update'), manager: BEFORE_FIRST_APPLY, subresource: '', fields };
   return managers.set(identityOf(before), before);
 }
 
@@ -282,7 +282,7 @@ function* pruneSteps(merged: JsonObject, { schema, last, owners }: Pruning): Ste
 
 /** The conflicts left when kubectl takes over what its own client-side apply set, as the annotation records it. */
 function notAllowed(conflicts: ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
-  if (request.manager !== kubectl || conflicts.length === 0) return conflicts;
+  if (request.manager !== KUBECTL || conflicts.length === 0) return conflicts;
   const allowed = lastAppliedFields(live, request.schema);
   return conflicts
     .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))

@@ -15,11 +15,11 @@ export type FieldSet = FieldNode | undefined;
 export const leaf: FieldNode = Object.freeze({});
 
 /** The element that makes a node with longer paths below it a path itself. */
-export const self = '.';
+export const SELF = '.';
 
 /** Whether the path of this node is itself in the set. */
 export function isMember(node: FieldNode): boolean {
-  return Object.hasOwn(node, self) || isLeaf(node);
+  return Object.hasOwn(node, SELF) || isLeaf(node);
 }
 
 function isLeaf(node: FieldNode): boolean {
@@ -30,13 +30,13 @@ function isLeaf(node: FieldNode): boolean {
 /** A node from its parts; undefined when nothing is in it. */
 export function nodeOf(member: boolean, children: Record<string, FieldNode> | undefined): FieldSet {
   if (children === undefined || isLeaf(children)) return member ? leaf : undefined;
-  return member ? { [self]: leaf, ...children } : children;
+  return member ? { [SELF]: leaf, ...children } : children;
 }
 
 /** The elements below a node. */
 export function elements(node: FieldNode): string[] {
   const keys = Object.keys(node);
-  return Object.hasOwn(node, self) ? keys.filter((key) => key !== self) : keys;
+  return Object.hasOwn(node, SELF) ? keys.filter((key) => key !== SELF) : keys;
 }
 
 /** Paths of either set. */
@@ -45,7 +45,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (b === undefined) return a;
   let children: Record<string, FieldNode> | undefined;
   for (const key in b) {
-    if (key === self) continue;
+    if (key === SELF) continue;
     const merged = union(a[key], b[key]);
     if (merged !== a[key]) (children ??= childrenOf(a))[key] = merged as FieldNode;
   }
@@ -66,19 +66,19 @@ export function unionAll(sets: Iterable<FieldSet>): FieldSet {
 function addTo(a: FieldSet, b: FieldSet, own: Set<FieldNode>): FieldSet {
   if (a === undefined || a === b) return b;
   if (b === undefined) return a;
-  const wasMember = own.has(a) ? Object.hasOwn(a, self) : isMember(a);
+  const wasMember = own.has(a) ? Object.hasOwn(a, SELF) : isMember(a);
   if (wasMember && isLeaf(b)) return a;
   const member = wasMember || isMember(b);
-  const isReady = own.has(a) && Object.hasOwn(a, self) === member;
-  const node: Record<string, FieldNode> = isReady ? a : { ...(member && { [self]: leaf }), ...a };
+  const isReady = own.has(a) && Object.hasOwn(a, SELF) === member;
+  const node: Record<string, FieldNode> = isReady ? a : { ...(member && { [SELF]: leaf }), ...a };
   own.add(node);
-  for (const key in b) if (key !== self) node[key] = addTo(node[key], b[key], own) as FieldNode;
+  for (const key in b) if (key !== SELF) node[key] = addTo(node[key], b[key], own) as FieldNode;
   return node;
 }
 
 function childrenOf(node: FieldNode): Record<string, FieldNode> {
   const out: Record<string, FieldNode> = {};
-  for (const key in node) if (key !== self) out[key] = node[key] as FieldNode;
+  for (const key in node) if (key !== SELF) out[key] = node[key] as FieldNode;
   return out;
 }
 
@@ -99,19 +99,19 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   let changes: Map<string, FieldSet> | undefined;
   let looked = 0;
   for (const key in b) {
-    if (++looked > wide) {
+    if (++looked > WIDE) {
       changes = changesBelow(a, b, recursive);
       break;
     }
     const before = a[key];
-    if (before === undefined || key === self) continue;
+    if (before === undefined || key === SELF) continue;
     const after = subtract(before, b[key], recursive);
     if (after !== before) (changes ??= new Map()).set(key, after);
   }
   if (changes === undefined) return member === isMember(a) ? a : nodeOf(member, childrenOf(a));
   const children: Record<string, FieldNode> = {};
   for (const key in a) {
-    if (key === self) continue;
+    if (key === SELF) continue;
     const node = changes.has(key) ? changes.get(key) : a[key];
     if (node !== undefined) children[key] = node;
   }
@@ -119,12 +119,12 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
 }
 
 /** Linear in the smaller set: small sets of many managers are compared with one wide set. */
-const wide = 100;
+const WIDE = 100;
 
 function changesBelow(a: FieldNode, b: FieldNode, recursive: boolean): Map<string, FieldSet> | undefined {
   const changes = new Map<string, FieldSet>();
   for (const key in a) {
-    const gone = key === self ? undefined : b[key];
+    const gone = key === SELF ? undefined : b[key];
     if (gone === undefined) continue;
     const after = subtract(a[key], gone, recursive);
     if (after !== a[key]) changes.set(key, after);

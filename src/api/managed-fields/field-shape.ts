@@ -7,7 +7,7 @@ import type { AnySchema, ListSchema, MapSchema, StructSchema, TypeSchema } from 
 /** A granular object: known fields, or keys with values of one type. */
 export type ObjectShape = StructSchema | MapSchema | AnySchema;
 
-const anything: AnySchema = { kind: 'any', form: 'json' };
+const ANYTHING: AnySchema = { kind: 'any', form: 'json' };
 
 /** The list whose items are walked, if this type is one. */
 export function granularList(type: TypeSchema): ListSchema | undefined {
@@ -25,7 +25,7 @@ export function granularObject(type: TypeSchema, a: unknown, b?: unknown): Objec
 /** The type of an object's field. */
 export function childType(shape: ObjectShape, key: string): TypeSchema {
   if (shape.kind === 'map') return shape.values;
-  return (shape.kind === 'struct' ? shape.fields.get(key)?.type : undefined) ?? anything;
+  return (shape.kind === 'struct' ? shape.fields.get(key)?.type : undefined) ?? ANYTHING;
 }
 
 /** Whether `key` is a field the schema names, rather than a key of a map. */

@@ -4,7 +4,7 @@
  */
 import { parseJson } from '../codec/json.ts';
 import { isObject } from '../codec/own-property.ts';
-import { leaf, self, type FieldNode, type FieldSet } from './field-set.ts';
+import { leaf, SELF, type FieldNode, type FieldSet } from './field-set.ts';
 
 /** Nodes that were read before, and need no further walk. */
 const wellFormed = new WeakSet<object>();
@@ -14,7 +14,7 @@ export function readFieldsV1(fields: unknown): { readonly set: FieldSet } | 'mal
   if (fields === undefined) return { set: undefined };
   const node = readNode(fields);
   if (node === undefined) return 'malformed';
-  const isEmpty = Object.keys(node).every((key) => key === self);
+  const isEmpty = Object.keys(node).every((key) => key === SELF);
   return { set: isEmpty ? undefined : node };
 }
 
@@ -25,12 +25,12 @@ function readNode(value: unknown): FieldNode | undefined {
   const read: Record<string, FieldNode> = {};
   let isSame = true;
   for (const key of Object.keys(value)) {
-    const kind = key === self ? 'known' : kindOf(key);
+    const kind = key === SELF ? 'known' : kindOf(key);
     if (kind === 'malformed') return undefined;
-    const child = key === self ? leaf : kind === 'unknown' ? undefined : readNode(value[key]);
+    const child = key === SELF ? leaf : kind === 'unknown' ? undefined : readNode(value[key]);
     if (child === undefined && kind === 'known') return undefined;
     if (child !== undefined) read[key] = child;
-    isSame &&= child === value[key] || (key === self && isObject(value[key]) && Object.keys(value[key]).length === 0);
+    isSame &&= child === value[key] || (key === SELF && isObject(value[key]) && Object.keys(value[key]).length === 0);
   }
   const node = isSame ? (value as FieldNode) : read;
   wellFormed.add(node);

@@ -4,16 +4,16 @@ import { parseJson } from '../codec/json.ts';
 import type { JsonObject } from '../codec/own-property.ts';
 import { withLastApplied } from './last-applied.ts';
 
-const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
-const annotated = (before: string): JsonObject => ({ metadata: { annotations: { [annotation]: before } } });
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+const annotated = (before: string): JsonObject => ({ metadata: { annotations: { [ANNOTATION]: before } } });
 const textOf = (object: JsonObject): unknown =>
-  ((object['metadata'] as JsonObject)['annotations'] as JsonObject)[annotation];
+  ((object['metadata'] as JsonObject)['annotations'] as JsonObject)[ANNOTATION];
 
 test('the annotation says what was applied, integers of any size and without itself', () => {
   const applied = parseJson('{"metadata":{"name":"a"},"spec":{"big":9223372036854775807}}').value as JsonObject;
   const told = '{"metadata":{"name":"a"},"spec":{"big":9223372036854775807}}\n';
   assert.equal(textOf(withLastApplied(annotated('{}'), applied)), told);
-  const again = { ...applied, metadata: { name: 'a', annotations: { [annotation]: 'x' } } };
+  const again = { ...applied, metadata: { name: 'a', annotations: { [ANNOTATION]: 'x' } } };
   assert.equal(textOf(withLastApplied(annotated('{}'), again)), told);
 });
 

@@ -9,9 +9,9 @@ import type { StructSchema } from '../schema/type-schema.ts';
 import { fieldSetOf } from './field-extract.ts';
 import type { FieldSet } from './field-set.ts';
 
-const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 /** All annotations of an object together; without this one where it would not fit. */
-const maxAnnotationBytes = 256 * 1024;
+const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 function annotationsOf(object: JsonObject): JsonObject {
   const metadata = getOwn(object, 'metadata');
@@ -21,7 +21,7 @@ function annotationsOf(object: JsonObject): JsonObject {
 
 /** The fields the annotation records; undefined when there is none, or it is no configuration of this kind. */
 export function lastAppliedFields(live: JsonObject, schema: StructSchema): FieldSet {
-  const text = getOwn(annotationsOf(live), annotation);
+  const text = getOwn(annotationsOf(live), ANNOTATION);
   if (typeof text !== 'string') return undefined;
   try {
     return fieldSetOf(schema, parseJson(text).value);
@@ -33,19 +33,19 @@ export function lastAppliedFields(live: JsonObject, schema: StructSchema): Field
 /** The object with its annotation, if it has one, saying what was applied now. */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
-  if ((getOwn(annotations, annotation) ?? '') === '') return object;
-  const { [annotation]: before, ...others } = annotations;
+  if ((getOwn(annotations, ANNOTATION) ?? '') === '') return object;
+  const { [ANNOTATION]: before, ...others } = annotations;
   const text = `${stringifyJson(sortKeys(withoutAnnotation(applied)))}\n`;
   if (text === before) return object;
   const next =
-    bytesOf({ ...others, [annotation]: text }) > maxAnnotationBytes ? others : { ...others, [annotation]: text };
+    bytesOf({ ...others, [ANNOTATION]: text }) > MAX_ANNOTATION_BYTES ? others : { ...others, [ANNOTATION]: text };
   return { ...object, metadata: { ...(object['metadata'] as JsonObject), annotations: next } };
 }
 
 function withoutAnnotation(applied: JsonObject): JsonObject {
   const annotations = annotationsOf(applied);
-  if (!Object.hasOwn(annotations, annotation)) return applied;
-  const { [annotation]: _, ...others } = annotations;
+  if (!Object.hasOwn(annotations, ANNOTATION)) return applied;
+  const { [ANNOTATION]: _, ...others } = annotations;
   const { annotations: __, ...metadata } = applied['metadata'] as JsonObject;
   return { ...applied, metadata: Object.keys(others).length > 0 ? { ...metadata, annotations: others } : metadata };
 }

@@ -20,8 +20,8 @@ export interface Manager {
 export type Managers = Map<string, Manager>;
 
 /** Upstream keeps this many updaters; older ones are merged into one. */
-const maxUpdateManagers = 10;
-const ancient = 'ancient-changes';
+const MAX_UPDATE_MANAGERS = 10;
+const ANCIENT = 'ancient-changes';
 
 /** An applier is one manager whatever version it applies; an updater is one per version. */
 export function identityOf(m: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>): string {
@@ -84,15 +84,15 @@ function compareTexts(a: string, b: string): number {
 
 /** Merges the oldest updaters into `ancient-changes` when there are too many. */
 function capped(managers: Managers): Managers {
-  if (managers.size <= maxUpdateManagers) return managers;
+  if (managers.size <= MAX_UPDATE_MANAGERS) return managers;
   const updaters = [...managers].filter(([, m]) => m.operation === 'Update' && m.subresource === '');
-  if (updaters.length <= maxUpdateManagers) return managers;
+  if (updaters.length <= MAX_UPDATE_MANAGERS) return managers;
   const out: Managers = new Map(managers);
   updaters.sort(([, a], [, b]) => compareTexts(a.time ?? '', b.time ?? '') || compareTexts(a.manager, b.manager));
   const buckets = new Map<string, Manager[]>();
-  for (const [id, m] of updaters.slice(0, updaters.length - maxUpdateManagers + 1)) {
+  for (const [id, m] of updaters.slice(0, updaters.length - MAX_UPDATE_MANAGERS + 1)) {
     out.delete(id);
-    const bucket = { ...m, manager: ancient };
+    const bucket = { ...m, manager: ANCIENT };
     const bucketId = identityOf(bucket);
     const known = buckets.get(bucketId);
     if (known === undefined) buckets.set(bucketId, [bucket]);

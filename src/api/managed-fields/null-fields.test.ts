@@ -9,10 +9,10 @@ const schema = schemaOf('', 'v1', 'Pod')!;
 const pod = (conditions: object[]): JsonObject => decodeTyped(schema, { status: { conditions } }).object;
 const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
 const probed = { ...ready, lastProbeTime: '2026-01-01T00:00:00Z' };
-const element = 'k:{"type":"Ready"}';
+const ELEMENT = 'k:{"type":"Ready"}';
 
 const conditionOf = (set: unknown): unknown =>
-  (set as { 'f:status': { 'f:conditions': Record<string, unknown> } })['f:status']['f:conditions'][element];
+  (set as { 'f:status': { 'f:conditions': Record<string, unknown> } })['f:status']['f:conditions'][ELEMENT];
 
 test('the writer of a new item owns its fields that Go writes as null', () => {
   const { changed } = compare(schema, pod([]), pod([ready]));

@@ -5,9 +5,9 @@ import type { ResourceInfo, SubresourceInfo } from '../resource-info.ts';
 import { namesOf, pascal, scopeName, type OperationFact, type PathFact } from './operation-facts.ts';
 import { type ParameterFact, pathParameter, subresourceParameters } from './parameters.ts';
 
-const connectable = new Set(['attach', 'exec', 'portforward', 'proxy']);
+const CONNECTABLE = new Set(['attach', 'exec', 'portforward', 'proxy']);
 
-const methodOfVerb: Readonly<Record<string, OperationFact['method']>> = {
+const METHOD_OF_VERB: Readonly<Record<string, OperationFact['method']>> = {
   create: 'post',
   delete: 'delete',
   get: 'get',
@@ -17,7 +17,7 @@ const methodOfVerb: Readonly<Record<string, OperationFact['method']>> = {
 
 /** Whether requests to the sub-resource are passed on to a kubelet, a pod or a service. */
 export function isConnect(subresource: string): boolean {
-  return connectable.has(subresource);
+  return CONNECTABLE.has(subresource);
 }
 
 interface Place {
@@ -29,7 +29,7 @@ interface Place {
 /** The paths of one such sub-resource. */
 export function connectPaths(info: ResourceInfo, sub: SubresourceInfo, { path, parameters }: Place): PathFact[] {
   const own = subresourceParameters[sub.name] ?? [];
-  const verbs = sub.verbs.flatMap((verb) => methodOfVerb[verb] ?? []);
+  const verbs = sub.verbs.flatMap((verb) => METHOD_OF_VERB[verb] ?? []);
   const methods: readonly OperationFact['method'][] = sub.name === 'proxy' ? [...verbs, 'head', 'options'] : verbs;
   const operations = (suffix: string): OperationFact[] =>
     methods.map((method) => operation(info, sub, { method, suffix }));

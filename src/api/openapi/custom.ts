@@ -42,7 +42,7 @@ function pathsOf({ info }: CustomApi): PathFact[] {
 }
 
 // Conformance looks in what `kubectl explain` says of custom resources for the words each of these begins with.
-const typeMeta: JsonObject = {
+const TYPE_META: JsonObject = {
   apiVersion: {
     type: 'string',
     description: 'APIVersion defines the schema this object is written in. Servers convert what they know.',
@@ -67,7 +67,7 @@ function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion):
   const body = shapeFor(schema as JsonObject, version);
   const given = isObject(body['properties']) ? body['properties'] : {};
   const metadata = metadataRef('meta.v1.ObjectMeta', version);
-  return { ...body, type: 'object', properties: { ...given, ...typeMeta, metadata }, ...gvkOf(info, info.kind) };
+  return { ...body, type: 'object', properties: { ...given, ...TYPE_META, metadata }, ...gvkOf(info, info.kind) };
 }
 
 function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObject {
@@ -78,7 +78,7 @@ function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObjec
     type: 'object',
     required: ['items'],
     properties: {
-      ...typeMeta,
+      ...TYPE_META,
       items: { ...items, description: `The ${info.resource}.` },
       metadata: metadataRef('meta.v1.ListMeta', version),
     },
@@ -87,7 +87,7 @@ function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObjec
 }
 
 const ONLY_V3 = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'x-kubernetes-validations']);
-const schemaMaps = new Set(['properties', 'patternProperties', 'definitions']);
+const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'definitions']);
 
 /** The schema as the version can say it. */
 function shapeFor(schema: JsonObject, version: OpenApiVersion): JsonObject {
@@ -136,12 +136,12 @@ function withTypeMeta(schema: JsonObject, version: OpenApiVersion): JsonObject {
   return {
     ...schema,
     required: [...new Set([...required, 'kind', 'apiVersion'])],
-    properties: { ...properties, ...typeMeta, metadata: metadataRef('meta.v1.ObjectMeta', version) },
+    properties: { ...properties, ...TYPE_META, metadata: metadataRef('meta.v1.ObjectMeta', version) },
   };
 }
 
 function shapeMember(key: string, value: unknown, version: OpenApiVersion): unknown {
-  if (schemaMaps.has(key) && isObject(value))
+  if (SCHEMA_MAPS.has(key) && isObject(value))
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]) => [name, isObject(inner) ? shapeFor(inner, version) : inner]),
     );

@@ -2,7 +2,7 @@
 
 import type { AnySchema, ScalarName } from '../schema/type-schema.ts';
 
-const prefixes: [string, string][] = [
+const PREFIXES: [string, string][] = [
   ['meta.', 'io.k8s.apimachinery.pkg.apis.meta.'],
   ['resource.Quantity', 'io.k8s.apimachinery.pkg.api.resource.Quantity'],
   ['intstr.', 'io.k8s.apimachinery.pkg.util.intstr.'],
@@ -13,12 +13,12 @@ const prefixes: [string, string][] = [
 ];
 
 export function definitionName(type: string): string {
-  for (const [short, long] of prefixes) if (type.startsWith(short)) return long + type.slice(short.length);
+  for (const [short, long] of PREFIXES) if (type.startsWith(short)) return long + type.slice(short.length);
   return `io.k8s.api.${type}`;
 }
 
 /** Scalars with a definition of their own. */
-export const scalarTypes: Partial<Record<ScalarName, string>> = {
+export const SCALAR_TYPES: Partial<Record<ScalarName, string>> = {
   quantity: 'resource.Quantity',
   time: 'meta.v1.Time',
   microTime: 'meta.v1.MicroTime',
@@ -26,7 +26,7 @@ export const scalarTypes: Partial<Record<ScalarName, string>> = {
 };
 
 /** Free-form types by form. */
-export const anyTypes: Record<AnySchema['form'], string> = {
+export const ANY_TYPES: Record<AnySchema['form'], string> = {
   object: 'runtime.RawExtension',
   fieldsV1: 'meta.v1.FieldsV1',
   json: 'apiextensions.v1.JSON',

@@ -4,9 +4,9 @@
 import type { JsonObject } from '../codec/own-property.ts';
 import type { FieldSchema, ScalarName, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { schemaOf, typeSchema } from '../schema/schema.ts';
-import { anyTypes, definitionName, scalarTypes } from './definition-names.ts';
+import { ANY_TYPES, definitionName, SCALAR_TYPES } from './definition-names.ts';
 import { describeField, describeType } from './descriptions.ts';
-import { everywhere, kindInEveryGroup } from './kinds-everywhere.ts';
+import { EVERYWHERE, kindInEveryGroup } from './kinds-everywhere.ts';
 import { serverDefinition } from './server-definitions.ts';
 import { unions } from './unions.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -14,7 +14,7 @@ import { appendAll } from '../../base/lists.ts';
 /** Which OpenAPI version a schema is for. */
 export type OpenApiVersion = 2 | 3;
 
-const primitives: Partial<Record<ScalarName, JsonObject>> = {
+const PRIMITIVES: Partial<Record<ScalarName, JsonObject>> = {
   string: { type: 'string' },
   boolean: { type: 'boolean' },
   int32: { type: 'integer', format: 'int32' },
@@ -23,10 +23,16 @@ const primitives: Partial<Record<ScalarName, JsonObject>> = {
   bytes: { type: 'string', format: 'byte' },
 };
 
-const zeroScalars: Partial<Record<ScalarName, unknown>> = { string: '', boolean: false, int32: 0, int64: 0, double: 0 };
+const ZERO_SCALARS: Partial<Record<ScalarName, unknown>> = {
+  string: '',
+  boolean: false,
+  int32: 0,
+  int64: 0,
+  double: 0,
+};
 
 /** Annotations of fields whose types carry none. */
-const fieldAnnotations: Readonly<Record<string, JsonObject>> = {
+const FIELD_ANNOTATIONS: Readonly<Record<string, JsonObject>> = {
   'apiregistration.v1.APIServiceSpec.caBundle': { 'x-kubernetes-list-type': 'atomic' },
   'core.v1.PersistentVolumeClaimStatus.allocatedResourceStatuses': { 'x-kubernetes-map-type': 'granular' },
 };
@@ -95,7 +101,7 @@ function definition(type: string, context: Context): JsonObject {
     const [group, version, kind] = struct.gvk;
     if (schemaOf(group, version, kind) === struct) out['x-kubernetes-group-version-kind'] = [{ group, kind, version }];
   }
-  if (everywhere.has(type)) out['x-kubernetes-group-version-kind'] = kindInEveryGroup(type.split('.').at(-1) ?? '');
+  if (EVERYWHERE.has(type)) out['x-kubernetes-group-version-kind'] = kindInEveryGroup(type.split('.').at(-1) ?? '');
   if (struct.atomic) out['x-kubernetes-map-type'] = 'atomic';
   const union = unions[type];
   if (union !== undefined) out['x-kubernetes-unions'] = [union];
@@ -117,7 +123,7 @@ function property(field: FieldSchema, struct: StructSchema, context: Context): J
   if (type.kind === 'map' && type.atomic) extras['x-kubernetes-map-type'] = 'atomic';
   if (type.kind === 'struct' && type !== typeSchema(type.name))
     extras['x-kubernetes-map-type'] = type.atomic ? 'atomic' : 'granular';
-  const annotation = fieldAnnotations[`${struct.name}.${field.name}`];
+  const annotation = FIELD_ANNOTATIONS[`${struct.name}.${field.name}`];
   if (annotation !== undefined) Object.assign(extras, annotation);
   if (field.patchStrategies.length > 0) extras['x-kubernetes-patch-strategy'] = field.patchStrategies.join(',');
   if (field.patchMergeKey !== undefined) extras['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
@@ -141,11 +147,11 @@ function withSiblings(body: JsonObject, extras: JsonObject, version: OpenApiVers
 function valueSchema(type: TypeSchema, context: Context): JsonObject {
   switch (type.kind) {
     case 'scalar': {
-      const named = scalarTypes[type.scalar];
-      return named === undefined ? { ...primitives[type.scalar] } : reference(named, context);
+      const named = SCALAR_TYPES[type.scalar];
+      return named === undefined ? { ...PRIMITIVES[type.scalar] } : reference(named, context);
     }
     case 'any':
-      return reference(anyTypes[type.form], context);
+      return reference(ANY_TYPES[type.form], context);
     case 'struct':
       return reference(type.name, context);
     case 'list':
@@ -169,7 +175,7 @@ function zeroOf({ type, pointer, omitempty }: FieldSchema): unknown {
 
 function zeroValue(type: TypeSchema): unknown {
   if (type.kind === 'struct') return {};
-  return type.kind === 'scalar' ? zeroScalars[type.scalar] : undefined;
+  return type.kind === 'scalar' ? ZERO_SCALARS[type.scalar] : undefined;
 }
 
 /** Lists that upstream does not annotate: the items of list kinds, and the verbs of discovery. */

@@ -1,6 +1,6 @@
 // Short texts for the types and fields people write most, in our own words: what `kubectl explain` shows.
 
-const types: Record<string, string> = {
+const TYPES: Record<string, string> = {
   'core.v1.Pod': 'One or more containers that run together on one node and share its network address and volumes.',
   'core.v1.PodSpec': 'What a pod runs and how.',
   'core.v1.PodStatus': 'What is known about a running pod.',
@@ -49,7 +49,7 @@ const types: Record<string, string> = {
   'intstr.IntOrString': 'A number, or a name or percentage.',
 };
 
-const common: Record<string, string> = {
+const COMMON: Record<string, string> = {
   apiVersion: 'Version of the schema this object follows: group/version.',
   kind: 'What this object is, in CamelCase.',
   metadata: 'Name, labels and other metadata.',
@@ -57,7 +57,7 @@ const common: Record<string, string> = {
   status: 'The state observed, as the system reports it.',
 };
 
-const fields: Record<string, string> = {
+const FIELDS: Record<string, string> = {
   'meta.v1.ObjectMeta.name': 'Name, unique for its kind within the namespace. It cannot change.',
   'meta.v1.ObjectMeta.generateName': 'Prefix of a name the server makes when name is empty.',
   'meta.v1.ObjectMeta.namespace': 'Namespace the object lives in; empty for cluster-wide objects.',
@@ -138,10 +138,10 @@ const fields: Record<string, string> = {
 
 /** A short text about a type, if there is one. */
 export function describeType(type: string): string | undefined {
-  return types[type];
+  return TYPES[type];
 }
 
 /** A short text about a field, if there is one. */
 export function describeField(type: string, field: string): string | undefined {
-  return fields[`${type}.${field}`] ?? (Object.hasOwn(common, field) ? common[field] : undefined);
+  return FIELDS[`${type}.${field}`] ?? (Object.hasOwn(COMMON, field) ? COMMON[field] : undefined);
 }

@@ -1,6 +1,6 @@
 import { allSteps, type Steps } from '../../base/steps.ts';
 
-const charsOfStep = 512 * 1024;
+const CHARS_OF_STEP = 512 * 1024;
 
 /** FNV-1a in two 32-bit halves: names a version of a document, nothing more. */
 export function fingerprint(text: string): string {
@@ -11,9 +11,9 @@ export function fingerprint(text: string): string {
 export function* fingerprintSteps(text: string): Steps<string> {
   let a = 0x811c9dc5;
   let b = 0x9dc5811c;
-  for (let from = 0; from < text.length; from += charsOfStep) {
+  for (let from = 0; from < text.length; from += CHARS_OF_STEP) {
     if (from > 0) yield;
-    const end = Math.min(from + charsOfStep, text.length);
+    const end = Math.min(from + CHARS_OF_STEP, text.length);
     for (let i = from; i < end; i++) {
       const c = text.charCodeAt(i);
       a = Math.imul(a ^ c, 0x01000193);

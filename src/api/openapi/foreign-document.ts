@@ -5,17 +5,17 @@ import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { checkParts } from '../codec/parts.ts';
 
 /** What fits, in bytes: Kubernetes' own document of all its groups has half of it. */
-export const maxDocumentBytes = 8 * 1024 * 1024;
+export const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
 
 /** Kubernetes' own document has 100,000. */
-const maxDocumentParts = 500_000;
+const MAX_DOCUMENT_PARTS = 500_000;
 
 /** Paths, or definitions. Kubernetes has less than a thousand of each. */
-const maxEntries = 20_000;
+const MAX_ENTRIES = 20_000;
 
 /** The document. Throws for what is none, or beyond the bounds. */
 export function* foreignDocument(text: string): Steps<JsonObject> {
-  const document = yield* jsonSteps(text, { maxParts: maxDocumentParts });
+  const document = yield* jsonSteps(text, { maxParts: MAX_DOCUMENT_PARTS });
   if (!isObject(document)) throw new Error('an OpenAPI document must be an object');
   return document;
 }
@@ -25,7 +25,7 @@ export function* foreignEntries(document: JsonObject, field: string): Steps<Json
   const holder = document[field];
   if (!isObject(holder)) return {};
   const entries = Object.entries(holder);
-  if (entries.length > maxEntries) throw new Error(`more than ${maxEntries} ${field}`);
+  if (entries.length > MAX_ENTRIES) throw new Error(`more than ${MAX_ENTRIES} ${field}`);
   yield;
   const kept: [string, unknown][] = [];
   for (const entry of entries) {

@@ -34,7 +34,7 @@ const GROUPS: readonly (readonly [string, string])[] = [
 ];
 
 /** Types of these kinds. */
-export const everywhere: ReadonlySet<string> = new Set(['meta.v1.DeleteOptions', 'meta.v1.WatchEvent']);
+export const EVERYWHERE: ReadonlySet<string> = new Set(['meta.v1.DeleteOptions', 'meta.v1.WatchEvent']);
 
 /** The kind in each group version. */
 export function kindInEveryGroup(kind: string): JsonObject[] {

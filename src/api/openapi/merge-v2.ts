@@ -10,7 +10,7 @@ import { type JsonObject, setOwn } from '../codec/own-property.ts';
 import { foreignDocument, foreignEntries } from './foreign-document.ts';
 import type { V2Document } from './v2.ts';
 
-const refPrefix = '#/definitions/';
+const REF_PREFIX = '#/definitions/';
 
 /** Another server's document and which of its paths are wanted. */
 export interface ForeignV2 {
@@ -74,7 +74,7 @@ function refsOf(value: unknown, found: string[] = []): string[] {
 }
 
 function definitionOf(ref: string): string {
-  return ref.startsWith(refPrefix) ? ref.slice(refPrefix.length) : '';
+  return ref.startsWith(REF_PREFIX) ? ref.slice(REF_PREFIX.length) : '';
 }
 
 /** The name itself where it is free or means the same already, else the first free of `name_v2`, `name_v3`. */
@@ -101,7 +101,7 @@ function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
     if (key !== '$ref' || typeof inner !== 'string') return [key, renamed(inner, names)];
     const as = names.get(definitionOf(inner));
-    return [key, as === undefined ? inner : refPrefix + as];
+    return [key, as === undefined ? inner : REF_PREFIX + as];
   });
   return Object.fromEntries(entries);
 }

@@ -29,15 +29,15 @@ export interface ResourceTypes {
   readonly custom?: boolean;
 }
 
-const anyBody = ['*/*'];
-const patchBodies = [
+const ANY_BODY = ['*/*'];
+const PATCH_BODIES = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
 
-const customPatchBodies = patchBodies.filter((type) => !type.includes('strategic'));
+const customPatchBodies = PATCH_BODIES.filter((type) => !type.includes('strategic'));
 
 interface VerbFact {
   readonly method: OperationFact['method'];
@@ -69,8 +69,8 @@ const verbs: Record<string, VerbFact> = {
   delete: { method: 'delete', prefix: 'delete', action: 'delete', parameters: deleteParameters, codes: ['200', '202'] },
 };
 
-const collectionVerbs = ['list', 'create', 'deletecollection'];
-const objectVerbs = ['get', 'update', 'patch', 'delete'];
+const COLLECTION_VERBS = ['list', 'create', 'deletecollection'];
+const OBJECT_VERBS = ['get', 'update', 'patch', 'delete'];
 
 /** All paths of a resource and its sub-resources. */
 export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathFact[] {
@@ -90,12 +90,12 @@ export function pathsOfResource(info: ResourceInfo, types: ResourceTypes): PathF
   push(
     `${scoped}/${info.resource}`,
     namespace,
-    collectionVerbs.map((verb) => operation(verb, { info, types })),
+    COLLECTION_VERBS.map((verb) => operation(verb, { info, types })),
   );
   push(
     `${scoped}/${info.resource}/{name}`,
     [name, ...namespace],
-    objectVerbs.map((verb) => operation(verb, { info, types })),
+    OBJECT_VERBS.map((verb) => operation(verb, { info, types })),
   );
   if (info.namespaced && info.verbs.includes('list')) {
     push(`${root}/${info.resource}`, [], [operation('list', { info, types, suffix: 'ForAllNamespaces' })]);
@@ -166,7 +166,7 @@ function common(
   { custom }: ResourceTypes,
 ): Pick<OperationFact, 'method' | 'tag' | 'action' | 'parameters' | 'bodyTypes' | 'codes'> {
   const { method, action, parameters, codes } = fact;
-  const bodyTypes = method !== 'patch' ? anyBody : custom === true ? customPatchBodies : patchBodies;
+  const bodyTypes = method !== 'patch' ? ANY_BODY : custom === true ? customPatchBodies : PATCH_BODIES;
   return { method, tag: namesOf(info).tag, action, parameters, codes, bodyTypes };
 }
 

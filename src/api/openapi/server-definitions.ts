@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '../codec/own-property.ts';
 
-const text: JsonObject = { type: 'string' };
+const TEXT: JsonObject = { type: 'string' };
 
 const gvk = (kind: string): JsonObject => ({
   'x-kubernetes-group-version-kind': [{ group: '', kind, version: 'v1' }],
@@ -32,20 +32,20 @@ export function serverDefinition(type: string, refer: (type: string) => JsonObje
     const optional = /^(emulation|minCompatibility)/;
     return {
       type: 'object',
-      properties: Object.fromEntries(VERSION_FIELDS.map((field) => [field, text])),
+      properties: Object.fromEntries(VERSION_FIELDS.map((field) => [field, TEXT])),
       required: VERSION_FIELDS.filter((field) => !optional.test(field)),
     };
   }
   if (type === 'meta.v1.APIGroupList') {
-    const properties = { apiVersion: text, groups: list(refer('meta.v1.APIGroup')), kind: text };
+    const properties = { apiVersion: TEXT, groups: list(refer('meta.v1.APIGroup')), kind: TEXT };
     return { type: 'object', properties, required: ['groups'], ...gvk('APIGroupList') };
   }
   if (type !== 'meta.v1.APIVersions') return undefined;
   const properties = {
-    apiVersion: text,
-    kind: text,
+    apiVersion: TEXT,
+    kind: TEXT,
     serverAddressByClientCIDRs: list(refer('meta.v1.ServerAddressByClientCIDR')),
-    versions: list(text),
+    versions: list(TEXT),
   };
   return { type: 'object', properties, required: ['versions', 'serverAddressByClientCIDRs'], ...gvk('APIVersions') };
 }

@@ -4,7 +4,7 @@
 import type { Steps } from '../../base/steps.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
-import { PbWriter, varintType } from '../codec/pb-writer.ts';
+import { PbWriter, VARINT_TYPE } from '../codec/pb-writer.ts';
 import type { V2Document } from './v2.ts';
 
 /** The message, a path or a definition at a time. Values of types that the format does not give them are left out. */
@@ -49,7 +49,7 @@ function string(w: PbWriter, number: number, value: unknown): void {
 function bool(w: PbWriter, number: number, value: unknown): void {
   if (value !== true) return;
   w.varint(1);
-  w.tag(number, varintType);
+  w.tag(number, VARINT_TYPE);
 }
 
 function strings(w: PbWriter, number: number, values: unknown): void {
@@ -105,7 +105,7 @@ function schema(w: PbWriter, s: JsonObject): void {
   string(w, 1, s['$ref']);
 }
 
-const methods: [string, number][] = [
+const METHODS: [string, number][] = [
   ['patch', 8],
   ['delete', 5],
   ['post', 4],
@@ -115,7 +115,7 @@ const methods: [string, number][] = [
 
 function pathItem(w: PbWriter, item: JsonObject): void {
   parameters(w, 9, item['parameters']);
-  for (const [method, number] of methods) {
+  for (const [method, number] of METHODS) {
     const op = item[method];
     if (isObject(op)) message(w, number, () => operation(w, op));
   }

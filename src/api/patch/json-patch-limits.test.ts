@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jsonPatch } from './json-patch.ts';
-import { maxCopiedBytes } from './measured-copy.ts';
+import { MAX_COPIED_BYTES } from './measured-copy.ts';
 import { PatchError } from './patch-error.ts';
 
 const copies = (from: string, count: number): unknown[] =>
@@ -28,7 +28,7 @@ test('copies that double a document with each operation are refused with 422', (
 });
 
 test('the sizes of all copies of one patch are added up, whatever they copy', () => {
-  const half = 'x'.repeat(maxCopiedBytes / 2 - 100);
+  const half = 'x'.repeat(MAX_COPIED_BYTES / 2 - 100);
   const shapes: unknown[] = [half, [half], { [half]: null }, { a: { b: [half] } }, ['é'.repeat(half.length / 2)]];
   for (const value of shapes) {
     jsonPatch({ s: value, d: {} }, copies('/s', 2));

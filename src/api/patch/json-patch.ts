@@ -2,17 +2,17 @@
 // Pure: containers are copied once, when first changed; the rest is shared with the original.
 // By hand rather than by fast-json-patch: clients compare upstream's errors, and its limits on work are needed.
 
-import { maxDepth } from '../codec/json-parser.ts';
+import { MAX_DEPTH } from '../codec/json-parser.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import { jsonKind } from '../codec/scalars.ts';
 import { MeasuredCopies } from './measured-copy.ts';
 import { PatchError } from './patch-error.ts';
 
 /** Upstream refuses patches with more operations. */
-const maxOperations = 10_000;
+const MAX_OPERATIONS = 10_000;
 
 /** Elements of arrays that the insertions and removals of one patch may move. Upstream has no bound; it has threads. */
-const maxMovedElements = 50_000_000;
+const MAX_MOVED_ELEMENTS = 50_000_000;
 
 type Container = JsonObject | unknown[];
 
@@ -39,10 +39,10 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
       400,
       `error decoding patch: json: cannot unmarshal ${jsonKind(patch)} into Go value of type []handlers.jsonPatchOp`,
     );
-  if (patch.length > maxOperations) {
+  if (patch.length > MAX_OPERATIONS) {
     throw new PatchError(
       413,
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
     );
   }
   const work: Work = { root: original, owned: new WeakSet(), copies: new MeasuredCopies(), movedElements: 0 };
@@ -61,7 +61,7 @@ const tooDeep = (): PatchError => new PatchError(422, 'exceeded max depth');
 
 function checkDepth(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
-  if (depth >= maxDepth) throw tooDeep();
+  if (depth >= MAX_DEPTH) throw tooDeep();
   for (const item of Array.isArray(value) ? value : Object.values(value)) checkDepth(item, depth + 1);
 }
 
@@ -102,7 +102,7 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
 const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
 
 function steps(path: string): string[] {
-  if (path.length > maxDepth && path.split('/', maxDepth + 2).length > maxDepth + 1) throw tooDeep();
+  if (path.length > MAX_DEPTH && path.split('/', MAX_DEPTH + 2).length > MAX_DEPTH + 1) throw tooDeep();
   const all = path.split('/').slice(1);
   return path.includes('~') ? all.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : all;
 }
@@ -207,8 +207,8 @@ function insert(work: Work, op: string, { path, value }: { path: string; value: 
 /** Throws {@link PatchError} 413 where thousands of operations on a long array would take seconds. */
 function countMoved(work: Work, count: number): void {
   work.movedElements += count;
-  if (work.movedElements <= maxMovedElements) return;
-  throw new PatchError(413, `The allowed maximum of array elements that a JSON patch moves is ${maxMovedElements}`);
+  if (work.movedElements <= MAX_MOVED_ELEMENTS) return;
+  throw new PatchError(413, `The allowed maximum of array elements that a JSON patch moves is ${MAX_MOVED_ELEMENTS}`);
 }
 
 function badIndex(op: string, path: string, key: string): PatchError {

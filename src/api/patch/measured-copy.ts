@@ -5,7 +5,7 @@ import { setOwn, type JsonObject } from '../codec/own-property.ts';
 import { PatchError } from './patch-error.ts';
 
 /** Bytes of JSON text that the copies of one patch may hold together. */
-export const maxCopiedBytes = 3 * 1024 * 1024;
+export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** Makes deep copies and adds up the length of their JSON text. */
 export class MeasuredCopies {
@@ -40,10 +40,10 @@ export class MeasuredCopies {
 
   #add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes <= maxCopiedBytes) return;
+    if (this.#bytes <= MAX_COPIED_BYTES) return;
     throw new PatchError(
       422,
-      `Unable to complete the copy, the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${maxCopiedBytes}`,
+      `Unable to complete the copy, the accumulated size increase of copy is ${this.#bytes}, exceeding the limit ${MAX_COPIED_BYTES}`,
     );
   }
 }

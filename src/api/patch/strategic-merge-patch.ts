@@ -10,10 +10,10 @@ import { PatchError } from './patch-error.ts';
 import { fieldMeta, type PatchMeta } from './smp-schema.ts';
 import { followsOrder, normalizeOrder } from './smp-order.ts';
 
-const directive = '$patch';
-const retainKeys = '$retainKeys';
-const deletePrefix = '$deleteFromPrimitiveList/';
-const orderPrefix = '$setElementOrder/';
+const DIRECTIVE = '$patch';
+const RETAIN_KEYS = '$retainKeys';
+const DELETE_PREFIX = '$deleteFromPrimitiveList/';
+const ORDER_PREFIX = '$setElementOrder/';
 
 /** The object after the patch. Throws {@link PatchError}. */
 export function strategicMergePatch(original: JsonObject, patch: unknown, schema: StructSchema): JsonObject {
@@ -27,14 +27,14 @@ interface Work {
 }
 
 /** An order of magnitude above what a patch takes that names each element of the largest object once. */
-const maxCopied = 2_000_000;
+const MAX_COPIED = 2_000_000;
 
 function addCopied(work: Work, count: number): void {
   work.copied += count;
-  if (work.copied <= maxCopied) return;
+  if (work.copied <= MAX_COPIED) return;
   throw new PatchError(
     413,
-    `The allowed maximum of fields and elements that a strategic merge patch copies is ${maxCopied}`,
+    `The allowed maximum of fields and elements that a strategic merge patch copies is ${MAX_COPIED}`,
   );
 }
 
@@ -46,21 +46,21 @@ interface Merging {
 
 function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Merging): JsonObject {
   addCopied(work, Object.keys(original).length);
-  if (Object.hasOwn(patch, directive)) {
-    const kind = patch[directive];
-    if (kind === 'replace') return withoutKey(patch, directive);
+  if (Object.hasOwn(patch, DIRECTIVE)) {
+    const kind = patch[DIRECTIVE];
+    if (kind === 'replace') return withoutKey(patch, DIRECTIVE);
     if (kind === 'delete') return {};
     throw unknownType(patch);
   }
-  const out = Object.hasOwn(patch, retainKeys) ? retained(original, patch) : { ...original };
+  const out = Object.hasOwn(patch, RETAIN_KEYS) ? retained(original, patch) : { ...original };
   const ordered = new Set<string>();
   for (const key of Object.keys(patch)) {
-    if (key.startsWith(orderPrefix)) ordered.add(key.slice(orderPrefix.length));
+    if (key.startsWith(ORDER_PREFIX)) ordered.add(key.slice(ORDER_PREFIX.length));
   }
   for (const key of Object.keys(patch)) {
-    if (key === directive || key === retainKeys || key.startsWith(orderPrefix)) continue;
-    const isDeletion = key.startsWith(deletePrefix);
-    const name = isDeletion ? key.slice(deletePrefix.length) : key;
+    if (key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX)) continue;
+    const isDeletion = key.startsWith(DELETE_PREFIX);
+    const name = isDeletion ? key.slice(DELETE_PREFIX.length) : key;
     mergeField(out, name, { change: patch[key], isDeletion, type, work });
   }
   for (const key of ordered) reorder(out, key, { original, patch, type });
@@ -68,7 +68,7 @@ function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Me
 }
 
 function unknownType(patch: JsonObject): PatchError {
-  const kind = patch[directive];
+  const kind = patch[DIRECTIVE];
   const type = typeof kind === 'boolean' ? 'bool' : Number.isInteger(kind) ? 'int64' : 'float64';
   const shown = typeof kind === 'number' || typeof kind === 'boolean' ? `%!s(${type}=${kind})` : goPrint(kind);
   return new PatchError(500, `unknown patch type: ${shown} in map: ${goPrint(patch)}`);
@@ -82,7 +82,7 @@ function withoutKey(object: JsonObject, key: string): JsonObject {
 
 /** The original without the fields `$retainKeys` does not name. */
 function retained(original: JsonObject, patch: JsonObject): JsonObject {
-  const keep = patch[retainKeys];
+  const keep = patch[RETAIN_KEYS];
   if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
   const names = new Set(keep);
   for (const key of Object.keys(patch)) {
@@ -215,7 +215,7 @@ function applySpecialElements(
   const deleted = new Set<string>();
   const plain: JsonObject[] = [];
   for (const item of patch) {
-    const special = item[directive];
+    const special = item[DIRECTIVE];
     if (special === 'replace') isReplaced = true;
     else if (!Object.hasOwn(item, mergeKey)) throw withoutMergeKey(item, mergeKey);
     else if (special === 'delete') deleted.add(keyText(item[mergeKey]));
@@ -239,7 +239,7 @@ interface Reorder {
 
 /** Applies `$setElementOrder/<key>` to the merged list. */
 function reorder(out: JsonObject, key: string, { original, patch, type }: Reorder): void {
-  const order = patch[orderPrefix + key];
+  const order = patch[ORDER_PREFIX + key];
   const merged = out[key];
   if (!Array.isArray(order)) throw new PatchError(400, 'invalid patch format of setElementOrder list');
   if (!Array.isArray(merged) || !Object.hasOwn(out, key)) return;
@@ -249,7 +249,7 @@ function reorder(out: JsonObject, key: string, { original, patch, type }: Reorde
   const server = Array.isArray(original[key]) ? (original[key] as unknown[]) : [];
   const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
   const set = patch[key];
-  const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[directive] === undefined) : [];
+  const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[DIRECTIVE] === undefined) : [];
   if (order.length > 0 && !followsOrder(present, order, keyOf)) {
     throw new PatchError(
       500,
@@ -262,13 +262,13 @@ function reorder(out: JsonObject, key: string, { original, patch, type }: Reorde
 }
 
 const isDirective = (key: string): boolean =>
-  key === directive || key === retainKeys || key.startsWith(orderPrefix) || key.startsWith(deletePrefix);
+  key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX);
 
 /** A patch value that meets nothing to merge with: nulls and what a `$patch` stands in go; undefined when it goes itself. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
-  if (Object.hasOwn(value, directive)) return undefined;
+  if (Object.hasOwn(value, DIRECTIVE)) return undefined;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
     if (isDirective(key) || value[key] === null) continue;

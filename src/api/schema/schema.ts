@@ -28,7 +28,7 @@ const leaves = new Map<string, TypeSchema>([
 ]);
 
 /** Kinds every group version serves besides its own; clients send them under any apiVersion. */
-const commonKinds = new Set([
+const COMMON_KINDS = new Set([
   'CreateOptions',
   'DeleteOptions',
   'GetOptions',
@@ -163,7 +163,7 @@ export function typeSchema(name: string): TypeSchema {
 export function schemaOf(group: string, version: string, kind: string): StructSchema | undefined {
   const name = (tables ?? load()).roots.get(`${group}/${version}/${kind}`);
   if (name !== undefined) return structWith(name);
-  return commonKinds.has(kind) ? structWith(`meta.v1.${kind}`) : undefined;
+  return COMMON_KINDS.has(kind) ? structWith(`meta.v1.${kind}`) : undefined;
 }
 
 /** All struct type names, sorted as generated. */

@@ -13,8 +13,8 @@ export interface CustomKind {
   readonly kind: string;
 }
 
-const string: TypeSchema = { kind: 'scalar', scalar: 'string' };
-const anything: TypeSchema = { kind: 'any', form: 'json' };
+const STRING: TypeSchema = { kind: 'scalar', scalar: 'string' };
+const ANYTHING: TypeSchema = { kind: 'any', form: 'json' };
 
 /** The schema of a custom resource from the `openAPIV3Schema` of its version; without one everything is kept. */
 export function structuralSchema(props: JSONSchemaProps | undefined, of: CustomKind): StructSchema {
@@ -26,7 +26,7 @@ export function structuralSchema(props: JSONSchemaProps | undefined, of: CustomK
 
 /** What every object has; its metadata is typed whatever the CRD says. */
 function resourceFields(): Map<string, FieldSchema> {
-  const plain = (name: string): [string, FieldSchema] => [name, fieldOf(name, string, { props: {}, required: false })];
+  const plain = (name: string): [string, FieldSchema] => [name, fieldOf(name, STRING, { props: {}, required: false })];
   const metadata = fieldOf('metadata', typeSchema('meta.v1.ObjectMeta'), { props: {}, required: false });
   return new Map([plain('apiVersion'), plain('kind'), ['metadata', metadata]]);
 }
@@ -75,7 +75,7 @@ function typeOf(props: JSONSchemaProps, name: string): TypeSchema {
     case 'array':
       return listOf(props, name);
     case 'string':
-      return string;
+      return STRING;
     case 'boolean':
       return { kind: 'scalar', scalar: 'boolean' };
     case 'integer':
@@ -83,14 +83,14 @@ function typeOf(props: JSONSchemaProps, name: string): TypeSchema {
     case 'number':
       return { kind: 'scalar', scalar: 'double' };
     default:
-      return props.properties === undefined ? anything : structOf(props, name);
+      return props.properties === undefined ? ANYTHING : structOf(props, name);
   }
 }
 
 function objectOf(props: JSONSchemaProps, name: string): TypeSchema {
   const { additionalProperties } = props;
   if (additionalProperties === undefined || additionalProperties === false) return structOf(props, name);
-  const values = additionalProperties === true ? anything : typeOf(additionalProperties, `${name}.*`);
+  const values = additionalProperties === true ? ANYTHING : typeOf(additionalProperties, `${name}.*`);
   const atomic = props['x-kubernetes-map-type'] === 'atomic';
   const dropsNulls =
     additionalProperties !== true && additionalProperties.nullable !== true && additionalProperties.default == null;
@@ -99,7 +99,7 @@ function objectOf(props: JSONSchemaProps, name: string): TypeSchema {
 
 function listOf(props: JSONSchemaProps, name: string): ListSchema {
   const { items } = props;
-  const element = items === undefined || Array.isArray(items) ? anything : typeOf(items, `${name}[]`);
+  const element = items === undefined || Array.isArray(items) ? ANYTHING : typeOf(items, `${name}[]`);
   const listType = props['x-kubernetes-list-type'];
   return {
     kind: 'list',

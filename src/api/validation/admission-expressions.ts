@@ -46,15 +46,15 @@ export interface PolicyExpressions {
  * Expressions of one policy, and characters of all of them. Known policies have some tens. Upstream, which has a thread for
  * each request, has no such bounds.
  */
-const maxExpressions = 1000;
-const maxExpressionsLength = 256 * 1024;
+const MAX_EXPRESSIONS = 1000;
+const MAX_EXPRESSIONS_LENGTH = 256 * 1024;
 
 /** False, with an error, for a policy that would take too long to compile. */
 function fitsBudget(expressions: readonly (string | undefined)[], field: Field): boolean {
   const length = expressions.reduce((sum, expression) => sum + (expression?.length ?? 0), 0);
-  if (expressions.length > maxExpressions) field.forbidden(`must have at most ${maxExpressions} expressions`);
-  else if (length > maxExpressionsLength)
-    field.forbidden(`must have at most ${maxExpressionsLength} characters of expressions`);
+  if (expressions.length > MAX_EXPRESSIONS) field.forbidden(`must have at most ${MAX_EXPRESSIONS} expressions`);
+  else if (length > MAX_EXPRESSIONS_LENGTH)
+    field.forbidden(`must have at most ${MAX_EXPRESSIONS_LENGTH} characters of expressions`);
   else return true;
   return false;
 }

@@ -19,7 +19,7 @@ export function requestProblem(pem: string): string | undefined {
 }
 
 /** Names in a subject that are looked at. */
-const maxNames = 1000;
+const MAX_NAMES = 1000;
 
 /** Throws when the bytes are no PKCS #10 request. */
 function checkFrame(bytes: Uint8Array): void {
@@ -30,7 +30,7 @@ function checkFrame(bytes: Uint8Array): void {
   derBytes(signature, TAG.bitString);
   const [version, subject, publicKey] = derContent(signed, TAG.sequence, 3);
   derBytes(version, TAG.integer);
-  derContent(subject, TAG.sequence, maxNames);
+  derContent(subject, TAG.sequence, MAX_NAMES);
   const [keyAlgorithm, key] = derContent(publicKey, TAG.sequence, 2);
   checkAlgorithm(keyAlgorithm);
   derBytes(key, TAG.bitString);

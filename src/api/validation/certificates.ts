@@ -45,16 +45,16 @@ export function validateSignerName(name: string, field: Field): void {
   const [domain = '', path = ''] = parts;
   if (parts.length !== 2)
     return field.invalid(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
-  if (Buffer.byteLength(domain) > longestDomain) field.tooLong(longestDomain);
+  if (Buffer.byteLength(domain) > LONGEST_DOMAIN) field.tooLong(LONGEST_DOMAIN);
   complainOfLabels(domain, isDns1123Label, field);
   if (!domain.includes('.')) field.invalid(domain, 'should be a domain with at least two segments separated by dots');
   complainOfLabels(path, isDns1123Subdomain, field);
-  if (Buffer.byteLength(name) > longestSignerName) field.tooLong(longestSignerName);
+  if (Buffer.byteLength(name) > LONGEST_SIGNER_NAME) field.tooLong(LONGEST_SIGNER_NAME);
 }
 
-const longestDomain = 253;
+const LONGEST_DOMAIN = 253;
 /** A domain, a slash, and the longest name of a resource with its namespace. */
-const longestSignerName = 253 + 253 + 63 + 1 + 1;
+const LONGEST_SIGNER_NAME = 253 + 253 + 63 + 1 + 1;
 
 /** What is wrong with the first bad part between dots. */
 function complainOfLabels(text: string, check: (label: string) => string[], field: Field): void {

@@ -42,7 +42,7 @@ function validateTimeZone(name: string | undefined, field: Field): void {
 }
 
 /** Every minute, hour and day by name takes some 500. Upstream has no limit, and reads each schedule of a million numbers again and again. */
-const maxSchedule = 4096;
+const MAX_SCHEDULE = 4096;
 
 const ZONE_TEXTS = {
   twice: 'cannot use both timeZone field and TZ or CRON_TZ in schedule',
@@ -53,7 +53,7 @@ const ZONE_TEXTS = {
 function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field: Field): void {
   const { schedule = '', timeZone } = spec;
   if (schedule === '') return field.required();
-  if (schedule.length > maxSchedule) return field.tooLong(maxSchedule);
+  if (schedule.length > MAX_SCHEDULE) return field.tooLong(MAX_SCHEDULE);
   // Go's parser takes the zone before the fields.
   const problem = cronScheduleProblem(schedule.replace(/^(?:CRON_)?TZ=\S* /, ''));
   if (problem !== undefined) field.invalid(schedule, problem);

@@ -41,7 +41,7 @@ function faults(of: CustomResourceDefinition): string[] {
   return field.errors.map(({ field: path, text }) => `${path}: ${text}`);
 }
 
-const at = 'spec.validation.openAPIV3Schema.properties[x]';
+const AT = 'spec.validation.openAPIV3Schema.properties[x]';
 const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
 
 const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
@@ -74,30 +74,30 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
     { versions: [version({ schema: { openAPIV3Schema: {} } })] },
     ['spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root'],
   ],
-  ['no type of a field', withSchema({}), [`${at}.type: Required value: must not be empty for specified object fields`]],
-  ['an array without items', withSchema({ type: 'array' }), [`${at}.items: Required value: must be specified`]],
+  ['no type of a field', withSchema({}), [`${AT}.type: Required value: must not be empty for specified object fields`]],
+  ['an array without items', withSchema({ type: 'array' }), [`${AT}.items: Required value: must be specified`]],
   [
     'an unknown type',
     withSchema({ type: 'thing' }),
     [
-      `${at}.type: Unsupported value: "thing": supported values: "array", "boolean", "integer", "number", "object", "string"`,
+      `${AT}.type: Unsupported value: "thing": supported values: "array", "boolean", "integer", "number", "object", "string"`,
     ],
   ],
-  ['$ref', withSchema({ type: 'object', $ref: '#' }), [`${at}.$ref: Forbidden: $ref is not supported`]],
+  ['$ref', withSchema({ type: 'object', $ref: '#' }), [`${AT}.$ref: Forbidden: $ref is not supported`]],
   [
     'uniqueItems',
     withSchema({ type: 'array', uniqueItems: true, items: { type: 'string' } }),
-    [`${at}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic`],
+    [`${AT}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic`],
   ],
   [
     'map and struct',
     withSchema({ type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } }),
-    [`${at}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive`],
+    [`${AT}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive`],
   ],
   [
     'a type in anyOf',
     withSchema({ type: 'string', anyOf: [{ type: 'string' }] }),
-    [`${at}.anyOf[0].type: Forbidden: must be empty to be structural`],
+    [`${AT}.anyOf[0].type: Forbidden: must be empty to be structural`],
   ],
   [
     'int or string the usual way',
@@ -128,20 +128,20 @@ const cases: [string, Partial<CustomResourceDefinitionSpec>, string[]][] = [
     'a bad pattern',
     withSchema({ type: 'string', pattern: '(' }),
     [
-      `${at}.pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
+      `${AT}.pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
     ],
   ],
   [
     'a key that may be absent',
     withSchema({ type: 'array', ...keyed, items: { type: 'object', properties: { k: { type: 'string' } } } }),
     [
-      `${at}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property`,
+      `${AT}.items.properties[k].default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property`,
     ],
   ],
   [
     'a bad default',
     withSchema({ type: 'integer', default: 'a' }),
-    [`${at}.default: Invalid value: "string":  in body must be of type integer: "string"`],
+    [`${AT}.default: Invalid value: "string":  in body must be of type integer: "string"`],
   ],
   [
     'a column',

@@ -85,7 +85,7 @@ function joined(problems: readonly string[]): string[] {
   return problems.length === 0 ? [] : [problems.join(',')];
 }
 
-const maxWarning = 256;
+const MAX_WARNING = 256;
 
 function validateWarning(
   { deprecated, deprecationWarning: warning }: CustomResourceDefinitionVersion,
@@ -94,7 +94,7 @@ function validateWarning(
   if (warning === undefined) return;
   if (deprecated !== true) field.invalid(warning, 'can only be set for deprecated versions');
   if (warning === '') return field.invalid(warning, 'must not be an empty string');
-  if (warning.length > maxWarning) field.invalid(warning, `must be <= ${maxWarning} characters long`);
+  if (warning.length > MAX_WARNING) field.invalid(warning, `must be <= ${MAX_WARNING} characters long`);
   const bad = /\p{C}/u.exec(warning)?.index;
   if (bad !== undefined)
     field.invalid(
@@ -171,15 +171,15 @@ function validateSchema(version: CustomResourceDefinitionVersion, field: Field, 
   if (field.errors.length === before) checkRules(schema, field);
 }
 
-const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
-const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
+const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
+const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
 function validateColumn({ name, type, format, jsonPath }: CustomResourceColumnDefinition, field: Field): void {
   if ((name ?? '') === '') field.at('name').required();
-  if ((type ?? '') === '') field.at('type').required(`must be one of ${columnTypes.join(',')}`);
-  else if (!columnTypes.includes(type)) field.at('type').invalid(type, `must be one of ${columnTypes.join(',')}`);
-  if ((format ?? '') !== '' && !columnFormats.includes(format!))
-    field.at('format').invalid(format, `must be one of ${columnFormats.join(',')}`);
+  if ((type ?? '') === '') field.at('type').required(`must be one of ${COLUMN_TYPES.join(',')}`);
+  else if (!COLUMN_TYPES.includes(type)) field.at('type').invalid(type, `must be one of ${COLUMN_TYPES.join(',')}`);
+  if ((format ?? '') !== '' && !COLUMN_FORMATS.includes(format!))
+    field.at('format').invalid(format, `must be one of ${COLUMN_FORMATS.join(',')}`);
   // Upstream calls it as its Go field.
   const place = field.at('JSONPath');
   if ((jsonPath ?? '') === '') place.required();
@@ -212,11 +212,11 @@ function parseOrNothing(path: string): ReturnType<typeof parseJsonPath> {
   }
 }
 
-const maxSelectableFields = 8;
+const MAX_SELECTABLE_FIELDS = 8;
 
 function validateSelectableFields(version: CustomResourceDefinitionVersion, field: Field): void {
   const { selectableFields = [], schema } = version;
-  if (selectableFields.length > maxSelectableFields) field.tooMany(selectableFields.length, maxSelectableFields);
+  if (selectableFields.length > MAX_SELECTABLE_FIELDS) field.tooMany(selectableFields.length, MAX_SELECTABLE_FIELDS);
   const seen = new Set<string>();
   for (const [index, { jsonPath = '' }] of selectableFields.entries()) {
     const place = field.item(index).at('jsonPath');
@@ -244,7 +244,7 @@ function validateSelectableField(path: string, field: Field, schema: JSONSchemaP
     );
 }
 
-const reviewVersions = ['v1', 'v1beta1'];
+const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 function validateConversion(definition: CustomResourceDefinition, field: Field): void {
   const { conversion } = definition.spec;
@@ -262,8 +262,8 @@ function validateConversion(definition: CustomResourceDefinition, field: Field):
   if (client === undefined) clientField.required('required when strategy is set to Webhook');
   else validateWebhookClient(client, clientField);
   if (versions.length === 0) versionsField.required();
-  else if (!versions.some((version) => reviewVersions.includes(version)))
-    versionsField.invalid(versions, `must include at least one of ${reviewVersions.join(', ')}`);
+  else if (!versions.some((version) => REVIEW_VERSIONS.includes(version)))
+    versionsField.invalid(versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
 }
 
 function validateStoredVersions({ spec, status }: CustomResourceDefinition, field: Field): void {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { policyExpressions } from './admission-expressions.ts';
 import { Field } from '../field-error.ts';
 import type { CustomResourceDefinition, JSONSchemaProps } from '../gen/apiextensions-v1.ts';
-import { maxPatternSize, maxRuleLength, maxRules, validateDefinitionBudget } from './definition-budget.ts';
+import { MAX_PATTERN_SIZE, MAX_RULE_LENGTH, MAX_RULES, validateDefinitionBudget } from './definition-budget.ts';
 
 const rule = { rule: 'true' };
 const rules = (count: number): JSONSchemaProps => ({
@@ -26,13 +26,13 @@ function texts(...schemas: JSONSchemaProps[]): string[] {
   return field.errors.map(({ text }) => text);
 }
 
-const tooManyRules = [`Forbidden: must have at most ${maxRules} validation rules`];
-const half = rules(maxRules / 2 + 1);
+const tooManyRules = [`Forbidden: must have at most ${MAX_RULES} validation rules`];
+const half = rules(MAX_RULES / 2 + 1);
 
 test('the rules of a definition are bounded, wherever they stand', () => {
-  assert.deepEqual(texts(rules(maxRules)), []);
+  assert.deepEqual(texts(rules(MAX_RULES)), []);
   const places: JSONSchemaProps[] = [
-    rules(maxRules + 1),
+    rules(MAX_RULES + 1),
     { ...half, properties: { a: half } },
     { ...half, items: half },
     { ...half, items: [half] as unknown as JSONSchemaProps },
@@ -46,11 +46,11 @@ test('the rules of a definition are bounded, wherever they stand', () => {
 });
 
 test('the texts of rules and the programs of patterns are bounded', () => {
-  const long = { 'x-kubernetes-validations': [{ rule: 'a'.repeat(maxRuleLength) }] };
+  const long = { 'x-kubernetes-validations': [{ rule: 'a'.repeat(MAX_RULE_LENGTH) }] };
   assert.deepEqual(texts(long), []);
   assert.equal(texts(long, rules(1)).length, 1);
   assert.deepEqual(texts(patterns(50, 1000)), []);
-  assert.equal(texts(patterns(maxPatternSize / 1000, 1000)).length, 1);
+  assert.equal(texts(patterns(MAX_PATTERN_SIZE / 1000, 1000)).length, 1);
   const same = Array<JSONSchemaProps>(1000).fill({ pattern: 'a{1000}' });
   assert.deepEqual(texts({ allOf: same }), []);
 });

@@ -7,20 +7,20 @@ import { programSize } from '../re2-size.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Rules in all versions together. Large definitions of known projects have some hundreds. */
-export const maxRules = 2000;
+export const MAX_RULES = 2000;
 /** Characters of all rules and their message expressions together. */
-export const maxRuleLength = 256 * 1024;
+export const MAX_RULE_LENGTH = 256 * 1024;
 /** Instructions of all different patterns together. */
-export const maxPatternSize = 100_000;
+export const MAX_PATTERN_SIZE = 100_000;
 
 /** False, with an error, for a definition that would take too long to compile. */
 export function validateDefinitionBudget({ spec }: CustomResourceDefinition, field: Field): boolean {
   const count = new Count();
   for (const { schema } of spec.versions ?? []) if (schema?.openAPIV3Schema) count.visit(schema.openAPIV3Schema);
   const faults = [
-    count.rules > maxRules && `must have at most ${maxRules} validation rules`,
-    count.ruleLength > maxRuleLength && `must have at most ${maxRuleLength} characters of validation rules`,
-    count.patternSize() > maxPatternSize && 'the regular expressions of all patterns together are too large',
+    count.rules > MAX_RULES && `must have at most ${MAX_RULES} validation rules`,
+    count.ruleLength > MAX_RULE_LENGTH && `must have at most ${MAX_RULE_LENGTH} characters of validation rules`,
+    count.patternSize() > MAX_PATTERN_SIZE && 'the regular expressions of all patterns together are too large',
   ].filter((fault) => fault !== false);
   for (const fault of faults) field.forbidden(fault);
   return faults.length === 0;

@@ -18,7 +18,7 @@ interface Reported {
   readonly texts: Readonly<Record<'reportingInstance' | 'action' | 'reason' | 'message', string>>;
 }
 
-const lengthLimits = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
+const LENGTH_LIMITS = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
 /** Rules of the time before events.k8s.io, which hold for both. */
 function validateReported(event: Reported, field: Field): void {
@@ -38,7 +38,7 @@ function validateReported(event: Reported, field: Field): void {
 }
 
 function validateTexts(texts: Reported['texts'], field: Field): void {
-  for (const [name, limit] of Object.entries(lengthLimits)) {
+  for (const [name, limit] of Object.entries(LENGTH_LIMITS)) {
     const text = texts[name as keyof typeof texts];
     if (text === '' && name !== 'message') field.at(name).required();
     if (Buffer.byteLength(text) > limit) field.at(name).invalid('', `can have at most ${limit} characters`);
@@ -94,7 +94,7 @@ export function validateEventV1(event: EventV1, field: Field): void {
 }
 
 /** Fields of an events.k8s.io event that stay, with their names in the core group. */
-const fixed: readonly (readonly [keyof EventV1, string])[] = [
+const FIXED: readonly (readonly [keyof EventV1, string])[] = [
   ['regarding', 'involvedObject'],
   ['reason', 'reason'],
   ['note', 'message'],
@@ -114,6 +114,6 @@ const fixed: readonly (readonly [keyof EventV1, string])[] = [
 export function validateEventV1Update(event: EventV1, old: EventV1, field: Field): void {
   validateReportedV1(event, field);
   if (!deepEqual(event.series, old.series)) validateSeries(event, field);
-  for (const [name, core] of fixed)
+  for (const [name, core] of FIXED)
     if (!deepEqual(event[name], old[name])) field.at(core).invalid(event[name], FIELD_IMMUTABLE_TEXT);
 }

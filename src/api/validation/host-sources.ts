@@ -4,7 +4,7 @@ import type { HostPathVolumeSource, NFSVolumeSource } from '../gen/core-v1.ts';
 import { validateOptionalChoice } from './common.ts';
 import { validatePathNoBacksteps } from './volume-sources.ts';
 
-const hostPathTypes = [
+const HOST_PATH_TYPES = [
   '',
   'BlockDevice',
   'CharDevice',
@@ -19,7 +19,7 @@ const hostPathTypes = [
 export function validateHostPath({ path = '', type }: Partial<HostPathVolumeSource>, field: Field): void {
   if (path === '') return field.at('path').required();
   validatePathNoBacksteps(path, field.at('path'));
-  validateOptionalChoice(type, hostPathTypes, field.at('type'));
+  validateOptionalChoice(type, HOST_PATH_TYPES, field.at('type'));
 }
 
 /** A network file system. */

@@ -19,7 +19,7 @@ function goName(name: string): string {
   return whole.charAt(0).toUpperCase() + whole.slice(1);
 }
 
-const zeros: Readonly<Record<string, unknown>> = {
+const ZEROS: Readonly<Record<string, unknown>> = {
   string: '',
   boolean: false,
   int32: 0,
@@ -30,7 +30,7 @@ const zeros: Readonly<Record<string, unknown>> = {
 
 function zeroOf({ type, pointer }: FieldSchema): unknown {
   if (pointer || type.kind === 'list' || type.kind === 'map' || type.kind === 'any') return null;
-  return type.kind === 'struct' ? shown({}, type) : (zeros[type.scalar] ?? null);
+  return type.kind === 'struct' ? shown({}, type) : (ZEROS[type.scalar] ?? null);
 }
 
 /** Fields have their numbers in the order in which they were declared. */

@@ -55,12 +55,12 @@ function cidrProblem(text: string): string | undefined {
 }
 
 /** More numbers and separators than any address or range has: the rest of a longer text is not looked at. */
-const maxParts = 32;
+const MAX_PARTS = 32;
 
 /** Of decimal numbers: those between dots, and a prefix length. */
 function withoutLeadingZeros(text: string): string {
   const isDecimal = (part: string): boolean => /^\d+$/.test(part);
-  const parts = text.split(/([.:/])/, maxParts);
-  if (parts.length === maxParts) return text;
+  const parts = text.split(/([.:/])/, MAX_PARTS);
+  if (parts.length === MAX_PARTS) return text;
   return parts.map((part) => (isDecimal(part) ? part.replace(/^0+(?=\d)/, '') : part)).join('');
 }

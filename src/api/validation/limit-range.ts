@@ -6,12 +6,12 @@ import { isQualifiedName } from '../names.ts';
 import { compareQuantities, quantityAsFloat } from '../quantity.ts';
 import { isOvercommitAllowed, validateContainerResourceName, validateResourceName } from './resource-names.ts';
 
-const limitTypes = ['Container', 'Pod', 'PersistentVolumeClaim'];
+const LIMIT_TYPES = ['Container', 'Pod', 'PersistentVolumeClaim'];
 
 /** The parts of a limit, in upstream's order. */
-const parts = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
+const PARTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 
-type Amounts = Readonly<Record<(typeof parts)[number], string | undefined>>;
+type Amounts = Readonly<Record<(typeof PARTS)[number], string | undefined>>;
 
 export function validateLimitRange(range: LimitRange, field: Field): void {
   const seen = new Set<string>();
@@ -27,7 +27,7 @@ export function validateLimitRange(range: LimitRange, field: Field): void {
 function validateType(type: string, field: Field): void {
   const problems = isQualifiedName(type);
   field.complain(type, problems);
-  if (problems.length === 0 && !type.includes('/') && !limitTypes.includes(type))
+  if (problems.length === 0 && !type.includes('/') && !LIMIT_TYPES.includes(type))
     field.invalid(type, 'must be a standard limit type or fully qualified');
 }
 
@@ -36,7 +36,7 @@ function validateLimit(limit: LimitRangeItem, field: Field): void {
     limit.type === 'Pod' || limit.type === 'Container' ? validateContainerResourceName : validateResourceName;
   const isOfPods = limit.type === 'Pod';
   const names = new Set<string>();
-  for (const part of parts) {
+  for (const part of PARTS) {
     const listed = Object.keys(limit[part] ?? {});
     if (isOfPods && part.startsWith('default')) {
       if (listed.length > 0) field.at(part).forbidden("may not be specified when `type` is 'Pod'");
@@ -50,7 +50,7 @@ function validateLimit(limit: LimitRangeItem, field: Field): void {
   }
   for (const name of names) {
     const amounts = Object.fromEntries(
-      parts.map((part) => [part, isOfPods && part.startsWith('default') ? undefined : getOwn(limit[part] ?? {}, name)]),
+      PARTS.map((part) => [part, isOfPods && part.startsWith('default') ? undefined : getOwn(limit[part] ?? {}, name)]),
     ) as Amounts;
     validateOrder(amounts, name, field);
     validateRatio(amounts, field.at('maxLimitRequestRatio').key(name));

@@ -7,9 +7,9 @@ import type { Field } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { validateBySchema } from '../json-schema/validate.ts';
 
-const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-const unsupported: readonly (keyof JSONSchemaProps)[] = [
+const UNSUPPORTED: readonly (keyof JSONSchemaProps)[] = [
   'id',
   'additionalItems',
   'patternProperties',
@@ -36,9 +36,9 @@ export function validateOpenApiSchema(schema: JSONSchemaProps, field: Field): vo
 
 function checkAllowed(schema: JSONSchemaProps, field: Field): void {
   const { type = '', properties = {}, additionalProperties, items } = schema;
-  for (const name of unsupported) if (schema[name] !== undefined) field.at(name).forbidden(`${name} is not supported`);
+  for (const name of UNSUPPORTED) if (schema[name] !== undefined) field.at(name).forbidden(`${name} is not supported`);
   if (type === 'null') field.at('type').forbidden('type cannot be set to null, use nullable as an alternative');
-  else if (type !== '' && !types.includes(type)) field.at('type').notSupported(type, types);
+  else if (type !== '' && !TYPES.includes(type)) field.at('type').notSupported(type, TYPES);
   if (Array.isArray(items)) field.at('items').forbidden('items must be a schema object and not an array');
   if (schema.uniqueItems === true)
     field

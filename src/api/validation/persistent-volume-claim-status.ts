@@ -5,7 +5,7 @@ import { quantityValue, tryParseQuantity } from '../quantity.ts';
 import { isQualifiedName } from '../names.ts';
 import { isNativeResource, validateResourceQuantity } from './resource-names.ts';
 
-const resizeStatuses = [
+const RESIZE_STATUSES = [
   'ControllerResizeInProgress',
   'ControllerResizeInfeasible',
   'NodeResizeInProgress',
@@ -27,7 +27,7 @@ export function validatePersistentVolumeClaimStatus(
   const statuses = place.at('allocatedResourceStatuses');
   for (const [name, value] of Object.entries(status?.allocatedResourceStatuses ?? {})) {
     validateKey(name, statuses);
-    if (!resizeStatuses.includes(value)) statuses.notSupported(name, resizeStatuses);
+    if (!RESIZE_STATUSES.includes(value)) statuses.notSupported(name, RESIZE_STATUSES);
   }
   for (const [name, quantity] of Object.entries(status?.allocatedResources ?? {})) {
     const at = place.at('allocatedResources');

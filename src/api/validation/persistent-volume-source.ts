@@ -7,7 +7,7 @@ import { validateHostPath, validateNfs } from './host-sources.ts';
 import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 
 /** In upstream's order: the first that is there is validated, each further one refused. */
-export const persistentVolumeSources = [
+export const PERSISTENT_VOLUME_SOURCES = [
   'hostPath',
   'gcePersistentDisk',
   'awsElasticBlockStore',
@@ -33,7 +33,7 @@ export const persistentVolumeSources = [
 ] as const satisfies readonly (keyof PersistentVolumeSpec)[];
 
 export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, field: Field): void {
-  const [first, ...rest] = persistentVolumeSources.filter((name) => spec[name] !== undefined);
+  const [first, ...rest] = PERSISTENT_VOLUME_SOURCES.filter((name) => spec[name] !== undefined);
   if (first === undefined) return field.required('must specify a volume type');
   validateOne({ ...spec, ...Object.fromEntries(rest.map((name) => [name, undefined])) }, first, field);
   for (const name of rest) {
@@ -43,7 +43,7 @@ export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, field
   }
 }
 
-function validateOne(spec: PersistentVolumeSpec, name: (typeof persistentVolumeSources)[number], field: Field): void {
+function validateOne(spec: PersistentVolumeSpec, name: (typeof PERSISTENT_VOLUME_SOURCES)[number], field: Field): void {
   const { hostPath, nfs, local, csi, cinder, iscsi } = spec;
   if (csi === undefined) validateVolumeSource(name, spec[name]!, field);
   else validateCsi(csi, field.at('csi'));
@@ -60,7 +60,7 @@ function validateOne(spec: PersistentVolumeSpec, name: (typeof persistentVolumeS
     field.at('nodeAffinity').required('Local volume requires node affinity');
 }
 
-const csiSecrets = [
+const CSI_SECRETS = [
   'controllerPublishSecretRef',
   'controllerExpandSecretRef',
   'nodePublishSecretRef',
@@ -70,7 +70,7 @@ const csiSecrets = [
 function validateCsi(source: CSIPersistentVolumeSource, field: Field): void {
   validateCSIDriverName(source.driver, field.at('driver'));
   if ((source.volumeHandle ?? '') === '') field.at('volumeHandle').required();
-  for (const name of csiSecrets) {
+  for (const name of CSI_SECRETS) {
     const secret = source[name];
     if (secret !== undefined) validateSecretReference(secret, field.at(name));
   }

@@ -14,7 +14,7 @@ import { FIELD_IMMUTABLE_TEXT, validateAnnotations, validateLabels } from '../me
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { compareQuantities, quantityValue, tryParseQuantity } from '../quantity.ts';
 import { validateImmutable, validateLabelSelector, validateNodeSelector, validateOptionalChoice } from './common.ts';
-import { persistentVolumeSources, validatePersistentVolumeSource } from './persistent-volume-source.ts';
+import { PERSISTENT_VOLUME_SOURCES, validatePersistentVolumeSource } from './persistent-volume-source.ts';
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const VOLUME_MODES = ['Block', 'Filesystem'];
@@ -114,7 +114,7 @@ function validateClassName(name: string | undefined, field: Field): void {
 
 /** The source; a secret to expand with may be added to a driver's. */
 function sourceOf(spec: PersistentVolumeSpec | undefined, old?: PersistentVolumeSpec): unknown {
-  const sources = persistentVolumeSources.map((source) => spec?.[source]);
+  const sources = PERSISTENT_VOLUME_SOURCES.map((source) => spec?.[source]);
   if (spec?.csi === undefined || old?.csi === undefined || old.csi.controllerExpandSecretRef !== undefined)
     return sources;
   const { controllerExpandSecretRef: _added, ...csi } = spec.csi;

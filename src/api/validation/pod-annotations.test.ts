@@ -29,19 +29,19 @@ function complaints(check: (field: Field) => void): string[] {
   return field.errors.filter((one) => one.field.startsWith('metadata')).map((one) => `${one.field}: ${one.text}`);
 }
 
-const mirror = 'kubernetes.io/config.mirror';
-const appArmor = 'container.apparmor.security.beta.kubernetes.io/c';
+const MIRROR = 'kubernetes.io/config.mirror';
+const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/c';
 const updates = { validatePodUpdate, validatePodStatusUpdate, validatePodEphemeralContainersUpdate, validatePodResize };
 
 describe('annotations that no update may change', () => {
   for (const [name, validate] of Object.entries(updates))
     for (const [key, what] of [
-      [mirror, 'mirror pod annotation'],
-      [appArmor, 'AppArmor annotations'],
+      [MIRROR, 'mirror pod annotation'],
+      [APP_ARMOR, 'AppArmor annotations'],
     ] as const)
       test(`${name} of ${what}`, () => {
-        const value = key === mirror ? 'hash' : 'runtime/default';
-        const other = key === mirror ? '' : 'unconfined';
+        const value = key === MIRROR ? 'hash' : 'runtime/default';
+        const other = key === MIRROR ? '' : 'unconfined';
         const about = (now: Record<string, string>, before: Record<string, string>): string[] =>
           complaints((field) => validate(pod(now), pod(before), field));
         assert.deepEqual(about({ [key]: value, a: 'b' }, { [key]: value }), []);
@@ -61,7 +61,7 @@ describe('annotations with a meaning', () => {
     [cost, '2147483648', 'Invalid value: "2147483648": must be a 32bit integer'],
     [seccomp, 'x', 'Invalid value: "x": must be a valid seccomp profile'],
     [seccomp, 'localhost/../x', 'Invalid value: "../x": must not contain \'..\''],
-    [appArmor, 'x', 'Invalid value: "x": invalid AppArmor profile name: "x"'],
+    [APP_ARMOR, 'x', 'Invalid value: "x": invalid AppArmor profile name: "x"'],
     ['container.apparmor.security.beta.kubernetes.io/d', '', 'Invalid value: "d": container not found'],
   ];
   for (const [key, value, text] of wrong)
@@ -81,8 +81,8 @@ describe('annotations with a meaning', () => {
     [cost, '-2147483648'],
     [cost, '0'],
     [seccomp, 'localhost/a/b'],
-    [appArmor, 'localhost/x'],
-    [mirror, ''],
+    [APP_ARMOR, 'localhost/x'],
+    [MIRROR, ''],
   ] as const)
     test(`${key}=${value} is taken`, () =>
       assert.deepEqual(
@@ -93,8 +93,8 @@ describe('annotations with a meaning', () => {
   test('a mirror has a node', () => {
     const text = 'Invalid value: "h": must set spec.nodeName if mirror pod annotation is set';
     assert.deepEqual(
-      complaints((field) => validatePod(pod({ [mirror]: 'h' }, ''), field)),
-      [`metadata.annotations[${mirror}]: ${text}`],
+      complaints((field) => validatePod(pod({ [MIRROR]: 'h' }, ''), field)),
+      [`metadata.annotations[${MIRROR}]: ${text}`],
     );
   });
 });

@@ -28,7 +28,7 @@ function validateLinux(spec: PodSpec, field: Field): void {
       place.at('securityContext').at('windowsOptions').forbidden(why);
 }
 
-const notWindowsOfPod = [
+const NOT_WINDOWS_OF_POD = [
   'appArmorProfile',
   'seLinuxOptions',
   'seccompProfile',
@@ -41,7 +41,7 @@ const notWindowsOfPod = [
   'supplementalGroupsPolicy',
   'seLinuxChangePolicy',
 ] as const;
-const notWindowsOfContainer = [
+const NOT_WINDOWS_OF_CONTAINER = [
   'appArmorProfile',
   'seLinuxOptions',
   'seccompProfile',
@@ -57,13 +57,13 @@ const notWindowsOfContainer = [
 function validateWindows(spec: PodSpec, field: Field): void {
   const why = 'cannot be set for a windows pod';
   const isSet = (value: unknown) => value !== undefined && !(Array.isArray(value) && value.length === 0);
-  for (const name of notWindowsOfPod)
+  for (const name of NOT_WINDOWS_OF_POD)
     if (isSet(spec.securityContext?.[name])) field.at('securityContext').at(name).forbidden(why);
   if (spec.hostUsers !== undefined) field.at('hostUsers').forbidden(why);
   for (const name of ['hostPID', 'hostIPC'] as const) if (spec[name] === true) field.at(name).forbidden(why);
   if (spec.shareProcessNamespace !== undefined) field.at('shareProcessNamespace').forbidden(why);
   for (const [container, place] of containersOf(spec, field))
-    for (const name of notWindowsOfContainer)
+    for (const name of NOT_WINDOWS_OF_CONTAINER)
       if (container.securityContext?.[name] !== undefined) place.at('securityContext').at(name).forbidden(why);
 }
 
@@ -89,7 +89,7 @@ export function validateHostProcess(spec: PodSpec, field: Field): void {
     field.at('hostNetwork').invalid(false, 'hostNetwork must be true if pod contains any hostProcess containers');
 }
 
-const credentialSpecKiB = 64;
+const CREDENTIAL_SPEC_KI_B = 64;
 
 /** Options of pods and containers. */
 export function validateWindowsOptions(options: WindowsSecurityContextOptions | undefined, field: Field): void {
@@ -98,34 +98,34 @@ export function validateWindowsOptions(options: WindowsSecurityContextOptions | 
   if (name !== undefined) field.at('gmsaCredentialSpecName').complain(name, isDns1123Subdomain(name));
   const place = field.at('gmsaCredentialSpec');
   if (spec === '') place.invalid(spec, 'gmsaCredentialSpec cannot be an empty string');
-  else if (spec !== undefined && Buffer.byteLength(spec) > credentialSpecKiB * 1024)
-    place.invalid(spec, `gmsaCredentialSpec size must be under ${credentialSpecKiB} KiB`);
+  else if (spec !== undefined && Buffer.byteLength(spec) > CREDENTIAL_SPEC_KI_B * 1024)
+    place.invalid(spec, `gmsaCredentialSpec size must be under ${CREDENTIAL_SPEC_KI_B} KiB`);
   if (user !== undefined) field.at('runAsUserName').complain(user, userNameProblems(user));
 }
 
-const netBiosName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
-const domainLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
-const domainName = new RegExp(`^${domainLabel}(?:\\.${domainLabel})*$`);
-const controls = /\p{Cc}/u;
+const NET_BIOS_NAME = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
+const DOMAIN_LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
+const domainName = new RegExp(`^${DOMAIN_LABEL}(?:\\.${DOMAIN_LABEL})*$`);
+const CONTROLS = /\p{Cc}/u;
 
 /** `user` or `DOMAIN\user`. */
 function userNameProblems(text: string): string[] {
   if (text === '') return ['runAsUserName cannot be an empty string'];
-  if (controls.test(text)) return ['runAsUserName cannot contain control characters'];
+  if (CONTROLS.test(text)) return ['runAsUserName cannot contain control characters'];
   const parts = text.split('\\');
   if (parts.length > 2) return ['runAsUserName cannot contain more than one backslash'];
   const [domain, user] = parts.length === 1 ? [undefined, parts[0]!] : [parts[0]!, parts[1]!];
   const problems: string[] = [];
   if (domain !== undefined && Buffer.byteLength(domain) >= 256)
     problems.push("runAsUserName's Domain length must be under 256 characters");
-  if (domain !== undefined && !netBiosName.test(domain) && !domainName.test(domain))
+  if (domain !== undefined && !NET_BIOS_NAME.test(domain) && !domainName.test(domain))
     problems.push("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
   if (user === '') problems.push("runAsUserName's User cannot be empty");
   else if (Buffer.byteLength(user) > 104)
     problems.push("runAsUserName's User length must not be longer than 104 characters");
   if (/^[. ]+$/.test(user)) problems.push("runAsUserName's User cannot contain only periods or spaces");
-  if (/["/\\:;|=,+*?<>@[\]]/.test(user)) problems.push(badUserText);
+  if (/["/\\:;|=,+*?<>@[\]]/.test(user)) problems.push(BAD_USER_TEXT);
   return problems;
 }
 
-const badUserText = `runAsUserName's User cannot contain the following characters: "/\\:;|=,+*?<>@[]`;
+const BAD_USER_TEXT = `runAsUserName's User cannot contain the following characters: "/\\:;|=,+*?<>@[]`;

@@ -5,7 +5,7 @@ import type { PodSpec, ResourceClaim, ResourceRequirements } from '../gen/core-v
 import { isDns1123Label } from '../names.ts';
 import { addQuantities, compareQuantities, tryParseQuantity } from '../quantity.ts';
 import {
-  hugePagesPrefix,
+  HUGE_PAGES_PREFIX,
   isHugePages,
   isOvercommitAllowed,
   validateContainerResourceName,
@@ -47,12 +47,12 @@ function validateRequirements(resources: ResourceRequirements, rules: Requiremen
 }
 
 /** No node has so many resources, and their checks would hold up everybody's requests. Upstream has no such bound. */
-const maxResources = 1000;
+const MAX_RESOURCES = 1000;
 
 function hasTooMany(amounts: Amounts, field: Field): boolean {
   const count = Object.keys(amounts).length;
-  if (count > maxResources) field.tooMany(count, maxResources);
-  return count > maxResources;
+  if (count > MAX_RESOURCES) field.tooMany(count, MAX_RESOURCES);
+  return count > MAX_RESOURCES;
 }
 
 function validateAmounts(amounts: Amounts, rules: RequirementRules, field: Field): void {
@@ -72,7 +72,7 @@ function validateAmount(
 
 /** Whole pages only, of a size that is one. */
 function validatePages(name: string, quantity: string, field: Field): void {
-  const page = tryParseQuantity(name.slice(hugePagesPrefix.length))?.nanos ?? 0n;
+  const page = tryParseQuantity(name.slice(HUGE_PAGES_PREFIX.length))?.nanos ?? 0n;
   const amount = tryParseQuantity(quantity)?.nanos ?? 0n;
   const isSize = page > 0n && page % 1_000_000_000n === 0n;
   if (!isSize || amount % page !== 0n)
@@ -121,10 +121,10 @@ function validateClaimNames(claims: readonly ResourceClaim[], known: ReadonlySet
   }
 }
 
-const podLevel = ['cpu', 'memory'];
+const POD_LEVEL = ['cpu', 'memory'];
 
 function validatePodResourceName(name: string, field: Field): void {
-  if (validateResourceName(name, field) && !podLevel.includes(name) && !isHugePages(name))
+  if (validateResourceName(name, field) && !POD_LEVEL.includes(name) && !isHugePages(name))
     field.notSupported(name, ['cpu', 'hugepages-', 'memory']);
 }
 

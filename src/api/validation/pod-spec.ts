@@ -23,10 +23,10 @@ import { validateVolumes } from './pod-volumes.ts';
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
 const MAX_INT32 = 2147483647;
 
-const searchLabel = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
-const searchPattern = `${searchLabel}(\\.${searchLabel})*`;
-const searchRegex = new RegExp(`^${searchPattern}$`);
-const searchText = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${searchPattern}')`;
+const SEARCH_LABEL = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const SEARCH_PATTERN = `${SEARCH_LABEL}(\\.${SEARCH_LABEL})*`;
+const searchRegex = new RegExp(`^${SEARCH_PATTERN}$`);
+const SEARCH_TEXT = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${SEARCH_PATTERN}')`;
 
 function validateDnsConfig({ dnsPolicy, dnsConfig }: PodSpec, field: Field): void {
   if (dnsConfig === undefined) {
@@ -51,7 +51,7 @@ function validateSearches(searches: readonly string[], field: Field): void {
     if (search === '.') continue;
     const name = search.replace(/\.$/, '');
     if (Buffer.byteLength(name) > 253) field.item(index).invalid(name, maxLengthText(253));
-    if (!searchRegex.test(name)) field.item(index).invalid(name, searchText);
+    if (!searchRegex.test(name)) field.item(index).invalid(name, SEARCH_TEXT);
   }
 }
 

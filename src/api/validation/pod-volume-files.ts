@@ -18,14 +18,14 @@ import { validateLabelSelector } from './common.ts';
 import { validateFieldRef, validateResourceFieldRef } from './pod-environment.ts';
 import { validateLocalPath } from './volume-sources.ts';
 
-const downwardPaths = [
+const DOWNWARD_PATHS = [
   'metadata.name',
   'metadata.namespace',
   'metadata.labels',
   'metadata.annotations',
   'metadata.uid',
 ];
-const modeText = 'must be a number between 0 and 0777 (octal), both inclusive';
+const MODE_TEXT = 'must be a number between 0 and 0777 (octal), both inclusive';
 
 /** The sources of a volume that are files. */
 export function validateFileVolumes(volume: Volume, field: Field): void {
@@ -51,7 +51,7 @@ export function validateFileVolumes(volume: Volume, field: Field): void {
 }
 
 function validateMode(mode: number | undefined, field: Field): void {
-  if (mode !== undefined && (mode < 0 || mode > 0o777)) field.invalid(mode, modeText);
+  if (mode !== undefined && (mode < 0 || mode > 0o777)) field.invalid(mode, MODE_TEXT);
 }
 
 /** A path inside a volume that the kubelet writes: names starting with two dots are its own. */
@@ -76,7 +76,7 @@ function validateDownwardFiles(files: readonly DownwardAPIVolumeFile[] | undefin
     if ((file.path ?? '') === '') field.at('path').required();
     validateLocalFilePath(file.path ?? '', field.at('path'));
     if (file.fieldRef !== undefined) {
-      validateFieldRef(file.fieldRef, downwardPaths, field.at('fieldRef'));
+      validateFieldRef(file.fieldRef, DOWNWARD_PATHS, field.at('fieldRef'));
       if (file.resourceFieldRef !== undefined)
         field.invalid('resource', 'fieldRef and resourceFieldRef can not be specified simultaneously');
     } else if (file.resourceFieldRef !== undefined) {
@@ -166,20 +166,20 @@ function trustBundleNameProblems(name: string): string[] {
   return isDns1123Subdomain(name.slice(name.lastIndexOf(':') + 1));
 }
 
-const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
-const shortestSeconds = 3600;
-const longestSeconds = 91 * 86_400;
-const longestOfKubernetes = 86_400;
+const KEY_TYPES = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
+const SHORTEST_SECONDS = 3600;
+const LONGEST_SECONDS = 91 * 86_400;
+const LONGEST_OF_KUBERNETES = 86_400;
 
 function validatePodCertificate(certificate: PodCertificateProjection, taken: TakenPaths, field: Field): void {
   const { signerName = '', keyType = '', maxExpirationSeconds: seconds } = certificate;
   validateSignerName(signerName, field.at('signerName'));
-  if (!keyTypes.includes(keyType)) field.at('keyType').notSupported(keyType, keyTypes);
+  if (!KEY_TYPES.includes(keyType)) field.at('keyType').notSupported(keyType, KEY_TYPES);
   const ofKubernetes = /^(?:.*\.)?kubernetes\.io$/.test(signerName.split('/')[0]!);
-  const most = ofKubernetes ? longestOfKubernetes : longestSeconds;
+  const most = ofKubernetes ? LONGEST_OF_KUBERNETES : LONGEST_SECONDS;
   const place = field.at('maxExpirationSeconds');
-  if (seconds !== undefined && seconds < shortestSeconds)
-    place.invalid(seconds, `if provided, maxExpirationSeconds must be >= ${shortestSeconds}`);
+  if (seconds !== undefined && seconds < SHORTEST_SECONDS)
+    place.invalid(seconds, `if provided, maxExpirationSeconds must be >= ${SHORTEST_SECONDS}`);
   if (seconds !== undefined && seconds > most)
     place.invalid(seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
   const names = ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const;

@@ -10,7 +10,7 @@ import { validateFileVolumes } from './pod-volume-files.ts';
 import { validateVolumeSource } from './volume-sources.ts';
 
 /** Sources in upstream's order: the first that is there is validated, each further one refused. */
-const sourceOrder = [
+const SOURCE_ORDER = [
   'emptyDir',
   'hostPath',
   'gitRepo',
@@ -44,7 +44,7 @@ const sourceOrder = [
 ] as const;
 
 /** What upstream calls a refused source where that is not the field's name. */
-const refusedNames: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
+const REFUSED_NAMES: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
 /** Who has the volumes. */
 export interface VolumeOwner {
@@ -82,11 +82,11 @@ export function validateVolumes(
 }
 
 function validateSource(volume: Volume, owner: VolumeOwner, field: Field): void {
-  const [first, ...rest] = sourceOrder.filter((name) => volume[name] !== undefined);
+  const [first, ...rest] = SOURCE_ORDER.filter((name) => volume[name] !== undefined);
   if (first === undefined) return field.required('must specify a volume type');
   validateVolumeSource(first, volume[first] as object, field);
   validateOne({ [first]: volume[first], name: volume.name }, owner, field);
-  for (const name of rest) field.at(refusedNames[name] ?? name).forbidden('may not specify more than 1 volume type');
+  for (const name of rest) field.at(REFUSED_NAMES[name] ?? name).forbidden('may not specify more than 1 volume type');
 }
 
 /** The sources that only pods have. */

@@ -5,7 +5,7 @@ import { tryParseQuantity } from '../quantity.ts';
 import { validateNonnegativeQuantity } from './common.ts';
 
 /** Objects that quotas count. */
-const counted = [
+const COUNTED = [
   'pods',
   'resourcequotas',
   'services',
@@ -16,25 +16,25 @@ const counted = [
   'services.nodeports',
   'services.loadbalancers',
 ];
-const ofContainers = ['cpu', 'memory', 'ephemeral-storage'];
+const OF_CONTAINERS = ['cpu', 'memory', 'ephemeral-storage'];
 const ofQuotas = [
-  ...counted,
-  ...ofContainers.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
+  ...COUNTED,
+  ...OF_CONTAINERS.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
   'requests.storage',
 ];
-const countedNames: ReadonlySet<string> = new Set(counted);
+const countedNames: ReadonlySet<string> = new Set(COUNTED);
 const quotaNames: ReadonlySet<string> = new Set(ofQuotas);
 const standardNames: ReadonlySet<string> = new Set([...ofQuotas, 'storage']);
-const containerNames: ReadonlySet<string> = new Set(ofContainers);
+const containerNames: ReadonlySet<string> = new Set(OF_CONTAINERS);
 
-export const hugePagesPrefix = 'hugepages-';
+export const HUGE_PAGES_PREFIX = 'hugepages-';
 
 export function isHugePages(name: string): boolean {
-  return name.startsWith(hugePagesPrefix);
+  return name.startsWith(HUGE_PAGES_PREFIX);
 }
 
 function isHugePagesOfQuota(name: string): boolean {
-  return isHugePages(name) || name.startsWith(`requests.${hugePagesPrefix}`);
+  return isHugePages(name) || name.startsWith(`requests.${HUGE_PAGES_PREFIX}`);
 }
 
 /** Names without a domain, or of a domain of Kubernetes. */

@@ -1,7 +1,7 @@
 /** Storage classes and volume attributes classes. Upstream: apis/storage/validation. */
 import { deepEqual } from '../../base/equal.ts';
 import { stableStringify } from '../../base/stable-json.ts';
-import { maxFieldErrors, type Field } from '../field-error.ts';
+import { MAX_FIELD_ERRORS, type Field } from '../field-error.ts';
 import type { TopologySelectorTerm } from '../gen/core-v1.ts';
 import type { StorageClass, VolumeAttributesClass } from '../gen/storage-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
@@ -60,7 +60,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[], field: Field
     validateTopologyTerm(term, place);
     const own = stableStringify(valuesByKey(term));
     const times = timesSeen.get(own) ?? 0;
-    for (let left = times; left > 0 && field.errors.length < maxFieldErrors; left--) place.duplicate('');
+    for (let left = times; left > 0 && field.errors.length < MAX_FIELD_ERRORS; left--) place.duplicate('');
     timesSeen.set(own, times + 1);
   }
 }

@@ -16,7 +16,7 @@ interface At {
   readonly field: Field;
 }
 
-const typeTexts: Readonly<Record<Level, string>> = {
+const TYPE_TEXTS: Readonly<Record<Level, string>> = {
   root: 'must not be empty at the root',
   item: 'must not be empty for specified array items',
   field: 'must not be empty for specified object fields',
@@ -73,7 +73,7 @@ function checkTypePresent({ schema, field }: At, level: Level): void {
     schema['x-kubernetes-int-or-string'] !== true &&
     schema['x-kubernetes-preserve-unknown-fields'] !== true
   )
-    place.required(typeTexts[level]);
+    place.required(TYPE_TEXTS[level]);
   if (embedded && schema.additionalProperties !== undefined)
     field.at('additionalProperties').forbidden('must not be used if x-kubernetes-embedded-resource is set');
   if (level === 'root' && type !== '' && type !== 'object') place.invalid(type, 'must be object at the root');
@@ -113,13 +113,13 @@ function checkRootMetadata(schema: JSONSchemaProps, field: Field): void {
     field.forbidden('must not specify anything other than name and generateName, but metadata is implicitly specified');
 }
 
-const intOrString: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }];
+const INT_OR_STRING: readonly JSONSchemaProps[] = [{ type: 'integer' }, { type: 'string' }];
 
 function checkValues({ schema, field }: At, level: Level): void {
   const { anyOf = [], allOf = [], oneOf = [], not, pattern = '' } = schema;
-  const alternatives = schema['x-kubernetes-int-or-string'] === true && deepEqual(anyOf, intOrString);
+  const alternatives = schema['x-kubernetes-int-or-string'] === true && deepEqual(anyOf, INT_OR_STRING);
   const inFirst =
-    schema['x-kubernetes-int-or-string'] === true && allOf.length > 0 && deepEqual(allOf[0]!.anyOf, intOrString);
+    schema['x-kubernetes-int-or-string'] === true && allOf.length > 0 && deepEqual(allOf[0]!.anyOf, INT_OR_STRING);
   if (!alternatives)
     for (const [i, one] of anyOf.entries()) checkNested({ schema: one, field: field.at('anyOf').item(i) }, level);
   for (const [i, one] of allOf.entries()) {
@@ -135,7 +135,7 @@ function checkValues({ schema, field }: At, level: Level): void {
   }
 }
 
-const forbiddenWhenNested: readonly (readonly [keyof JSONSchemaProps, string])[] = [
+const FORBIDDEN_WHEN_NESTED: readonly (readonly [keyof JSONSchemaProps, string])[] = [
   ['type', 'must be empty to be structural'],
   ['additionalProperties', 'must be undefined to be structural'],
   ['default', 'must be undefined to be structural'],
@@ -160,7 +160,7 @@ function checkNested({ schema, field }: At, level: Level): void {
   const { properties = {} } = schema;
   for (const [key, inner] of Object.entries(properties))
     checkNested({ schema: inner, field: field.at('properties').key(key) }, 'field');
-  for (const [name, text] of forbiddenWhenNested) {
+  for (const [name, text] of FORBIDDEN_WHEN_NESTED) {
     const value = schema[name];
     const empty =
       value === undefined || value === '' || value === false || (Array.isArray(value) && value.length === 0);

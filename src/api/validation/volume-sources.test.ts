@@ -21,7 +21,7 @@ function ofPersistentVolume(source: object): string[] {
   return told(field).map((text) => text.replace('spec.', ''));
 }
 
-const iqn = 'iqn.2026-01.example:disk';
+const IQN = 'iqn.2026-01.example:disk';
 const [required, range] = ['Required value', 'must be between 0 and 255, inclusive'];
 
 describe('sources of volumes, of pods and of persistent volumes', () => {
@@ -39,7 +39,7 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
     ['glusterfs', { glusterfs: { endpoints: 'e', path: 'p' } }, []],
     ['glusterfs of nothing', { glusterfs: {} }, [`glusterfs.endpoints: ${required}`, `glusterfs.path: ${required}`]],
     ['rbd of nothing', { rbd: { monitors: [] } }, [`rbd.monitors: ${required}`, `rbd.image: ${required}`]],
-    ['iscsi', { iscsi: { targetPortal: '10.0.0.1', iqn, lun: 0 } }, []],
+    ['iscsi', { iscsi: { targetPortal: '10.0.0.1', iqn: IQN, lun: 0 } }, []],
     [
       'iscsi of nothing',
       { iscsi: { lun: 256, chapAuthSession: true } },

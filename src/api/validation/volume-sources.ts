@@ -59,11 +59,11 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
 };
 
 /** What upstream calls a source where that is not the field's name. */
-const shownNames: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
+const SHOWN_NAMES: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
 
 /** The source of this name, where it is one of these; others are left to whoever knows them. */
 export function validateVolumeSource(name: string, source: object, field: Field): void {
-  const at = field.at(shownNames[name] ?? name);
+  const at = field.at(SHOWN_NAMES[name] ?? name);
   for (const needed of NEEDED[name] ?? []) {
     const value = (source as Readonly<Record<string, string | readonly unknown[] | undefined>>)[needed];
     if ((value?.length ?? 0) === 0) at.at(needed).required();

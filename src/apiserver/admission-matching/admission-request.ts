@@ -6,11 +6,11 @@ import type { MatchedResource } from './resource-matcher.ts';
 import { type Kind, kindFor } from './review-objects.ts';
 import { namespaceOf } from './selectors.ts';
 
-const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
 function optionsOf({ operation, options }: AdmissionAttributes): object | null {
   if (operation === 'CONNECT') return null;
-  return { ...options, kind: optionsKinds[operation], apiVersion: 'meta.k8s.io/v1' };
+  return { ...options, kind: OPTIONS_KINDS[operation], apiVersion: 'meta.k8s.io/v1' };
 }
 
 /** The AdmissionRequest of a request that matched as `as`; `kind` is that of its objects there. */

@@ -16,7 +16,7 @@ export type ReadConfiguration = (path: string) => Promise<unknown>;
 /** Makes the way to a webhook that a kubeconfig file names. */
 export type ReadTarget = (kubeconfigPath: string) => Promise<WebhookTarget>;
 
-const configurable = [
+const CONFIGURABLE = [
   'ImagePolicyWebhook',
   'PodSecurity',
   'EventRateLimit',
@@ -48,7 +48,7 @@ export async function readAdmissionConfig(
     else if (name === 'PodTolerationRestriction') config = { ...config, tolerations: tolerationsOf(own) };
     else if (name === 'ResourceQuota') config = { ...config, limitedResources: readLimitedResources(own) };
     else if (name === 'ImagePolicyWebhook') config = { ...config, imagePolicy: await imagePolicyOf(own, target) };
-    else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${configurable.join(', ')} do`);
+    else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${CONFIGURABLE.join(', ')} do`);
   }
   return config;
 }
@@ -129,7 +129,7 @@ function tolerationsOf(own: JsonObject): TolerationConfig {
   return { default: read('default'), whitelist: read('whitelist') };
 }
 
-const imagePolicyLimits = {
+const IMAGE_POLICY_LIMITS = {
   allowTTL: { unitMs: 1000, usual: 300, most: 1800 },
   denyTTL: { unitMs: 1000, usual: 30, most: 1800 },
   retryBackoff: { unitMs: 1, usual: 500, most: 300_000 },
@@ -139,8 +139,8 @@ const imagePolicyLimits = {
 async function imagePolicyOf(own: JsonObject, target: ReadTarget): Promise<ImagePolicyConfig> {
   const place = 'imagePolicy';
   const policy = objectAt(own[place], place);
-  const durationMs = (name: keyof typeof imagePolicyLimits): number => {
-    const { unitMs, usual, most } = imagePolicyLimits[name];
+  const durationMs = (name: keyof typeof IMAGE_POLICY_LIMITS): number => {
+    const { unitMs, usual, most } = IMAGE_POLICY_LIMITS[name];
     const given = policy[name] ?? 0;
     if (given === -1) return 0;
     if (given === 0) return usual * unitMs;

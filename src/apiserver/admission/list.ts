@@ -25,7 +25,7 @@ import { createNamespaceExists } from './namespace-exists/namespace-exists.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle/namespace-lifecycle.ts';
 import { createNodeDeclaredFeatureValidator } from './node-declared-features/node-declared-feature-validator.ts';
 import { createNodeRestriction } from './node-restriction/node-restriction.ts';
-import { admissionPluginNames, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
+import { ADMISSION_PLUGIN_NAMES, type AdmissionPluginName, defaultAdmissionPlugins } from './plugin-names.ts';
 import { createMutatingAdmissionPolicy } from './policy/mutating-policy.ts';
 import { createValidatingAdmissionPolicy } from './policy/validating-policy.ts';
 import { createPrivilegedContainers } from './privileged-containers/privileged-containers.ts';
@@ -182,7 +182,7 @@ export function createAdmissionPlugins(
   deps: AdmissionDeps,
   names: readonly string[] = defaultAdmissionPlugins,
 ): readonly AdmissionPlugin[] {
-  return admissionPluginNames.flatMap((name) => [
+  return ADMISSION_PLUGIN_NAMES.flatMap((name) => [
     ...(name === FIRST_CONFIGURED ? checksOfRegistries(deps) : []),
     ...(names.includes(name) ? [factories[name](deps)] : []),
   ]);

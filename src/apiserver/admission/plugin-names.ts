@@ -1,7 +1,7 @@
 /** Names of the admission plugins one can choose, in the order they run, apart from the plugins: commands check flags with them. */
 
 /** In the order they run, which is upstream's. */
-export const admissionPluginNames = [
+export const ADMISSION_PLUGIN_NAMES = [
   'AlwaysAdmit',
   'NamespaceAutoProvision',
   'NamespaceLifecycle',
@@ -43,9 +43,9 @@ export const admissionPluginNames = [
 ] as const;
 
 /** One of them. */
-export type AdmissionPluginName = (typeof admissionPluginNames)[number];
+export type AdmissionPluginName = (typeof ADMISSION_PLUGIN_NAMES)[number];
 
-const offByDefault: ReadonlySet<AdmissionPluginName> = new Set([
+const OFF_BY_DEFAULT: ReadonlySet<AdmissionPluginName> = new Set([
   'AlwaysAdmit',
   'NamespaceAutoProvision',
   'NamespaceExists',
@@ -62,6 +62,6 @@ const offByDefault: ReadonlySet<AdmissionPluginName> = new Set([
 ]);
 
 /** Those that run unless chosen otherwise: upstream's, and NodeRestriction, which upstream leaves to kubeadm. */
-export const defaultAdmissionPlugins: readonly AdmissionPluginName[] = admissionPluginNames.filter(
-  (name) => !offByDefault.has(name),
+export const defaultAdmissionPlugins: readonly AdmissionPluginName[] = ADMISSION_PLUGIN_NAMES.filter(
+  (name) => !OFF_BY_DEFAULT.has(name),
 );

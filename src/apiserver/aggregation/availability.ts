@@ -6,7 +6,7 @@ import { EndpointSlices, Services } from '../../api/gen/resources.ts';
 import type { APIGroupDiscoveryList, APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { APIResourceList } from '../../api/gen/meta-v1.ts';
 import { jsonSteps } from '../../api/codec/json-steps.ts';
-import { maxParts } from '../../api/codec/parts.ts';
+import { MAX_PARTS } from '../../api/codec/parts.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import { typeSchema } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -114,7 +114,7 @@ async function ask<T>(
   const accept = path === '/apis' ? `${AGGREGATED},application/json` : 'application/json';
   const { status, text } = await askRemote(deps, remote, { path, headers: { accept }, maxBytes: MAX_DISCOVERY_BYTES });
   if (status < 200 || status > 299) throw new Error(`bad status from ${path}: ${status}`);
-  const value = await stepByStep(jsonSteps(text, { maxParts }), () => deps.clock.yield());
+  const value = await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => deps.clock.yield());
   return decodeTyped(typeSchema(type) as StructSchema, value).object as T;
 }
 

@@ -6,7 +6,7 @@ import type { Net } from '../../platform/net.ts';
 import { startNotedServer } from '../authorized-object-fixture.ts';
 import { parseRequestInfo } from '../request-info.ts';
 
-const root = '/apis/fruit.example.com/v1';
+const ROOT = '/apis/fruit.example.com/v1';
 const spaces = ['', 'namespaces/a/', 'namespaces%2Fa/', 'namespaces//a/', 'namespaces//', 'namespaces/a%2f..%2fb/'];
 const rests = [
   'apples',
@@ -40,7 +40,7 @@ const queries = [
 ];
 
 function paths(): string[] {
-  const starts = [`${root}/`, `${root}/watch/`, `${root}//`];
+  const starts = [`${ROOT}/`, `${ROOT}/watch/`, `${ROOT}//`];
   return starts.flatMap((start) => spaces.flatMap((space) => rests.map((rest) => start + space + rest)));
 }
 

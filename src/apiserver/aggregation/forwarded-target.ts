@@ -5,9 +5,9 @@
 import { noSuchPath } from '../../api/status-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-const plainPath = /^[\w/.~!$&'()*+,;=:@-]*$/;
+const PLAIN_PATH = /^[\w/.~!$&'()*+,;=:@-]*$/;
 /** What Go's url.ParseQuery and URLSearchParams read differently. */
-const ambiguousQuery = /;|%(?![0-9a-f]{2})/i;
+const AMBIGUOUS_QUERY = /;|%(?![0-9a-f]{2})/i;
 
 /** Throws 404 for a path that names nothing, and for one that leads elsewhere. */
 export function forwardedTarget({ info, request, params }: RequestScope): {
@@ -15,10 +15,10 @@ export function forwardedTarget({ info, request, params }: RequestScope): {
   readonly query: string;
 } {
   if (info.isResourceRequest && info.resource === '') throw noSuchPath();
-  const isPlain = plainPath.test(request.path);
+  const isPlain = PLAIN_PATH.test(request.path);
   const segments = (isPlain ? request.path : decodeURIComponent(request.path)).split('/');
   if (segments.includes('..') || segments.includes('.')) throw noSuchPath();
   const path = isPlain ? request.path : segments.map(encodeURIComponent).join('/');
-  const query = ambiguousQuery.test(request.query) ? params.toString() : request.query;
+  const query = AMBIGUOUS_QUERY.test(request.query) ? params.toString() : request.query;
   return { path, query };
 }

@@ -8,12 +8,12 @@ import type { HttpCall, Net } from '../../platform/net.ts';
 import type { TestServer } from '../server-fixture.ts';
 import { startNotedServer } from '../authorized-object-fixture.ts';
 
-const group = 'fruit.example.com';
-const plain = '{"kind":"APIResourceList","groupVersion":"fruit.example.com/v1","resources":[]}';
+const GROUP = 'fruit.example.com';
+const PLAIN = '{"kind":"APIResourceList","groupVersion":"fruit.example.com/v1","resources":[]}';
 const resource = (name: unknown): string =>
   `{"resources":[{"name":${JSON.stringify(name)},"kind":"Apple","verbs":["list"]}]}`;
 const grouped = (resources: string): string =>
-  `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"${group}"},"versions":[{"version":"v1","resources":${resources}}]}]}`;
+  `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"${GROUP}"},"versions":[{"version":"v1","resources":${resources}}]}]}`;
 
 type Answers = Readonly<Record<string, string | (() => AsyncIterable<Uint8Array>)>>;
 
@@ -44,9 +44,9 @@ async function startWith(answers: Answers): Promise<TestServer> {
     spec: { type: 'ExternalName', externalName: 'fruit' },
   });
   await server.send('POST', '/apis/apiregistration.k8s.io/v1/apiservices', {
-    metadata: { name: `v1.${group}` },
+    metadata: { name: `v1.${GROUP}` },
     spec: {
-      group,
+      group: GROUP,
       version: 'v1',
       service: { namespace: 'a', name: 'fruit' },
       groupPriorityMinimum: 1,
@@ -63,7 +63,7 @@ interface Condition {
 }
 
 async function conditionOf({ send }: TestServer): Promise<Condition> {
-  const { body } = await send('GET', `/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`);
+  const { body } = await send('GET', `/apis/apiregistration.k8s.io/v1/apiservices/v1.${GROUP}`);
   return (body as unknown as { status: { conditions: Condition[] } }).status.conditions[0]!;
 }
 
@@ -78,43 +78,43 @@ async function checkOthers({ send }: TestServer): Promise<void> {
   assert.equal((await send('GET', '/openapi/v3')).status, 200);
 }
 
-const path = `/apis/${group}/v1`;
+const PATH = `/apis/${GROUP}/v1`;
 const many = (item: (i: number) => string, count: number): string =>
   Array.from({ length: count }, (_, i) => item(i)).join(',');
 
 const refused: Readonly<Record<string, Answers>> = {
-  'without end': { [path]: endless },
-  'with no JSON': { [path]: '<html>' },
-  'with null': { [path]: 'null' },
-  'with a list': { [path]: '[]' },
-  'with resources of text': { [path]: '{"resources":"apples"}' },
-  'with a name that is a number': { [path]: resource(5) },
-  'with a million items': { [path]: `{"resources":[${many(() => '[]', 1_000_000)}]}` },
-  'with depth': { [path]: '{"resources":'.repeat(200_000) },
+  'without end': { [PATH]: endless },
+  'with no JSON': { [PATH]: '<html>' },
+  'with null': { [PATH]: 'null' },
+  'with a list': { [PATH]: '[]' },
+  'with resources of text': { [PATH]: '{"resources":"apples"}' },
+  'with a name that is a number': { [PATH]: resource(5) },
+  'with a million items': { [PATH]: `{"resources":[${many(() => '[]', 1_000_000)}]}` },
+  'with depth': { [PATH]: '{"resources":'.repeat(200_000) },
 };
 
 const bounded: Readonly<Record<string, Answers>> = {
-  'with an endless list of groups': { [path]: plain, '/apis': endless },
-  'with resources of numbers': { [path]: plain, '/apis': grouped('[1,2,3]') },
-  'with a resource that is null': { [path]: plain, '/apis': grouped('[null]') },
-  'with verbs of text': { [path]: plain, '/apis': grouped('[{"resource":"apples","verbs":"list"}]') },
+  'with an endless list of groups': { [PATH]: PLAIN, '/apis': endless },
+  'with resources of numbers': { [PATH]: PLAIN, '/apis': grouped('[1,2,3]') },
+  'with a resource that is null': { [PATH]: PLAIN, '/apis': grouped('[null]') },
+  'with verbs of text': { [PATH]: PLAIN, '/apis': grouped('[{"resource":"apples","verbs":"list"}]') },
   'with thousands of subresources of one resource': {
-    [path]: `{"resources":[${many((i) => `{"name":"apples/s${i}","kind":"A","verbs":[]}`, 15_000)}]}`,
+    [PATH]: `{"resources":[${many((i) => `{"name":"apples/s${i}","kind":"A","verbs":[]}`, 15_000)}]}`,
   },
-  'with endless OpenAPI': { [path]: plain, '/openapi/v2': endless, [`/openapi/v3${path}`]: endless },
-  'with OpenAPI of null': { [path]: plain, '/openapi/v2': 'null', [`/openapi/v3${path}`]: 'null' },
+  'with endless OpenAPI': { [PATH]: PLAIN, '/openapi/v2': endless, [`/openapi/v3${PATH}`]: endless },
+  'with OpenAPI of null': { [PATH]: PLAIN, '/openapi/v2': 'null', [`/openapi/v3${PATH}`]: 'null' },
   'with too many paths': {
-    [path]: plain,
-    '/openapi/v2': `{"swagger":"2.0","paths":{${many((i) => `"${path}/p${i}":{}`, 30_000)}}}`,
+    [PATH]: PLAIN,
+    '/openapi/v2': `{"swagger":"2.0","paths":{${many((i) => `"${PATH}/p${i}":{}`, 30_000)}}}`,
   },
   'with OpenAPI of wrong types': {
-    [path]: plain,
+    [PATH]: PLAIN,
     '/openapi/v2': JSON.stringify({
       swagger: '2.0',
       paths: {
-        [path]: null,
-        [`${path}/a`]: { get: { parameters: [null, 1], tags: [{ toString: 1 }], responses: { 200: { schema: 5 } } } },
-        [`${path}/b`]: { get: { responses: { 200: { schema: { $ref: '#/definitions/__proto__' } } } }, parameters: 7 },
+        [PATH]: null,
+        [`${PATH}/a`]: { get: { parameters: [null, 1], tags: [{ toString: 1 }], responses: { 200: { schema: 5 } } } },
+        [`${PATH}/b`]: { get: { responses: { 200: { schema: { $ref: '#/definitions/__proto__' } } } }, parameters: 7 },
       },
       definitions: { __proto__: 5, A: { properties: { a: null }, required: [null], enum: [undefined] } },
     }),
@@ -141,16 +141,16 @@ for (const [name, answers] of Object.entries(bounded))
 test('a large document of another server is told, as is its own v3 document', async () => {
   const definitions = many((i) => `"d${i}":{"type":"object","properties":{"p":{"type":"string"}}}`, 15_000);
   const item = `{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/d7"}}}}}`;
-  const v3 = `{"openapi":"3.0.0","paths":{"${path}/apples":{}},  "x":1}`;
+  const v3 = `{"openapi":"3.0.0","paths":{"${PATH}/apples":{}},  "x":1}`;
   const server = await startWith({
-    [path]: plain,
-    '/openapi/v2': `{"swagger":"2.0","paths":{"${path}/apples":${item}},"definitions":{${definitions}}}`,
-    [`/openapi/v3${path}`]: v3,
+    [PATH]: PLAIN,
+    '/openapi/v2': `{"swagger":"2.0","paths":{"${PATH}/apples":${item}},"definitions":{${definitions}}}`,
+    [`/openapi/v3${PATH}`]: v3,
   });
   const { body } = await server.send('GET', '/openapi/v2');
   const document = body as unknown as { paths: object; definitions: object };
-  assert.ok(Object.hasOwn(document.paths, `${path}/apples`));
+  assert.ok(Object.hasOwn(document.paths, `${PATH}/apples`));
   assert.ok(Object.hasOwn(document.definitions, 'd7') && !Object.hasOwn(document.definitions, 'd8'));
-  const { text } = await server.send('GET', `/openapi/v3${path}`);
+  const { text } = await server.send('GET', `/openapi/v3${PATH}`);
   assert.equal(text, v3);
 });

@@ -4,7 +4,7 @@
  */
 import { stepByStep, type Steps } from '../../base/steps.ts';
 import { fingerprintSteps } from '../../api/openapi/fingerprint.ts';
-import { foreignDocument, foreignEntries, maxDocumentBytes } from '../../api/openapi/foreign-document.ts';
+import { foreignDocument, foreignEntries, MAX_DOCUMENT_BYTES } from '../../api/openapi/foreign-document.ts';
 import { askRemote, type AvailabilityDeps } from './availability.ts';
 import type { Fetched, RemoteOpenApi, RemoteService } from './remote-service.ts';
 
@@ -30,7 +30,7 @@ interface Wanted {
 async function fetchOne(deps: AvailabilityDeps, { remote, path, known, check }: Wanted): Promise<Fetched | undefined> {
   try {
     const headers = { accept: 'application/json', ...(known?.etag && { 'if-none-match': known.etag }) };
-    const answer = await askRemote(deps, remote, { path, headers, maxBytes: maxDocumentBytes });
+    const answer = await askRemote(deps, remote, { path, headers, maxBytes: MAX_DOCUMENT_BYTES });
     if (answer.status === 404 || answer.status === 406) return undefined;
     if (answer.status !== 200 || answer.text === known?.text) return known;
     const { etag, text } = answer;

@@ -27,7 +27,7 @@ export interface ConversionDeps {
 }
 
 const GROUP = 'apiextensions.k8s.io';
-const reviewVersions = ['v1', 'v1beta1'];
+const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 /** The conversion of a definition's objects to and from one of its versions; undefined when only the name differs. */
 export function webhookConversion(
@@ -39,7 +39,7 @@ export function webhookConversion(
   const client = conversion?.webhook?.clientConfig;
   if (conversion?.strategy !== 'Webhook' || client === undefined) return undefined;
   const stored = spec.versions.find(({ storage }) => storage)?.name ?? version;
-  const review = conversion.webhook!.conversionReviewVersions.find((one) => reviewVersions.includes(one)) ?? 'v1';
+  const review = conversion.webhook!.conversionReviewVersions.find((one) => REVIEW_VERSIONS.includes(one)) ?? 'v1';
   const convert = async (objects: readonly KubernetesObject[], to: string): Promise<KubernetesObject[]> => {
     const from = (objects[0]?.apiVersion ?? '').split('/').at(-1) ?? '';
     const apiVersion = `${group}/${to}`;
@@ -104,7 +104,7 @@ function readAnswer(answer: JsonObject, asked: Asked): KubernetesObject[] {
 }
 
 /** What identifies an object may not be converted. */
-const kept = ['name', 'namespace', 'uid'] as const;
+const KEPT = ['name', 'namespace', 'uid'] as const;
 
 function accept(
   original: KubernetesObject,
@@ -120,7 +120,7 @@ function accept(
   const metadata = converted['metadata'];
   if (!isObject(metadata)) throw invalid('missing metadata in converted object');
   checkStoredParts(converted as unknown as KubernetesObject, Infinity);
-  for (const name of kept)
+  for (const name of KEPT)
     if ((metadata[name] ?? '') !== (original.metadata[name] ?? ''))
       throw invalid(`must have the same ${name}: ${original.metadata[name] ?? ''} != ${String(metadata[name] ?? '')}`);
   const { labels, annotations } = decodeTyped(typeSchema('meta.v1.ObjectMeta') as StructSchema, {

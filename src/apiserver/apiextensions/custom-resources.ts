@@ -50,8 +50,8 @@ interface Served {
   readonly apis: readonly CustomApi[];
 }
 
-const firstRetryMs = 100;
-const lastRetryMs = 10_000;
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 10_000;
 
 /** The custom resources of a server. */
 export class CustomResources {
@@ -121,7 +121,7 @@ export class CustomResources {
     log.warn('serving a custom resource failed, again later', { definition: name, err: error });
     const before = this.#retries.get(name);
     before?.cancel();
-    const delayMs = before === undefined ? firstRetryMs : Math.min(before.delayMs * 2, lastRetryMs);
+    const delayMs = before === undefined ? FIRST_RETRY_MS : Math.min(before.delayMs * 2, LAST_RETRY_MS);
     this.#retries.set(name, { delayMs, cancel: clock.setTimer(delayMs, () => this.#mark(name)) });
   }
 

@@ -31,7 +31,7 @@ export interface DefinitionWriter {
   condition(state: Omit<ConditionState, 'type'>): Promise<void>;
 }
 
-const user: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
+const USER: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
 
 const context: RequestContext = {
   info: {
@@ -46,7 +46,7 @@ const context: RequestContext = {
     name: '',
     rest: '',
   },
-  user,
+  user: USER,
   signal: new AbortController().signal,
   userAgent: 'keelson',
   addWarning: () => undefined,

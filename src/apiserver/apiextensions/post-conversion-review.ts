@@ -8,7 +8,7 @@ import { targetOfClientConfig } from '../webhook/webhook-target.ts';
 import type { PostConversionReview } from './conversion.ts';
 
 /** As upstream. */
-const timeoutMs = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** Makes the way to conversion webhooks. */
 export function createPostConversionReview(
@@ -16,5 +16,6 @@ export function createPostConversionReview(
 ): PostConversionReview {
   const client = createWebhookClient(deps);
   const resolve = createServiceResolver(deps);
-  return async (config, body) => await client.post(targetOfClientConfig(config, resolve), { body, timeoutMs });
+  return async (config, body) =>
+    await client.post(targetOfClientConfig(config, resolve), { body, timeoutMs: TIMEOUT_MS });
 }

@@ -17,7 +17,7 @@ import type { ValidateCustom } from './custom-strategy.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Errors after which rules are not evaluated. */
-const blocking = new Set([
+const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
@@ -25,7 +25,7 @@ const blocking = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-const notChecked =
+const NOT_CHECKED =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
 /** The validator of a version. Its rules are compiled for the first object, in steps. */
@@ -39,14 +39,14 @@ export function createCustomValidator(version: CustomResourceDefinitionVersion):
     appendAll(errors, validateObjectRules(schema, object, old));
     const rules = (compiled ??= yield* compileRuleSteps(schema));
     if (!rules.hasRules) return errors;
-    if (errors.some(({ reason }) => blocking.has(reason)))
-      return [...errors, invalidValue('<nil>', 'null', notChecked)];
+    if (errors.some(({ reason }) => BLOCKING.has(reason)))
+      return [...errors, invalidValue('<nil>', 'null', NOT_CHECKED)];
     const { errors: broken } = yield* ruleSteps(rules, { value: object, old }, Field.root());
     return [...errors, ...broken];
   };
 }
 
-const maxReplicas = 2 ** 31 - 1;
+const MAX_REPLICAS = 2 ** 31 - 1;
 
 function validateScale(scale: CustomResourceSubresourceScale, object: KubernetesObject): FieldCause[] {
   const errors: FieldCause[] = [];
@@ -57,8 +57,8 @@ function validateScale(scale: CustomResourceSubresourceScale, object: Kubernetes
       const why = `${path} accessor error: ${String(value)} is of the type ${typeof value}, expected int64`;
       errors.push(invalidValue(path, 0, why));
     } else if (value < 0) errors.push(invalidValue(path, value, 'should be a non-negative integer'));
-    else if (value > maxReplicas)
-      errors.push(invalidValue(path, value, `should be less than or equal to ${maxReplicas}`));
+    else if (value > MAX_REPLICAS)
+      errors.push(invalidValue(path, value, `should be less than or equal to ${MAX_REPLICAS}`));
   }
   const { labelSelectorPath = '' } = scale;
   const [selector] = labelSelectorPath === '' ? [] : findValues(parseJsonPath(labelSelectorPath), object);

@@ -57,7 +57,7 @@ export function checkPolicy(given: unknown): AuditPolicy {
   const rules = value['rules'];
   if (!Array.isArray(rules) || rules.length === 0) throw new Error('loaded illegal policy with 0 rules');
   for (const [index, rule] of rules.entries()) checkRule(rule, `rules[${index}]`);
-  refuseUnknownFields(value, policyFields, '');
+  refuseUnknownFields(value, POLICY_FIELDS, '');
   checkStages(value['omitStages'], 'omitStages');
   return {
     rules: rules as PolicyRule[],
@@ -66,9 +66,9 @@ export function checkPolicy(given: unknown): AuditPolicy {
   };
 }
 
-const policyFields = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'];
+const POLICY_FIELDS = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields'];
 
-const ruleFields = [
+const RULE_FIELDS = [
   'level',
   'users',
   'userGroups',
@@ -82,7 +82,7 @@ const ruleFields = [
 
 function checkRule(rule: unknown, place: string): void {
   if (!isObject(rule)) throw new Error(`${place}: not an object`);
-  refuseUnknownFields(rule, ruleFields, place);
+  refuseUnknownFields(rule, RULE_FIELDS, place);
   const { level } = rule;
   if (!AUDIT_LEVELS.some((one) => one === level))
     throw new Error(
@@ -109,11 +109,11 @@ function checkTexts(value: unknown, place: string): void {
     if (typeof one !== 'string') throw new Error(`${place}[${index}]: not a text`);
 }
 
-const resourceFields = ['group', 'resources', 'resourceNames'];
+const RESOURCE_FIELDS = ['group', 'resources', 'resourceNames'];
 
 function checkResources(value: unknown, place: string): void {
   if (!isObject(value)) throw new Error(`${place}: not an object`);
-  refuseUnknownFields(value, resourceFields, place);
+  refuseUnknownFields(value, RESOURCE_FIELDS, place);
   const { group = '' } = value;
   if (typeof group !== 'string') throw new Error(`${place}.group: not a text`);
   checkTexts(value['resources'], `${place}.resources`);

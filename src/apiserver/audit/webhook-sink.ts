@@ -13,10 +13,10 @@ export interface WebhookSinkDeps {
 }
 
 const TIMEOUT_MS = 30_000;
-const attempts = 5;
-const backoffFactor = 1.5;
+const ATTEMPTS = 5;
+const BACKOFF_FACTOR = 1.5;
 /** The time of all batches together at the end: a supervisor would kill a process that takes longer. */
-const finishMs = 10_000;
+const FINISH_MS = 10_000;
 
 /** Makes the sink. Once it is to finish, or stopped, nothing is tried again. */
 export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, initialBackoffMs: number): AuditSink {
@@ -37,15 +37,15 @@ export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, in
           });
           return;
         } catch (error) {
-          if (attempt === attempts || last.signal.aborted) throw error;
+          if (attempt === ATTEMPTS || last.signal.aborted) throw error;
         }
         await sleepUnlessAborted(clock, waitMs, last.signal);
-        waitMs *= backoffFactor;
+        waitMs *= BACKOFF_FACTOR;
       }
     },
     finish() {
       last.abort();
-      cancelCut ??= clock.setTimer(finishMs, () => cut.abort());
+      cancelCut ??= clock.setTimer(FINISH_MS, () => cut.abort());
     },
     async stop() {
       last.abort();

@@ -14,7 +14,7 @@ export interface AuthenticationConfig {
 }
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
-const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
 /** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
@@ -51,7 +51,7 @@ function anonymousOf(value: unknown): NonNullable<AuthenticationConfig['anonymou
   return { enabled: enabled === true, paths: paths.length > 0 ? paths : undefined };
 }
 
-const issuerFields = [
+const ISSUER_FIELDS = [
   'url',
   'discoveryURL',
   'audiences',
@@ -59,11 +59,11 @@ const issuerFields = [
   'certificateAuthority',
   'egressSelectorType',
 ];
-const authenticatorFields = ['issuer', 'claimMappings', 'claimValidationRules', 'userValidationRules'];
-const claimRuleFields = ['claim', 'requiredValue', 'expression', 'message'];
+const AUTHENTICATOR_FIELDS = ['issuer', 'claimMappings', 'claimValidationRules', 'userValidationRules'];
+const CLAIM_RULE_FIELDS = ['claim', 'requiredValue', 'expression', 'message'];
 
 function issuerOf(value: unknown, place: string): OidcConfig {
-  const own = objectAt(value, place, authenticatorFields);
+  const own = objectAt(value, place, AUTHENTICATOR_FIELDS);
   const { issuer, claimMappings, claimValidationRules = [], userValidationRules = [] } = own;
   for (const [index, rule] of listAt(userValidationRules, `${place}.userValidationRules`).entries()) {
     const { expression } = objectAt(rule, `${place}.userValidationRules[${index}]`, ['expression', 'message']);
@@ -73,7 +73,7 @@ function issuerOf(value: unknown, place: string): OidcConfig {
   const { url, discoveryURL, audiences, audienceMatchPolicy, certificateAuthority, egressSelectorType } = objectAt(
     issuer,
     at,
-    issuerFields,
+    ISSUER_FIELDS,
   );
   if ((egressSelectorType ?? '') !== '') throw new Error(`${at}.egressSelectorType is not supported`);
   const issuerUrl = urlAt(url, `${at}.url`);
@@ -91,7 +91,7 @@ function issuerOf(value: unknown, place: string): OidcConfig {
     ...mappingsOf(claimMappings, `${place}.claimMappings`),
     requiredClaims: requiredOf(claimValidationRules, `${place}.claimValidationRules`),
     expressions: usesExpressions(own) ? readClaimExpressions(own, place) : undefined,
-    signingAlgorithms: algorithms,
+    signingAlgorithms: ALGORITHMS,
     caPem: typeof certificateAuthority === 'string' && certificateAuthority !== '' ? certificateAuthority : undefined,
   };
 }
@@ -124,18 +124,20 @@ function urlAt(value: unknown, place: string): string {
 
 type Mappings = Pick<OidcConfig, 'usernameClaim' | 'usernamePrefix' | 'groupsClaim' | 'groupsPrefix' | 'uidClaim'>;
 
-const mappingFields = ['claim', 'prefix', 'expression'];
+const MAPPING_FIELDS = ['claim', 'prefix', 'expression'];
 
 function mappingsOf(value: unknown, place: string): Mappings {
   const { username, groups, uid, extra = [] } = objectAt(value, place, ['username', 'groups', 'uid', 'extra']);
   for (const [index, one] of listAt(extra, `${place}.extra`).entries())
     objectAt(one, `${place}.extra[${index}]`, ['key', 'valueExpression']);
-  const given = objectAt(username, `${place}.username`, mappingFields);
+  const given = objectAt(username, `${place}.username`, MAPPING_FIELDS);
   const name = mappingOf(given, `${place}.username`);
   if (name === undefined && !hasExpression(given))
     throw new Error(`${place}.username: Required value: claim or expression is required`);
   const own =
-    groups === undefined ? undefined : mappingOf(objectAt(groups, `${place}.groups`, mappingFields), `${place}.groups`);
+    groups === undefined
+      ? undefined
+      : mappingOf(objectAt(groups, `${place}.groups`, MAPPING_FIELDS), `${place}.groups`);
   const uidOwn = uid === undefined ? {} : objectAt(uid, `${place}.uid`, ['claim', 'expression']);
   if (uid !== undefined && (uidOwn['claim'] === undefined) === !hasExpression(uidOwn))
     throw new Error(`${place}.uid: Invalid value: exactly one of claim and expression is required`);
@@ -175,7 +177,7 @@ function mappingOf(own: JsonObject, place: string): { claim: string; prefix: str
 
 function requiredOf(rules: unknown, place: string): Record<string, string> {
   const read = listAt(rules, place).flatMap((one, index): [string, string][] => {
-    const rule = objectAt(one, `${place}[${index}]`, claimRuleFields);
+    const rule = objectAt(one, `${place}[${index}]`, CLAIM_RULE_FIELDS);
     if (!hasExpression(rule))
       return [[textAt(rule['claim'], `${place}[${index}].claim`), String(rule['requiredValue'] ?? '')]];
     if ((rule['claim'] ?? '') !== '' || (rule['requiredValue'] ?? '') !== '')

@@ -54,16 +54,16 @@ function bearerToken(header: string | undefined): string | undefined {
   return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;
 }
 
-const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
+const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 /** Browsers cannot set headers of a WebSocket: the token comes as one of its protocols, beside the one that is spoken. */
 function socketToken({ headers, wantsUpgrade }: ApiRequest): string | undefined {
   const offered = headers['sec-websocket-protocol'];
   if (!wantsUpgrade || offered === undefined) return undefined;
   const protocols = offered.split(',').map((one) => one.trim());
-  const own = protocols.filter((one) => one.startsWith(tokenProtocol));
+  const own = protocols.filter((one) => one.startsWith(TOKEN_PROTOCOL));
   if (own.length !== 1 || protocols.length === 1) return undefined;
-  return Buffer.from(own[0]!.slice(tokenProtocol.length), 'base64url').toString('utf8') || undefined;
+  return Buffer.from(own[0]!.slice(TOKEN_PROTOCOL.length), 'base64url').toString('utf8') || undefined;
 }
 
 /** A refusal by its words, which may hold what its bearer wrote; a mistake of the program with its stack. */

@@ -133,11 +133,11 @@ function checkExtraKey(key: unknown, place: string): asserts key is string {
 }
 
 /** `claims.email`, `claims.?email`, `claims['email']` and every other text that names the claim. */
-const usesEmail = /\.\s*\??\s*email\b|["']email["']/;
+const USES_EMAIL = /\.\s*\??\s*email\b|["']email["']/;
 
 /** A name from an unverified address could be claimed by anybody. */
 function checkEmail(username: Program | undefined, used: readonly (Program | undefined)[], place: string): void {
-  if (username === undefined || !usesEmail.test(username.expression)) return;
+  if (username === undefined || !USES_EMAIL.test(username.expression)) return;
   if (used.some((program) => program !== undefined && /\bclaims\.\??email_verified\b/.test(program.expression))) return;
   throw new Error(
     `${place}: Invalid value: ${JSON.stringify(username.expression)}: claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression`,

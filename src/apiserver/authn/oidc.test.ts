@@ -8,9 +8,9 @@ import type { ByteSink } from '../../platform/streams.ts';
 import { createOidcAuthenticator, type OidcConfig } from './oidc.ts';
 import { world } from './outside-world-fixture.ts';
 
-const issuerUrl = 'https://10.0.0.9';
+const ISSUER_URL = 'https://10.0.0.9';
 const oidcConfig: OidcConfig = {
-  issuerUrl,
+  issuerUrl: ISSUER_URL,
   clientId: 'keelson',
   usernameClaim: 'sub',
   usernamePrefix: 'oidc:',
@@ -27,10 +27,10 @@ async function issuer() {
   const published: object[] = [];
   const publish = async (key: ReturnType<typeof pair>, kid: string): Promise<void> =>
     void published.push({ ...(await exportJWK(key.publicKey)), kid, alg: 'RS256', use: 'sig' });
-  all.answers.set('/.well-known/openid-configuration', () => ({ issuer: issuerUrl, jwks_uri: `${issuerUrl}/keys` }));
+  all.answers.set('/.well-known/openid-configuration', () => ({ issuer: ISSUER_URL, jwks_uri: `${ISSUER_URL}/keys` }));
   all.answers.set('/keys', () => ({ keys: published }));
   const sign = (claims: Record<string, unknown>, { key = keyA, kid = 'a', seconds = 600 } = {}): Promise<string> =>
-    new SignJWT({ iss: issuerUrl, aud: 'keelson', sub: 'ann', tenant: 't', ...claims })
+    new SignJWT({ iss: ISSUER_URL, aud: 'keelson', sub: 'ann', tenant: 't', ...claims })
       .setProtectedHeader({ alg: 'RS256', kid })
       .setExpirationTime(Math.floor(all.clock.nowMs() / 1000) + seconds)
       .sign(key.privateKey);
@@ -229,7 +229,7 @@ test('OpenID Connect: documents of other types are a refusal, and no key set is 
   const [discovery, keys] = [answers.get(wellKnown)!, answers.get('/keys')!];
   const uri =
     (value: unknown): (() => unknown) =>
-    () => ({ issuer: issuerUrl, jwks_uri: value });
+    () => ({ issuer: ISSUER_URL, jwks_uri: value });
   const wrong: readonly [path: string, answer: () => unknown][] = [
     ...[null, [], 1, 'text', {}, { keys: 1 }, { keys: [null] }, { keys: [{ kty: 5, kid: 'a', alg: 'RS256' }] }].map(
       (value) => ['/keys', () => JSON.stringify(value)] as [string, () => unknown],
@@ -271,13 +271,13 @@ test('OpenID Connect: a new key of the issuer is fetched when a token needs it, 
 
 test('OpenID Connect: the discovery document may be elsewhere, but names its issuer', async () => {
   const { sign, ...deps } = await issuer();
-  const discoveryUrl = `${issuerUrl}/inside/discovery`;
+  const discoveryUrl = `${ISSUER_URL}/inside/discovery`;
   const oidc = createOidcAuthenticator(deps, { ...oidcConfig, discoveryUrl });
   let named = discoveryUrl;
   deps.answers.delete('/.well-known/openid-configuration');
-  deps.answers.set('/inside/discovery', () => ({ issuer: named, jwks_uri: `${issuerUrl}/keys` }));
+  deps.answers.set('/inside/discovery', () => ({ issuer: named, jwks_uri: `${ISSUER_URL}/keys` }));
   await assert.rejects(oidc.authenticateToken(await sign({})), /issuer did not match the issuer returned by provider/);
-  named = issuerUrl;
+  named = ISSUER_URL;
   await deps.clock.advance(10_000);
   assert.equal((await oidc.authenticateToken(await sign({})))?.name, 'oidc:ann');
   assert.equal(await oidc.authenticateToken(await sign({ iss: discoveryUrl })), undefined);

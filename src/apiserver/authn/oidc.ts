@@ -40,7 +40,7 @@ export type OidcConfig = Omit<OidcOptions, 'caFile' | 'clientId'> & {
 const TIMEOUT_MS = 30_000;
 /** Keys are not asked for more often than this, whether the issuer answered or not. */
 const KEYS_PAUSE_MS = 10_000;
-const maxDocumentBytes = 1 << 20;
+const MAX_DOCUMENT_BYTES = 1 << 20;
 /** Issuers of distributed claims whose keys are kept. */
 const MAX_ISSUERS = 16;
 
@@ -145,9 +145,9 @@ async function textOf(answer: HttpAnswer, url: string): Promise<string> {
     answer.cancel();
     throw new Error(`${url} answers with ${answer.status}`);
   }
-  return await answerText(answer, maxDocumentBytes).catch((error: unknown) => {
+  return await answerText(answer, MAX_DOCUMENT_BYTES).catch((error: unknown) => {
     throw error instanceof AnswerTooLongError
-      ? new Error(`${url} answers with more than ${maxDocumentBytes} bytes`)
+      ? new Error(`${url} answers with more than ${MAX_DOCUMENT_BYTES} bytes`)
       : error;
   });
 }

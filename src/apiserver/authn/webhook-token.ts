@@ -24,7 +24,7 @@ export interface WebhookTokenDeps {
 const CACHE_SIZE = 4096;
 const TIMEOUT_MS = 30_000;
 /** Larger users are asked for each time: a webhook must not fill the memory. */
-const maxKeptLength = 64 * 1024;
+const MAX_KEPT_LENGTH = 64 * 1024;
 const sizeOf = (principal: Principal | undefined): number => JSON.stringify(principal ?? '').length;
 
 /** Makes the authenticator. Rejects with 401 when the webhook refuses the token with a reason, or cannot be asked. */
@@ -43,7 +43,7 @@ export function createWebhookTokenAuthenticator(
       if (authenticated !== true && (error ?? '') !== '') throw unauthorized(error);
       const isKnown = authenticated === true && isForUs(deps.audiences, audiences);
       const principal = isKnown && user !== undefined && user !== null ? principalOf(user) : undefined;
-      if (sizeOf(principal) < maxKeptLength) cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
+      if (sizeOf(principal) < MAX_KEPT_LENGTH) cache.set(key, { principal, untilMs: clock.monotonicMs() + cacheMs });
       return principal;
     },
   };

@@ -30,9 +30,9 @@ export type ConfiguredAuthorizer =
   | { readonly type: Exclude<AuthorizationMode, 'Webhook'>; readonly name: string };
 
 const versions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `apiserver.config.k8s.io/${version}`);
-const authorizedTtlMs = 300_000;
-const unauthorizedTtlMs = 30_000;
-const longestTimeoutMs = 30_000;
+const AUTHORIZED_TTL_MS = 300_000;
+const UNAUTHORIZED_TTL_MS = 30_000;
+const LONGEST_TIMEOUT_MS = 30_000;
 
 /** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuthorizer[] {
@@ -70,7 +70,7 @@ function authorizerOf(value: unknown, place: string): ConfiguredAuthorizer {
   return { type: known, name };
 }
 
-const webhookFields = [
+const WEBHOOK_FIELDS = [
   'authorizedTTL',
   'cacheAuthorizedRequests',
   'unauthorizedTTL',
@@ -84,7 +84,7 @@ const webhookFields = [
 ];
 
 function webhookOf(value: unknown, name: string, place: string): ConfiguredWebhook {
-  const own = objectAt(value, place, webhookFields);
+  const own = objectAt(value, place, WEBHOOK_FIELDS);
   const { failurePolicy, subjectAccessReviewVersion, matchConditionSubjectAccessReviewVersion } = own;
   const { type, kubeConfigFile } = objectAt(own['connectionInfo'], `${place}.connectionInfo`, [
     'type',
@@ -111,9 +111,11 @@ function webhookOf(value: unknown, name: string, place: string): ConfiguredWebho
     kubeConfigFile,
     version: subjectAccessReviewVersion === 'v1beta1' ? 'v1beta1' : 'v1',
     allowedMs:
-      own['cacheAuthorizedRequests'] === false ? 0 : (durationAt(own, 'authorizedTTL', place) ?? authorizedTtlMs),
+      own['cacheAuthorizedRequests'] === false ? 0 : (durationAt(own, 'authorizedTTL', place) ?? AUTHORIZED_TTL_MS),
     deniedMs:
-      own['cacheUnauthorizedRequests'] === false ? 0 : (durationAt(own, 'unauthorizedTTL', place) ?? unauthorizedTtlMs),
+      own['cacheUnauthorizedRequests'] === false
+        ? 0
+        : (durationAt(own, 'unauthorizedTTL', place) ?? UNAUTHORIZED_TTL_MS),
     timeoutMs: timeoutOf(own, place),
     onFailure: failurePolicy === 'Deny' ? 'deny' : 'noOpinion',
     conditions,
@@ -123,7 +125,7 @@ function webhookOf(value: unknown, name: string, place: string): ConfiguredWebho
 function timeoutOf(own: JsonObject, place: string): number {
   const timeoutMs = durationAt(own, 'timeout', place);
   if (timeoutMs === undefined) throw new Error(`${place}.timeout: Required value`);
-  if (timeoutMs <= 0 || timeoutMs > longestTimeoutMs)
+  if (timeoutMs <= 0 || timeoutMs > LONGEST_TIMEOUT_MS)
     throw new Error(`${place}.timeout: Invalid value: ${JSON.stringify(own['timeout'])}: must be > 0s and <= 30s`);
   return timeoutMs;
 }

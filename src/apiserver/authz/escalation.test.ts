@@ -58,7 +58,7 @@ for (const [name, held, wanted, missing] of coverCases) {
 }
 
 const ann = { name: 'ann', groups: ['dev'] };
-const apiGroup = 'rbac.authorization.k8s.io';
+const API_GROUP = 'rbac.authorization.k8s.io';
 
 function fixture(held: PolicyRule[]) {
   const objects = createTestObjects();
@@ -71,7 +71,7 @@ function fixture(held: PolicyRule[]) {
   objects.put(ClusterRoleBindings, {
     metadata: { name: 'b' },
     subjects: [{ kind: 'User', name: 'ann' }],
-    roleRef: { apiGroup, kind: 'ClusterRole', name: 'held' },
+    roleRef: { apiGroup: API_GROUP, kind: 'ClusterRole', name: 'held' },
   });
   return (attempt: Partial<GrantAttempt> & { object: KubernetesObject }) =>
     escalationProblem(
@@ -82,8 +82,8 @@ function fixture(held: PolicyRule[]) {
 const role = (rules: PolicyRule[], more: object = {}): KubernetesObject =>
   ({ metadata: { name: 'x' }, rules, ...more }) as KubernetesObject;
 const bindingTo = (name: string): KubernetesObject =>
-  ({ metadata: { name: 'x' }, roleRef: { apiGroup, kind: 'ClusterRole', name } }) as KubernetesObject;
-const refusal =
+  ({ metadata: { name: 'x' }, roleRef: { apiGroup: API_GROUP, kind: 'ClusterRole', name } }) as KubernetesObject;
+const REFUSAL =
   'user "ann" (groups=["dev"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}';
 const getPods = rule('', 'pods', 'get');
 
@@ -94,19 +94,19 @@ const attempts: readonly [
   string | undefined,
 ][] = [
   ['a role with what one holds', [getPods], { object: role([getPods]) }, undefined],
-  ['a role with more', [], { object: role([getPods]) }, refusal],
-  ['with the verb escalate', [rule(apiGroup, 'clusterroles', 'escalate')], { object: role([getPods]) }, undefined],
+  ['a role with more', [], { object: role([getPods]) }, REFUSAL],
+  ['with the verb escalate', [rule(API_GROUP, 'clusterroles', 'escalate')], { object: role([getPods]) }, undefined],
   [
     'escalate on one name, at update',
-    [rule(apiGroup, 'clusterroles', 'escalate', ['x'])],
+    [rule(API_GROUP, 'clusterroles', 'escalate', ['x'])],
     { object: role([getPods]), oldObject: role([]), requestName: 'x' },
     undefined,
   ],
   [
     'escalate on one name does not reach creation',
-    [rule(apiGroup, 'clusterroles', 'escalate', ['x'])],
+    [rule(API_GROUP, 'clusterroles', 'escalate', ['x'])],
     { object: role([getPods]) },
-    refusal,
+    REFUSAL,
   ],
   ['a master', [], { user: { name: 'root', groups: ['system:masters'] }, object: role([getPods]) }, undefined],
   [
@@ -127,7 +127,7 @@ const attempts: readonly [
       oldObject: role([getPods]),
       requestName: 'x',
     },
-    refusal,
+    REFUSAL,
   ],
   [
     'aggregation',
@@ -142,10 +142,10 @@ const attempts: readonly [
     undefined,
   ],
   ['binding a role one holds', [getPods], { resource: 'clusterrolebindings', object: bindingTo('reader') }, undefined],
-  ['binding a role one does not hold', [], { resource: 'clusterrolebindings', object: bindingTo('reader') }, refusal],
+  ['binding a role one does not hold', [], { resource: 'clusterrolebindings', object: bindingTo('reader') }, REFUSAL],
   [
     'with the verb bind',
-    [rule(apiGroup, 'clusterroles', 'bind', ['reader'])],
+    [rule(API_GROUP, 'clusterroles', 'bind', ['reader'])],
     { resource: 'rolebindings', namespace: 'ns', object: bindingTo('reader') },
     undefined,
   ],

@@ -7,7 +7,7 @@ import type { AuthorizationAttributes } from './contract.ts';
 import { createRbacAuthorizer } from './rbac-authorizer.ts';
 import { createTestObjects } from './objects-fixture.ts';
 
-const apiGroup = 'rbac.authorization.k8s.io';
+const API_GROUP = 'rbac.authorization.k8s.io';
 const reader = { apiGroups: [''], resources: ['pods'], verbs: ['get'] };
 const asked = (user: Principal, more: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => ({
   user,
@@ -25,7 +25,7 @@ const asked = (user: Principal, more: Partial<AuthorizationAttributes> = {}): Au
 const binding = (name: string, subject: Subject, role: string, namespace?: string) => ({
   metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
   subjects: [subject],
-  roleRef: { apiGroup, kind: role.startsWith('c-') ? 'ClusterRole' : 'Role', name: role },
+  roleRef: { apiGroup: API_GROUP, kind: role.startsWith('c-') ? 'ClusterRole' : 'Role', name: role },
 });
 
 function fixture() {

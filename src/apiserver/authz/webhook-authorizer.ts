@@ -27,10 +27,10 @@ export interface WebhookAuthorizerDeps {
 
 const CACHE_SIZE = 8192;
 /** Longer questions and answers are not cached, so that no client can fill the memory. */
-const maxKeyLength = 10_000;
+const MAX_KEY_LENGTH = 10_000;
 const TIMEOUT_MS = 30_000;
 
-const unconcerned: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
+const UNCONCERNED: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
 /** How it asks. */
 export interface WebhookAuthorizerConfig {
@@ -61,7 +61,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
     async authorize(attributes) {
       const spec = specOf(attributes);
       try {
-        if (config.concerns?.(spec) === false) return unconcerned;
+        if (config.concerns?.(spec) === false) return UNCONCERNED;
       } catch (err) {
         return failed(err);
       }
@@ -71,7 +71,7 @@ export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: Web
       try {
         const verdict = verdictOf(await ask(deps, spec, config));
         const keepMs = verdict.decision === 'allow' ? config.allowedMs : config.deniedMs;
-        if (Math.max(key.length, verdict.reason.length) < maxKeyLength)
+        if (Math.max(key.length, verdict.reason.length) < MAX_KEY_LENGTH)
           cache.set(key, { verdict, untilMs: clock.monotonicMs() + keepMs });
         return verdict;
       } catch (err) {

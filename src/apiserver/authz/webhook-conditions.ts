@@ -6,7 +6,7 @@ import { createEnvironment } from '../../api/cel/environment.ts';
 import { listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
 import { compileConditions, judgeConditions } from '../admission-matching/match-conditions.ts';
 
-const resourceFields = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
+const RESOURCE_FIELDS = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
 
 const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
   user: STRING,
@@ -15,7 +15,7 @@ const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
   extra: mapType(listType(STRING)),
   resourceAttributes: structOf(
     'kubernetes.ResourceAttributes',
-    Object.fromEntries(resourceFields.map((field) => [field, STRING])),
+    Object.fromEntries(RESOURCE_FIELDS.map((field) => [field, STRING])),
   ),
   nonResourceAttributes: structOf('kubernetes.NonResourceAttributes', { path: STRING, verb: STRING }),
 });
@@ -39,7 +39,7 @@ export function compileWebhookConditions(expressions: readonly string[]): JudgeQ
 /** With every text there is, empty ones too, so that no expression need ask whether it is. */
 function filled(spec: SubjectAccessReviewSpec): object {
   const { user = '', groups = [], uid = '', extra = {}, resourceAttributes, nonResourceAttributes } = spec;
-  const named = Object.fromEntries(resourceFields.map((field) => [field, resourceAttributes?.[field] ?? '']));
+  const named = Object.fromEntries(RESOURCE_FIELDS.map((field) => [field, resourceAttributes?.[field] ?? '']));
   return {
     user,
     groups,

@@ -17,7 +17,7 @@ import { ownContext } from '../own-context.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels, MANDATORY_FLOW_OBJECTS } from './objects.ts';
 
-const annotation = 'apf.kubernetes.io/autoupdate-spec';
+const ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 
 type FlowObject = KubernetesObject & { spec?: object };
 
@@ -37,7 +37,7 @@ async function ensureKind<T extends FlowObject>(
   const names = new Set(all.map(({ metadata }) => metadata.name ?? ''));
   const obsolete = objects
     .list(info)
-    .filter(({ metadata }) => !names.has(metadata.name) && metadata.annotations?.[annotation] === 'true');
+    .filter(({ metadata }) => !names.has(metadata.name) && metadata.annotations?.[ANNOTATION] === 'true');
   await Promise.all([
     ...all.map((wanted) => ensureObject(objects, info, wanted)),
     ...obsolete.map((object) => remove(objects, info, object)),
@@ -72,7 +72,7 @@ async function remove(objects: ObjectStore, info: ResourceInfo, { metadata }: Ku
 export function repairedFlowObject<T extends FlowObject>(current: T, wanted: T): T | undefined {
   const { name = '', annotations, generation = 0 } = current.metadata;
   const mandatory = MANDATORY_FLOW_OBJECTS.has(name);
-  const said = annotations?.[annotation];
+  const said = annotations?.[ANNOTATION];
   const updates = mandatory || (said === undefined ? generation <= 1 : said === 'true');
   const marked = said ?? String(updates);
   const spec = mandatory ? mandatorySpec(current, wanted) : updates ? wanted.spec : current.spec;
@@ -82,7 +82,7 @@ export function repairedFlowObject<T extends FlowObject>(current: T, wanted: T):
     ...current,
     metadata: {
       ...current.metadata,
-      annotations: { ...annotations, [annotation]: marked },
+      annotations: { ...annotations, [ANNOTATION]: marked },
       ...(same ? {} : { generation: addInt64(generation, 1) }),
     },
     ...(spec === undefined ? {} : { spec }),

@@ -2,9 +2,9 @@
 import { anyValue, componentFlags, onlyDefault } from '../../component-helpers/command-line/component-flags.ts';
 import type { FixedFlags } from '../../component-helpers/command-line/fixed-flags.ts';
 
-const interval = 'its metrics are read when they are asked for';
-const oneEtcd = 'all resources are kept in the servers of --etcd-servers';
-const noPeers = 'requests are not passed on to servers of other versions';
+const INTERVAL = 'its metrics are read when they are asked for';
+const ONE_ETCD = 'all resources are kept in the servers of --etcd-servers';
+const NO_PEERS = 'requests are not passed on to servers of other versions';
 
 export const apiServerFixedFlags: FixedFlags = {
   ...componentFlags,
@@ -28,9 +28,9 @@ export const apiServerFixedFlags: FixedFlags = {
   'debug-socket-path': onlyDefault('', 'there is no such socket', 'not offered'),
   'egress-selector-config-file': onlyDefault('', 'the servers reach nodes and webhooks directly', 'not offered'),
   'max-connection-bytes-per-sec': onlyDefault('0', 'connections are not throttled', 'always 0 here'),
-  'etcd-servers-overrides': onlyDefault('', oneEtcd, 'not offered'),
-  'etcd-count-metric-poll-period': anyValue('1m0s', interval),
-  'etcd-db-metric-poll-interval': anyValue('30s', interval),
+  'etcd-servers-overrides': onlyDefault('', ONE_ETCD, 'not offered'),
+  'etcd-count-metric-poll-period': anyValue('1m0s', INTERVAL),
+  'etcd-db-metric-poll-interval': anyValue('30s', INTERVAL),
   'etcd-healthcheck-timeout': anyValue('2s', 'read, without effect: the store is looked at in the background'),
   'etcd-readycheck-timeout': anyValue('2s', 'read, without effect: the store is looked at in the background'),
   'lease-reuse-duration-seconds': anyValue(
@@ -52,9 +52,9 @@ export const apiServerFixedFlags: FixedFlags = {
   'kubelet-read-only-port': anyValue('10255', 'kubelets are always spoken to over TLS'),
   'kubelet-timeout': anyValue('5s', 'read, without effect: what is asked of kubelets ends with the request'),
   'livez-grace-period': anyValue('0s', 'the server is alive as soon as it listens'),
-  'peer-advertise-ip': onlyDefault('', noPeers, 'not offered'),
-  'peer-advertise-port': onlyDefault('', noPeers, 'not offered'),
-  'peer-ca-file': onlyDefault('', noPeers, 'not offered'),
+  'peer-advertise-ip': onlyDefault('', NO_PEERS, 'not offered'),
+  'peer-advertise-port': onlyDefault('', NO_PEERS, 'not offered'),
+  'peer-ca-file': onlyDefault('', NO_PEERS, 'not offered'),
   'permit-address-sharing': anyValue('false', 'addresses are always shared so'),
   'coordinated-leadership-lease-duration': anyValue('15s', 'read, without effect: leaders elect themselves'),
   'coordinated-leadership-renew-deadline': anyValue('10s', 'read, without effect: leaders elect themselves'),

@@ -26,7 +26,7 @@ export interface HttpOptions {
 /** For watches that have no end of their own: 0 is no limit. */
 const FOREVER_MS = 10 * 365 * 86_400_000;
 const MOST_GOAWAY = 0.02;
-const directives = /^(max-age=\d+|includeSubDomains|preload)$/;
+const DIRECTIVES = /^(max-age=\d+|includeSubDomains|preload)$/;
 
 /** CORS, HSTS, GOAWAY, shutdown. */
 export const httpOptions: OptionSet<HttpOptions> = {
@@ -92,7 +92,7 @@ function origin(text: string): string {
 }
 
 function directive(text: string): string {
-  if (directives.test(text)) return text;
+  if (DIRECTIVES.test(text)) return text;
   throw new FlagError(
     `--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information`,
   );

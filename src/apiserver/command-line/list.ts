@@ -5,7 +5,7 @@ import { fixedOptions } from '../../component-helpers/command-line/fixed-flags.t
 import { type Flag, parseFlags } from '../../component-helpers/command-line/flags.ts';
 import { type HttpOptions, httpOptions } from './http-options.ts';
 import { type LogOptions, logOptions } from '../../component-helpers/command-line/log-options.ts';
-import { retiredFlags } from './retired-flags.ts';
+import { RETIRED_FLAGS } from './retired-flags.ts';
 import { serviceAccountOptions, type ServiceAccountOptions } from './service-account-options.ts';
 import { servingOptions, type ServingOptions } from './serving-options.ts';
 import { sharedOptions } from './shared-options.ts';
@@ -40,7 +40,7 @@ export const apiServerFlags: readonly Flag[] = [
 
 /** Reads a command line. Throws `FlagError`. */
 export function parseApiServerOptions(args: readonly string[]): ApiServerOptions {
-  const { values, warnings } = parseFlags(args, apiServerFlags, retiredFlags);
+  const { values, warnings } = parseFlags(args, apiServerFlags, RETIRED_FLAGS);
   const notes = fixed.read(values);
   const serviceAccounts = serviceAccountOptions.read(values);
   const gates = Object.keys(serviceAccounts.featureGates);

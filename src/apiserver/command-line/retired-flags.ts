@@ -1,17 +1,17 @@
 /** Flags of early API servers that are gone, and what took their place: who follows an old page gets the new name. */
 
-const tokens = 'use --token-auth-file, client certificates or OpenID Connect';
-const nodes = 'nodes register themselves';
-const secured = 'the API is served on --secure-port only';
+const TOKENS = 'use --token-auth-file, client certificates or OpenID Connect';
+const NODES = 'nodes register themselves';
+const SECURED = 'the API is served on --secure-port only';
 
 /** What to do instead, by flag. */
-export const retiredFlags: Readonly<Record<string, string>> = {
+export const RETIRED_FLAGS: Readonly<Record<string, string>> = {
   address: 'use --bind-address',
   port: 'use --secure-port',
-  'insecure-bind-address': `use --bind-address (${secured})`,
-  'insecure-port': `use --secure-port (${secured})`,
-  'insecure-allow-any-token': tokens,
-  'read-only-port': `use --secure-port (${secured})`,
+  'insecure-bind-address': `use --bind-address (${SECURED})`,
+  'insecure-port': `use --secure-port (${SECURED})`,
+  'insecure-allow-any-token': TOKENS,
+  'read-only-port': `use --secure-port (${SECURED})`,
   'public-address-override': 'use --advertise-address',
   'public-ip': 'use --advertise-address',
   'portal-net': 'use --service-cluster-ip-range',
@@ -22,16 +22,16 @@ export const retiredFlags: Readonly<Record<string, string>> = {
   'storage-versions': 'objects are stored in the preferred version of their group',
   'deserialization-cache-size': 'the watch cache needs no size',
   'target-ram-mb': 'the watch cache needs no size',
-  machines: nodes,
-  minions: nodes,
-  'minion-regexp': nodes,
+  machines: NODES,
+  minions: NODES,
+  'minion-regexp': NODES,
   'minion-port': 'nodes tell the port of their kubelet',
   'kubelet-https': 'kubelets are always spoken to over TLS',
   'health-check-minions': 'the node lifecycle controller watches leases',
   'sync-pod-status': 'kubelets report the status of pods',
   'cloud-provider': 'run an external cloud controller manager',
   'cloud-config': 'run an external cloud controller manager',
-  'basic-auth-file': tokens,
+  'basic-auth-file': TOKENS,
   'service-account-lookup-cache': 'use --service-account-lookup',
   'service-account-api-audiences': 'use --api-audiences',
   'token-cache': 'use --authentication-token-webhook-cache-ttl',

@@ -3,7 +3,7 @@ import type { APIResourceDiscovery } from '../../api/gen/apidiscovery-v2.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 
 /** Groups upstream ranks, the first first; others follow by name. */
-const ranked = [
+const RANKED = [
   'apiregistration.k8s.io',
   'apps',
   'events.k8s.io',
@@ -52,8 +52,8 @@ export interface GroupEntry {
 }
 
 function rank(group: string): number {
-  const index = ranked.indexOf(group);
-  return index < 0 ? ranked.length : index;
+  const index = RANKED.indexOf(group);
+  return index < 0 ? RANKED.length : index;
 }
 
 function parseVersion(version: string): readonly [number, number, number] {

@@ -11,7 +11,7 @@ import { badRequest, type StatusError, unsupportedMediaType } from '../../api/st
 import { jsonKind } from '../../api/codec/scalars.ts';
 import type { ApiRequest } from '../../api/transport.ts';
 import { contentSerialization, type Serialization } from '../negotiation.ts';
-import { largeBytes } from '../request-context.ts';
+import { LARGE_BYTES } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** As upstream: 3 MiB. */
@@ -31,7 +31,7 @@ export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
   const { body } = scope.request;
   if (body.kind !== 'bytes') return new Uint8Array();
   const bytes = await body.read(MAX_BODY_BYTES);
-  if (bytes.length > largeBytes) scope.isLarge = true;
+  if (bytes.length > LARGE_BYTES) scope.isLarge = true;
   return bytes;
 }
 

@@ -30,7 +30,7 @@ export interface ItemListForm {
 }
 
 /** The size of one chunk of an answer, in bytes. */
-export const pieceLength = 256 * 1024;
+export const PIECE_LENGTH = 256 * 1024;
 
 /** The list's bytes in chunks. */
 export async function writeItems(list: ItemList, { form, schema, scope, turns }: ItemListForm): Promise<Uint8Array[]> {
@@ -64,7 +64,7 @@ async function writeTexts(
     if (due !== undefined) await due;
     const one = stringifyJson(asWritten(item(index)), indent);
     text += (index === 0 ? '' : between) + (isIndented ? one.replaceAll('\n', '\n    ') : one);
-    if (text.length < pieceLength) continue;
+    if (text.length < PIECE_LENGTH) continue;
     pieces.push(text);
     text = '';
   }

@@ -21,11 +21,11 @@ import { Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
-import { type ItemList, pieceLength, writeItems } from './list-writer.ts';
+import { type ItemList, PIECE_LENGTH, writeItems } from './list-writer.ts';
 import { includeObjectOf, partialMetadata, partialMetadataHead, tableHead, tableRow } from './table.ts';
 import { headersFor, isPretty } from './write-object.ts';
 
-const listForms = ['Table', 'PartialObjectMetadataList'];
+const LIST_FORMS = ['Table', 'PartialObjectMetadataList'];
 const itemStart = Buffer.from('{');
 const nextItemStart = Buffer.from(',{');
 const listEnd = Buffer.from(']}\n');
@@ -68,7 +68,7 @@ export async function serveList(call: Call): Promise<ApiResponse> {
   const metadata = metaOf(page);
   const head = { kind: info.listKind, apiVersion: store.apiVersion, metadata };
   const custom = store.definition.schema !== undefined;
-  const form = negotiate(scope.request.headers['accept'], { as: listForms, protobuf: !custom, stream: false });
+  const form = negotiate(scope.request.headers['accept'], { as: LIST_FORMS, protobuf: !custom, stream: false });
   const isMetadata = form.as === 'PartialObjectMetadataList';
   const clock = store.services.clock;
   if (scope.request.wantsObjects) {
@@ -186,8 +186,8 @@ async function joinItems(store: GenericStore, cells: readonly RevisionCell[]): P
     const bytes = store.itemJson(cells[index]!);
     pending.push(index === 0 ? itemStart : nextItemStart, bytes);
     pendingBytes += bytes.length;
-    if (pendingBytes < pieceLength && (index & 63) !== 63) continue;
-    if (pendingBytes >= pieceLength) {
+    if (pendingBytes < PIECE_LENGTH && (index & 63) !== 63) continue;
+    if (pendingBytes >= PIECE_LENGTH) {
       chunks.push(Buffer.concat(pending));
       pending = [];
       pendingBytes = 0;

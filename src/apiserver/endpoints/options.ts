@@ -9,7 +9,7 @@ import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { appendAll } from '../../base/lists.ts';
 
-const metaGroup = 'meta.k8s.io';
+const META_GROUP = 'meta.k8s.io';
 
 function unsupported(field: string, value: string, supported: readonly string[]): FieldCause {
   const text = `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((v) => JSON.stringify(v)).join(', ')}`;
@@ -20,7 +20,7 @@ function unsupported(field: string, value: string, supported: readonly string[])
 export function dryRunOf(params: URLSearchParams, kind: string): boolean {
   const values = params.getAll('dryRun').filter((value) => value !== '');
   const errors = wrongDryRun(values);
-  if (errors.length > 0) throw invalid({ group: metaGroup, kind }, '', errors);
+  if (errors.length > 0) throw invalid({ group: META_GROUP, kind }, '', errors);
   return values.length > 0;
 }
 
@@ -30,26 +30,26 @@ function wrongDryRun(values: readonly string[]): FieldCause[] {
   return [{ reason: 'FieldValueNotSupported', field: 'dryRun', text }];
 }
 
-const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
+const FIELD_VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn'];
 
 /** How unknown fields are treated; Warn unless said otherwise. Throws 422. */
 export function fieldValidationOf(params: URLSearchParams, kind: string): FieldValidation {
   const value = params.get('fieldValidation') ?? '';
-  if (!fieldValidations.includes(value)) {
-    throw invalid({ group: metaGroup, kind }, '', [unsupported('fieldValidation', value, fieldValidations)]);
+  if (!FIELD_VALIDATIONS.includes(value)) {
+    throw invalid({ group: META_GROUP, kind }, '', [unsupported('fieldValidation', value, FIELD_VALIDATIONS)]);
   }
   return value === '' ? 'Warn' : (value as FieldValidation);
 }
 
-const maxManagerLength = 128;
+const MAX_MANAGER_LENGTH = 128;
 
 /** The field manager of a write: as given, or the user agent up to the slash. Throws 422. */
 export function managerOf(scope: RequestScope, kind: string): string {
   const given = scope.params.get('fieldManager') ?? '';
-  if (given === '') return scope.userAgent.split('/')[0]!.slice(0, maxManagerLength) || 'unknown';
+  if (given === '') return scope.userAgent.split('/')[0]!.slice(0, MAX_MANAGER_LENGTH) || 'unknown';
   const field = Field.named('fieldManager');
   validateFieldManager(given, field);
-  if (field.errors.length > 0) throw invalid({ group: metaGroup, kind }, '', field.errors);
+  if (field.errors.length > 0) throw invalid({ group: META_GROUP, kind }, '', field.errors);
   return given;
 }
 
@@ -88,7 +88,7 @@ export function checkListOptions(params: URLSearchParams, isWatch: boolean): voi
   if (isWatch && sendInitial && match !== 'NotOlderThan')
     forbid('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
   if (!isWatch && match !== '') checkMatch(params, match, { errors, forbid });
-  if (errors.length > 0) throw invalid({ group: metaGroup, kind: 'ListOptions' }, '', errors);
+  if (errors.length > 0) throw invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
 }
 
 function checkMatch(
@@ -132,5 +132,5 @@ export function checkDeleteOptions(options: DeleteOptions): void {
     errors.push(unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']));
   }
   appendAll(errors, wrongDryRun(dryRun));
-  if (errors.length > 0) throw invalid({ group: metaGroup, kind: 'DeleteOptions' }, '', errors);
+  if (errors.length > 0) throw invalid({ group: META_GROUP, kind: 'DeleteOptions' }, '', errors);
 }

@@ -41,7 +41,7 @@ import { checkName, expectedOf, writeOutcome, writeRequestOf } from './write-ver
 /** Kinds of patches. */
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
-const patchTypes: ReadonlyMap<string, PatchType> = new Map([
+const PATCH_TYPES: ReadonlyMap<string, PatchType> = new Map([
   ['application/json-patch+json', 'json'],
   ['application/merge-patch+json', 'merge'],
   ['application/strategic-merge-patch+json', 'strategic'],
@@ -51,10 +51,10 @@ const patchTypes: ReadonlyMap<string, PatchType> = new Map([
 /** The kind of patch from the Content-Type. Throws 415. */
 export function patchTypeOf(scope: RequestScope, isCustom: boolean): PatchType {
   const header = scope.request.headers['content-type'] ?? '';
-  const type = patchTypes.get(header.split(';')[0]!.trim().toLowerCase());
+  const type = PATCH_TYPES.get(header.split(';')[0]!.trim().toLowerCase());
   if (type !== undefined && !(type === 'strategic' && isCustom)) return type;
   if (!isCustom) throw unsupportedMediaType('415: Unsupported Media Type', {});
-  const accepted = [...patchTypes.keys()].filter((name) => !name.includes('strategic'));
+  const accepted = [...PATCH_TYPES.keys()].filter((name) => !name.includes('strategic'));
   throw unsupportedMediaType(
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );

@@ -18,7 +18,7 @@ import { applyConfiguration, checkPatchOptions, patched, type PatchType, patchTy
 import { writeAny } from './write-object.ts';
 import { checkName, writeRequestOf } from './write-verbs.ts';
 
-const apiVersion = 'autoscaling/v1';
+const API_VERSION = 'autoscaling/v1';
 
 function scaleSchema(): StructSchema {
   const schema = schemaOf('autoscaling', 'v1', 'Scale');
@@ -95,7 +95,7 @@ async function fromBody(call: Call): Promise<() => Scale> {
   const mode = fieldValidationOf(call.scope.params, 'UpdateOptions');
   const scale = (await readObject(
     call.scope,
-    { apiVersion, kind: 'Scale', schema: scaleSchema() },
+    { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() },
     mode,
   )) as unknown as Scale;
   return () => scale;
@@ -114,7 +114,11 @@ async function fromPatch(
     const before = scaleOf(current, access) as unknown as JsonObject;
     const after = patched(before, { type, value }, schema);
     if (!isObject(after)) throw badRequest('the patch does not leave an object');
-    return shapeObject(after, { apiVersion, kind: 'Scale', schema }, { mode, duplicates, scope }) as unknown as Scale;
+    return shapeObject(
+      after,
+      { apiVersion: API_VERSION, kind: 'Scale', schema },
+      { mode, duplicates, scope },
+    ) as unknown as Scale;
   };
 }
 
@@ -139,7 +143,7 @@ async function applyScale(
   const { value, duplicates } = await readPatch(scope, 'apply');
   const scale = shapeObject(
     value,
-    { apiVersion, kind: 'Scale', schema: scaleSchema() },
+    { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() },
     { mode, duplicates, scope, shape: 'sparse' },
   ) as unknown as Scale;
   if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });

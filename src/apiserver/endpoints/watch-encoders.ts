@@ -13,11 +13,11 @@ import type { WatchEncoder, WatchEventType } from '../watch-cache/watcher.ts';
 import { type IncludeObject, partialMetadata, tableOf } from './table.ts';
 
 /** Annotation of the bookmark that ends the initial events. */
-const initialEventsEnd = 'k8s.io/initial-events-end';
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const lineEnd = Buffer.from('}\n');
 
 function bookmarkObject(store: GenericStore, revision: number, isEnd: boolean): KubernetesObject {
-  const annotations = isEnd ? { annotations: { [initialEventsEnd]: 'true' } } : {};
+  const annotations = isEnd ? { annotations: { [INITIAL_EVENTS_END]: 'true' } } : {};
   return {
     kind: store.info.kind,
     apiVersion: store.apiVersion,

@@ -9,17 +9,17 @@ import type { Selection } from '../generic-registry/selection.ts';
 
 /** Far above what a controller of all kinds, a node or an agent of a node watches. */
 export const MAX_WATCH_WEIGHT = 10_000;
-const retryAfterSeconds = 10;
+const RETRY_AFTER_SECONDS = 10;
 /** So many requirements, or characters of the request, weigh as much as one watch more. */
-const requirementsPerWatch = 8;
-const lengthPerWatch = 2_048;
+const REQUIREMENTS_PER_WATCH = 8;
+const LENGTH_PER_WATCH = 2_048;
 
 /** What a watch counts: 1, and more with a long selector or request, which it keeps as long as it is open. */
 export function watchWeight({ query, headers }: ApiRequest, { labels, fields }: Selection): number {
   let length = query.length;
   for (const name in headers) length += headers[name]?.length ?? 0;
   const requirements = labels.requirements.length + fields.length;
-  return 1 + Math.floor(requirements / requirementsPerWatch) + Math.floor(length / lengthPerWatch);
+  return 1 + Math.floor(requirements / REQUIREMENTS_PER_WATCH) + Math.floor(length / LENGTH_PER_WATCH);
 }
 
 /**
@@ -45,7 +45,7 @@ export class WatchQuota {
     if (before + weight > MAX_WATCH_WEIGHT)
       throw tooManyRequests(
         `too many watches of ${JSON.stringify(user.name)} are open: end some, or use shorter selectors`,
-        retryAfterSeconds,
+        RETRY_AFTER_SECONDS,
       );
     this.#weights.set(sharers, before + weight);
     let isOpen = true;

@@ -31,21 +31,21 @@ import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 import { WatchQuota, watchWeight } from './watch-quota.ts';
 
 /** As upstream: a watch lasts 30 to 60 minutes unless the client asks for another time. */
-const defaultMinTimeoutMs = 1_800_000;
+const DEFAULT_MIN_TIMEOUT_MS = 1_800_000;
 /** Watches inside the process last this much longer: they cannot break unnoticed, nor move to another server. */
-const insideFactor = 24;
+const INSIDE_FACTOR = 24;
 
-const watchForms = ['Table', 'PartialObjectMetadata'];
+const WATCH_FORMS = ['Table', 'PartialObjectMetadata'];
 
 /** An initial state of this many objects or bytes is encoded in steps. */
-const manyCells = 500;
-const manyBytes = 256 * 1024;
+const MANY_CELLS = 500;
+const MANY_BYTES = 256 * 1024;
 
-const bookmarkPeriodMs = 60_000;
+const BOOKMARK_PERIOD_MS = 60_000;
 /** Watchers inside the process need bookmarks only when changes are dropped: they are checked this many times less often. */
-const insideBookmarkBeats = 4;
+const INSIDE_BOOKMARK_BEATS = 4;
 /** Bookmarks written between two turns of other work. */
-const bookmarksAtOnce = 500;
+const BOOKMARKS_AT_ONCE = 500;
 
 /**
  * The open watches: they end when the server stops, and one timer sends their bookmarks. A node has half a dozen watches; a
@@ -67,7 +67,7 @@ export class RunningWatches {
   /** Shortest time of a watch without a timeout of its own. */
   readonly minTimeoutMs: number;
 
-  constructor({ clock, log }: Pick<BasePlatform, 'clock' | 'log'>, minTimeoutMs = defaultMinTimeoutMs) {
+  constructor({ clock, log }: Pick<BasePlatform, 'clock' | 'log'>, minTimeoutMs = DEFAULT_MIN_TIMEOUT_MS) {
     this.#clock = clock;
     this.#log = log;
     this.minTimeoutMs = minTimeoutMs;
@@ -81,7 +81,7 @@ export class RunningWatches {
   add(watcher: Watcher<never>, store: GenericStore): void {
     this.#running.set(watcher, store);
     if (!watcher.sparesBookmarks) this.#eager.set(watcher, store);
-    this.#cancelBeat ??= this.#clock.setTicker(bookmarkPeriodMs, () => {
+    this.#cancelBeat ??= this.#clock.setTicker(BOOKMARK_PERIOD_MS, () => {
       background(this.#log, 'bookmarks could not be sent', this.#bookmarkAll());
     });
   }
@@ -100,11 +100,11 @@ export class RunningWatches {
   }
 
   async #bookmarkAll(): Promise<void> {
-    const isForAll = ++this.#beats % insideBookmarkBeats === 0;
+    const isForAll = ++this.#beats % INSIDE_BOOKMARK_BEATS === 0;
     let count = 0;
     for (const [watcher, { services, cache }] of [...(isForAll ? this.#running : this.#eager)]) {
       watcher.bookmark(services.hub.revision, cache.rememberedSince);
-      if (++count % bookmarksAtOnce === 0) await this.#clock.yield();
+      if (++count % BOOKMARKS_AT_ONCE === 0) await this.#clock.yield();
     }
   }
 }
@@ -118,7 +118,7 @@ export async function serveWatch(
   checkListOptions(params, true);
   const selection = selectionOf(store, scope);
   const form = negotiate(request.headers['accept'], {
-    as: watchForms,
+    as: WATCH_FORMS,
     protobuf: store.definition.schema === undefined,
     stream: true,
   });
@@ -200,7 +200,7 @@ async function startWatch<T>(
   const revision = given ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = Number(int64Param(params, 'timeoutSeconds') ?? 0);
-  const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? insideFactor : 1);
+  const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? INSIDE_FACTOR : 1);
   const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1000 : longestMs;
   const under = store.prefixOf(info.namespace);
   const bookmarks = isTrue(params.get('allowWatchBookmarks'));
@@ -302,7 +302,7 @@ async function encodeAhead<T>(
 ): Promise<ReadonlyMap<RevisionCell, T | undefined> | undefined> {
   if (!start.wantsInitial) return undefined;
   const cells = initialCells(call, start);
-  if (cells.length < manyCells && cells.reduce((sum, cell) => sum + cell.byteLength, 0) < manyBytes) return undefined;
+  if (cells.length < MANY_CELLS && cells.reduce((sum, cell) => sum + cell.byteLength, 0) < MANY_BYTES) return undefined;
   const turns = new Turns(call.store.services.clock);
   const ahead = new Map<RevisionCell, T | undefined>();
   for (const cell of cells) {

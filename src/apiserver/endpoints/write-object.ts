@@ -9,21 +9,21 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
-import { type MediaForm, mediaTypeOf, negotiate } from '../negotiation.ts';
+import { type MediaForm, MEDIA_TYPE_OF, negotiate } from '../negotiation.ts';
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { CACHE_CONTROL, jsonHeaders } from '../responses.ts';
+import { CACHE_CONTROL, JSON_HEADERS } from '../responses.ts';
 import { warningHeaders } from '../warning-headers.ts';
 import type { Printer } from '../registry/resource-definition.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
 
-const objectForms = ['Table', 'PartialObjectMetadata'];
+const OBJECT_FORMS = ['Table', 'PartialObjectMetadata'];
 
 /** The form for one object of a store. Throws 406. */
 export function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
   return negotiate(scope.request.headers['accept'], {
-    as: objectForms,
+    as: OBJECT_FORMS,
     protobuf: store.definition.schema === undefined,
     stream: false,
   });
@@ -33,9 +33,9 @@ export function objectForm(store: GenericStore, scope: RequestScope): MediaForm 
 export function headersFor(
   form: MediaForm,
   scope: RequestScope,
-  contentType = mediaTypeOf[form.serialization],
+  contentType = MEDIA_TYPE_OF[form.serialization],
 ): ApiHeaders {
-  if (contentType === 'application/json' && scope.warnings.length === 0) return jsonHeaders;
+  if (contentType === 'application/json' && scope.warnings.length === 0) return JSON_HEADERS;
   return { 'content-type': contentType, 'cache-control': CACHE_CONTROL, ...warningHeaders(scope.warnings) };
 }
 

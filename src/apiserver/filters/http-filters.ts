@@ -49,7 +49,7 @@ function answering(handler: HttpHandler, headersFor: (request: HttpRequest) => H
   };
 }
 
-const corsHeaders: HttpHeaders = {
+const CORS_HEADERS: HttpHeaders = {
   'access-control-allow-methods': 'POST, GET, OPTIONS, PUT, DELETE, PATCH',
   'access-control-allow-headers':
     'Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since',
@@ -64,7 +64,7 @@ function withCors(handler: HttpHandler, patterns: readonly string[]): HttpHandle
   });
   const allowed = ({ headers: { origin = '' } }: HttpRequest): HttpHeaders | undefined =>
     origin !== '' && tests.some((test) => test(origin))
-      ? { 'access-control-allow-origin': origin, ...corsHeaders }
+      ? { 'access-control-allow-origin': origin, ...CORS_HEADERS }
       : undefined;
   const rest = answering(handler, allowed);
   return (request) => {
@@ -76,10 +76,10 @@ function withCors(handler: HttpHandler, patterns: readonly string[]): HttpHandle
 }
 
 /** Kubelets and load balancers probe health until the end. */
-const alwaysServed = /^\/(healthz|livez|readyz)(\/|$)/;
+const ALWAYS_SERVED = /^\/(healthz|livez|readyz)(\/|$)/;
 
 function withRetryAfter(handler: HttpHandler, refusesNew: () => boolean): HttpHandler {
-  return (request) => (refusesNew() && !alwaysServed.test(request.path) ? refusal() : handler(request));
+  return (request) => (refusesNew() && !ALWAYS_SERVED.test(request.path) ? refusal() : handler(request));
 }
 
 function refusal(): HttpResponse {

@@ -8,13 +8,13 @@ import { SlotSet } from '../../base/slot-set.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-const longRunningSubresources = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
-const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options']);
+const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
+const READ_VERBS = new Set(['get', 'list', 'watch', 'head', 'options']);
 
 /** Whether a request runs for as long as its client likes. */
 export function isLongRunning(scope: RequestScope): boolean {
   const { verb, subresource } = scope.info;
-  return verb === 'watch' || verb === 'proxy' || longRunningSubresources.has(subresource);
+  return verb === 'watch' || verb === 'proxy' || LONG_RUNNING_SUBRESOURCES.has(subresource);
 }
 
 /** A request's place among those being served. */
@@ -38,7 +38,7 @@ export class MaxInFlight {
   /** Takes a place. Throws 429. */
   enter(scope: RequestScope): Place {
     const { verb } = scope.info;
-    const full = readVerbs.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
+    const full = READ_VERBS.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
     if (full && !scope.user.groups.includes('system:masters')) throw refused();
     const read = this.begin(scope);
     return { leave: () => this.end(read) };
@@ -46,7 +46,7 @@ export class MaxInFlight {
 
   /** Counts a request, whatever the limits. Returns the argument for `end`. */
   begin({ info }: RequestScope): boolean {
-    const read = readVerbs.has(info.verb);
+    const read = READ_VERBS.has(info.verb);
     if (read) this.readOnly++;
     else this.mutating++;
     return read;

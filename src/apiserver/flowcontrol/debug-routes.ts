@@ -11,16 +11,16 @@ import { textResponse } from '../responses.ts';
 import type { FlowController, Waiting } from './flow-controller.ts';
 import { largest } from '../../base/lists.ts';
 
-const root = '/debug/api_priority_and_fairness';
+const ROOT = '/debug/api_priority_and_fairness';
 
 type Row = readonly (string | number | boolean)[];
 
 export function flowDebugRoutes(controller: FlowController, clock: Clock): NonResourceRoute[] {
   return [
-    { path: `${root}/dump_priority_levels`, serve: () => table(levelRows(controller)) },
-    { path: `${root}/dump_queues`, serve: () => table(queueRows(controller)) },
+    { path: `${ROOT}/dump_priority_levels`, serve: () => table(levelRows(controller)) },
+    { path: `${ROOT}/dump_queues`, serve: () => table(queueRows(controller)) },
     {
-      path: `${root}/dump_requests`,
+      path: `${ROOT}/dump_requests`,
       serve: ({ params }) => table(requestRows(controller, clock, isTrue(params.get('includeRequestDetails')))),
     },
   ];

@@ -12,7 +12,7 @@
 import { dealHand } from './shuffle-sharding.ts';
 
 /** The estimate until the request ends. As upstream. */
-const guessSeconds = 0.003;
+const GUESS_SECONDS = 0.003;
 
 /** Shape of the queues. */
 export interface QueuingShape {
@@ -114,7 +114,7 @@ export class FairQueues<T extends Wide> {
     this.#robin = bestIndex;
     this.#nowSeconds = Math.max(this.#nowSeconds, best.dueSeconds);
     this.#take(queued);
-    best.dueSeconds += guessSeconds * queued.item.width;
+    best.dueSeconds += GUESS_SECONDS * queued.item.width;
     best.executing++;
     best.executingSeats += queued.item.width;
     if (this.#size === 0) this.#settle();
@@ -125,7 +125,7 @@ export class FairQueues<T extends Wide> {
   ended({ item, queue }: Queued<T>, seconds: number): void {
     queue.executing--;
     queue.executingSeats -= item.width;
-    queue.dueSeconds += (seconds - guessSeconds) * item.width;
+    queue.dueSeconds += (seconds - GUESS_SECONDS) * item.width;
     this.#trim();
   }
 

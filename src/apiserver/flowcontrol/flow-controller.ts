@@ -23,7 +23,7 @@ import { hashFlow } from './shuffle-sharding.ts';
 import { type CountObjects, seatsFor } from './work-estimate.ts';
 
 /** Between two settlements of who lends to whom. As upstream. */
-const lendingPeriodMs = 10_000;
+const LENDING_PERIOD_MS = 10_000;
 
 /** A flow schema in force. */
 export interface Flow {
@@ -251,7 +251,7 @@ export class FlowController {
 
   #startLending(nowMs: number): void {
     for (const { demand } of this.#levels.values()) demand.startPeriod(nowMs);
-    this.#cancelLending = this.#deps.clock.setTicker(lendingPeriodMs, () => this.#lend());
+    this.#cancelLending = this.#deps.clock.setTicker(LENDING_PERIOD_MS, () => this.#lend());
   }
 
   #lend(): void {

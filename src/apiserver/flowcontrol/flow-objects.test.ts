@@ -13,14 +13,14 @@ import { flowConfigurationOf } from './configuration.ts';
 import { FlowController } from './flow-controller.ts';
 import { followFlowObjects } from './flow-objects.ts';
 
-const annotation = 'apf.kubernetes.io/autoupdate-spec';
+const ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 
 test('what is repaired of flow schemas and priority levels', async (t) => {
   const level = (name: string): PriorityLevelConfiguration =>
     bootstrapPriorityLevels().find(({ metadata }) => metadata.name === name)!;
   const changed = (name: string, said: string | undefined, generation = 2): PriorityLevelConfiguration => ({
     ...level(name),
-    metadata: { name, generation, ...(said === undefined ? {} : { annotations: { [annotation]: said } }) },
+    metadata: { name, generation, ...(said === undefined ? {} : { annotations: { [ANNOTATION]: said } }) },
     spec: { type: 'Limited', limited: { nominalConcurrencyShares: 1, limitResponse: { type: 'Reject' } } },
   });
   const exempt: PriorityLevelConfiguration = {
@@ -43,7 +43,7 @@ test('what is repaired of flow schemas and priority levels', async (t) => {
       if (next === undefined) return assert.equal(expected, 'untouched');
       const { generation, annotations } = next.metadata;
       const what = JSON.stringify(next.spec) === JSON.stringify(wanted.spec) ? 'spec' : 'marked';
-      assert.equal(`${what} ${generation} ${annotations![annotation]}`, expected);
+      assert.equal(`${what} ${generation} ${annotations![ANNOTATION]}`, expected);
     });
 });
 
@@ -92,7 +92,7 @@ test('the store is followed, conditions are written, what must be comes back aft
   );
 
   const own = {
-    metadata: { name: 'own', annotations: { [annotation]: 'false' } },
+    metadata: { name: 'own', annotations: { [ANNOTATION]: 'false' } },
     spec: {
       matchingPrecedence: 50,
       priorityLevelConfiguration: { name: 'later' },
@@ -121,7 +121,7 @@ test('the store is followed, conditions are written, what must be comes back aft
 
   await send('DELETE', `${path}/probes`);
   await send('DELETE', `${path}/catch-all`);
-  const obsolete = { ...own, metadata: { name: 'obsolete', annotations: { [annotation]: 'true' } } };
+  const obsolete = { ...own, metadata: { name: 'obsolete', annotations: { [ANNOTATION]: 'true' } } };
   await send('POST', path, obsolete);
   await platform.clock.advance(1000);
   assert.equal(objects.get(FlowSchemas, '', 'probes'), undefined);

@@ -17,9 +17,9 @@ import type { ObjectStore } from '../registry/object-store.ts';
 import { flowConfigurationOf } from './configuration.ts';
 import type { FlowController } from './flow-controller.ts';
 
-const statusDelayMs = 200;
-const retryDelayMs = 10_000;
-const ensureDelayMs = 60_000;
+const STATUS_DELAY_MS = 200;
+const RETRY_DELAY_MS = 10_000;
+const ENSURE_DELAY_MS = 60_000;
 
 /** What following needs. */
 export interface FlowObjectsDeps {
@@ -46,13 +46,13 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
   const status = once(clock, () =>
     guarded(
       () => writeConditions(deps, schemas, levels),
-      () => status.in(retryDelayMs),
+      () => status.in(RETRY_DELAY_MS),
     )(),
   );
   const ensure = once(clock, () =>
     guarded(
       () => ensureFlowObjects(objects),
-      () => ensure.in(ensureDelayMs),
+      () => ensure.in(ENSURE_DELAY_MS),
     )(),
   );
   const changed = (): void => {
@@ -62,8 +62,8 @@ export function followFlowObjects(deps: FlowObjectsDeps): () => void {
       pending = false;
       if (stopped) return;
       controller.configure(flowConfigurationOf(schemas.values(), levels.values()));
-      status.in(statusDelayMs);
-      ensure.in(ensureDelayMs);
+      status.in(STATUS_DELAY_MS);
+      ensure.in(ENSURE_DELAY_MS);
     });
   };
   const follow =

@@ -8,19 +8,19 @@ import type { PriorityLevel } from './priority-level.ts';
 /** Why a request is refused. Upstream's values of the label `reason`. */
 export type RefusalReason = 'queue-full' | 'concurrency-limit' | 'time-out' | 'cancelled';
 
-const waitBounds = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+const WAIT_BOUNDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 
 /** Waits of requests that were served, or of those that were not. */
 class Waits {
-  readonly counts = waitBounds.map(() => 0);
+  readonly counts = WAIT_BOUNDS.map(() => 0);
   sum = 0;
   total = 0;
 
   add(seconds: number): void {
     this.total++;
     this.sum += seconds;
-    for (let index = 0; index < waitBounds.length; index++)
-      if (seconds <= waitBounds[index]!) {
+    for (let index = 0; index < WAIT_BOUNDS.length; index++)
+      if (seconds <= WAIT_BOUNDS[index]!) {
         this.counts[index]!++;
         return;
       }
@@ -51,19 +51,19 @@ export class FlowStats {
   }
 }
 
-const prefix = 'apiserver_flowcontrol_';
+const PREFIX = 'apiserver_flowcontrol_';
 
 /** Prometheus text. */
 export function exposeFlows(stats: readonly FlowStats[], levels: readonly PriorityLevel<never>[]): string {
   const lines: string[] = [];
   const head = (name: string, type: string, help: string): void => {
-    lines.push(`# HELP ${prefix}${name} ${help}`, `# TYPE ${prefix}${name} ${type}`);
+    lines.push(`# HELP ${PREFIX}${name} ${help}`, `# TYPE ${PREFIX}${name} ${type}`);
   };
   const labels = ({ schema, level }: FlowStats): string => `flow_schema="${schema}",priority_level="${level}"`;
   head('rejected_requests_total', 'counter', 'Requests refused for overload.');
   for (const one of stats)
     for (const [reason, count] of one.refused)
-      lines.push(`${prefix}rejected_requests_total{${labels(one)},reason="${reason}"} ${count}`);
+      lines.push(`${PREFIX}rejected_requests_total{${labels(one)},reason="${reason}"} ${count}`);
   const byFlow = [
     ['dispatched_requests_total', 'counter', 'Requests that began to be served.', 'dispatched'],
     ['current_inqueue_requests', 'gauge', 'Requests that wait in queues.', 'waiting'],
@@ -72,7 +72,7 @@ export function exposeFlows(stats: readonly FlowStats[], levels: readonly Priori
   ] as const;
   for (const [name, type, help, field] of byFlow) {
     head(name, type, help);
-    for (const one of stats) lines.push(`${prefix}${name}{${labels(one)}} ${one[field]}`);
+    for (const one of stats) lines.push(`${PREFIX}${name}{${labels(one)}} ${one[field]}`);
   }
   head('request_wait_duration_seconds', 'histogram', 'Time requests spent in queues, in seconds.');
   for (const one of stats) {
@@ -91,12 +91,12 @@ export function exposeFlows(stats: readonly FlowStats[], levels: readonly Priori
   ];
   for (const [name, help, read] of byLevel) {
     head(name, 'gauge', help);
-    for (const level of levels) lines.push(`${prefix}${name}{priority_level="${level.name}"} ${read(level)}`);
+    for (const level of levels) lines.push(`${PREFIX}${name}{priority_level="${level.name}"} ${read(level)}`);
   }
   return `${lines.join('\n')}\n`;
 }
 
 function exposeWaits(lines: string[], labels: string, waits: Waits): void {
   if (waits.total === 0) return;
-  exposeHistogram(lines, { name: `${prefix}request_wait_duration_seconds`, labels, bounds: waitBounds }, waits);
+  exposeHistogram(lines, { name: `${PREFIX}request_wait_duration_seconds`, labels, bounds: WAIT_BOUNDS }, waits);
 }

@@ -11,7 +11,7 @@ import { RequestScope } from '../request-scope.ts';
 import { flowConfigurationOf } from './configuration.ts';
 import { FlowController } from './flow-controller.ts';
 
-const authenticated = 'system:authenticated';
+const AUTHENTICATED = 'system:authenticated';
 
 interface Line {
   readonly user: Principal;
@@ -62,7 +62,7 @@ function controllerOf({ schemas = [], levels = [], seats = 600, objects = 0 }: S
 function serviceAccount(namespace: string, name: string): Principal {
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, authenticated],
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, AUTHENTICATED],
   };
 }
 
@@ -75,10 +75,10 @@ test('requests are classified by the first schema that matches', async (t) => {
       rules: [{ subjects: [{ kind: 'User', user: { name: 'eve' } }], ...parts }],
     },
   });
-  const eve: Principal = { name: 'eve', groups: [authenticated] };
-  const admin: Principal = { name: 'a', groups: ['system:masters', authenticated] };
-  const node: Principal = { name: 'system:node:n', groups: ['system:nodes', authenticated] };
-  const manager: Principal = { name: 'system:kube-controller-manager', groups: [authenticated] };
+  const eve: Principal = { name: 'eve', groups: [AUTHENTICATED] };
+  const admin: Principal = { name: 'a', groups: ['system:masters', AUTHENTICATED] };
+  const node: Principal = { name: 'system:node:n', groups: ['system:nodes', AUTHENTICATED] };
+  const manager: Principal = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] };
   const pods = { verbs: ['list'], apiGroups: [''], resources: ['pods'] };
   const inA = rule({ resourceRules: [{ ...pods, namespaces: ['a'] }] });
   const whole = rule({ resourceRules: [{ ...pods, clusterScope: true }] });
@@ -140,7 +140,7 @@ test('requests are classified by the first schema that matches', async (t) => {
 });
 
 function queueing(name: string, parts: object = {}): { schemas: FlowSchema[]; levels: PriorityLevelConfiguration[] } {
-  const subjects = [{ kind: 'Group', group: { name: authenticated } }];
+  const subjects = [{ kind: 'Group', group: { name: AUTHENTICATED } }];
   const resourceRules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true }];
   return {
     schemas: [
@@ -172,7 +172,7 @@ function queueing(name: string, parts: object = {}): { schemas: FlowSchema[]; le
   };
 }
 
-const user = (name: string): Principal => ({ name, groups: [authenticated] });
+const user = (name: string): Principal => ({ name, groups: [AUTHENTICATED] });
 
 test('a flooding user does not starve another', async () => {
   // 245 of 490 shares: ten seats.

@@ -8,7 +8,7 @@ import { FairQueues, type Wide } from './fair-queues.ts';
 import { SeatDemand } from './seat-demand.ts';
 import type { SeatLimits } from './seat-limits.ts';
 
-const noQueues = { queues: 0, handSize: 0, queueLengthLimit: 0 };
+const NO_QUEUES = { queues: 0, handSize: 0, queueLengthLimit: 0 };
 
 /** What became of a level's requests so far. */
 export interface LevelCounts {
@@ -54,7 +54,7 @@ export class PriorityLevel<T extends Wide> {
     this.queuing = spec.type === 'Limited' && spec.limited?.limitResponse?.type === 'Queue';
     this.quiescing = false;
     const { queues = 64, handSize = 8, queueLengthLimit = 50 } = spec.limited?.limitResponse?.queuing ?? {};
-    this.queues.reshape(this.queuing ? { queues, handSize, queueLengthLimit } : noQueues);
+    this.queues.reshape(this.queuing ? { queues, handSize, queueLengthLimit } : NO_QUEUES);
   }
 
   /** Whether this many seats are free. A request wider than the level may have it to itself. */

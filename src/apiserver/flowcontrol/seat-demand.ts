@@ -4,7 +4,7 @@
  */
 
 /** How much of the smoothed value stays from period to period while demand declines. As upstream. */
-const smoothing = 0.977;
+const SMOOTHING = 0.977;
 
 /** Demand of one level, in seats. */
 export class SeatDemand {
@@ -41,7 +41,7 @@ export class SeatDemand {
     this.deviation = Math.sqrt(Math.max(0, meanSquare - this.average ** 2));
     this.peak = this.#max;
     const envelope = this.average + this.deviation;
-    this.smoothed = Math.max(envelope, smoothing * this.smoothed + (1 - smoothing) * envelope);
+    this.smoothed = Math.max(envelope, SMOOTHING * this.smoothed + (1 - SMOOTHING) * envelope);
     this.startPeriod(nowMs);
   }
 

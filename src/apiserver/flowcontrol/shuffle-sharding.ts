@@ -5,13 +5,13 @@
  */
 import { fnv64a } from '../../base/fnv.ts';
 
-const mask = 0xffff_ffff_ffff_ffffn;
+const MASK = 0xffff_ffff_ffff_ffffn;
 
 /** 64 well-mixed bits of a flow's name. */
 export function hashFlow(schema: string, distinguisher: string): bigint {
   let hash = fnv64a(`${schema}\0${distinguisher}`);
-  hash = ((hash ^ (hash >> 33n)) * 0xff51_afd7_ed55_8ccdn) & mask;
-  hash = ((hash ^ (hash >> 33n)) * 0xc4ce_b9fe_1a85_ec53n) & mask;
+  hash = ((hash ^ (hash >> 33n)) * 0xff51_afd7_ed55_8ccdn) & MASK;
+  hash = ((hash ^ (hash >> 33n)) * 0xc4ce_b9fe_1a85_ec53n) & MASK;
   return hash ^ (hash >> 33n);
 }
 

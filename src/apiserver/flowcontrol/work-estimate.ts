@@ -7,10 +7,10 @@
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-const objectsPerSeat = 100;
-const maxSeats = 10;
+const OBJECTS_PER_SEAT = 100;
+const MAX_SEATS = 10;
 /** No request takes more than this part of its level. */
-const maxPartOfLevel = 0.15;
+const MAX_PART_OF_LEVEL = 0.15;
 
 /** Objects of a request's resource that are stored; undefined: not ours to know. */
 export type CountObjects = (scope: RequestScope) => number | undefined;
@@ -25,8 +25,8 @@ export function seatsFor(scope: RequestScope, levelSeats: number, count: CountOb
   // What is selected from must be gone through whole.
   const selects = info.labelSelector !== undefined || info.fieldSelector !== undefined;
   const objects = limit > 0 && !selects ? Math.min(limit, stored) : stored;
-  const most = Math.min(maxSeats, Math.max(1, Math.ceil(levelSeats * maxPartOfLevel)));
-  return Math.min(most, Math.max(1, Math.ceil(objects / objectsPerSeat)));
+  const most = Math.min(MAX_SEATS, Math.max(1, Math.ceil(levelSeats * MAX_PART_OF_LEVEL)));
+  return Math.min(most, Math.max(1, Math.ceil(objects / OBJECTS_PER_SEAT)));
 }
 
 function beginsWithAll(params: URLSearchParams): boolean {

@@ -14,10 +14,10 @@ export const MAX_REQUIREMENTS = 200;
 export const MAX_VALUES = 2_000;
 
 /** Texts kept: so many, and so many characters. Most selectors of a cluster are those of its controllers and nodes. */
-const keptTexts = 512;
-const keptLength = 1024 * 1024;
+const KEPT_TEXTS = 512;
+const KEPT_LENGTH = 1024 * 1024;
 
-const labelSelectors = new WeighedLru<string, LabelMatcher>(keptTexts, keptLength);
+const labelSelectors = new WeighedLru<string, LabelMatcher>(KEPT_TEXTS, KEPT_LENGTH);
 
 /** A label selector; equal texts share one. Throws 400. */
 export function boundedLabelSelector(text: string): LabelMatcher {

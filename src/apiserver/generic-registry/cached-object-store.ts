@@ -15,7 +15,7 @@ import type { ResourceRegistry } from './resource-registry.ts';
 import { isSame } from './update.ts';
 import { canonical, nowText, putObject } from './write.ts';
 
-const maxAttempts = 50;
+const MAX_ATTEMPTS = 50;
 
 type Listener = (object: KubernetesObject | undefined, old: KubernetesObject | undefined) => void;
 
@@ -92,7 +92,7 @@ class CachedObjectStore {
       const object = canonical(store, next, old);
       if (isSame(object, old)) return { object: old };
       const outcome = await putObject(store, { key, object, expect: current.revision, created: false });
-      if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, name);
+      if ('lost' in outcome && attempt === MAX_ATTEMPTS) throw conflict(store.groupResource, name);
       return outcome;
     });
     return done.object;

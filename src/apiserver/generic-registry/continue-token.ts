@@ -22,10 +22,10 @@ function invalidToken(why: string): StatusError {
   return badRequest(`invalid continue token: continue key is not valid: ${why}`);
 }
 
-const base64Url = /^[A-Za-z0-9_-]*$/;
+const BASE64_URL = /^[A-Za-z0-9_-]*$/;
 
 function parse(text: string): object {
-  if (!base64Url.test(text)) throw invalidToken(`illegal base64 data at input byte ${text.search(/[^A-Za-z0-9_-]/)}`);
+  if (!BASE64_URL.test(text)) throw invalidToken(`illegal base64 data at input byte ${text.search(/[^A-Za-z0-9_-]/)}`);
   if (text.length % 4 === 1) throw invalidToken(`illegal base64 data at input byte ${text.length - 1}`);
   try {
     const { value } = parseJson(Buffer.from(text, 'base64url').toString('utf8'));

@@ -13,10 +13,10 @@ import type { GenericStore } from './generic-store.ts';
 import { strategyErrors } from './validation.ts';
 import { admissionAttributes, canonical, nowText, putObject, type WriteOutcome, type WriteRequest } from './write.ts';
 
-const suffixLength = 5;
-const maxNameLength = 63;
+const SUFFIX_LENGTH = 5;
+const MAX_NAME_LENGTH = 63;
 /** As upstream since 1.32. */
-const nameAttempts = 8;
+const NAME_ATTEMPTS = 8;
 
 /** Takes the request's namespace where the object names none. Throws 400 when they differ. */
 export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
@@ -31,7 +31,7 @@ export function settleNamespace(store: GenericStore, object: KubernetesObject, r
 }
 
 function generateName(store: GenericStore, prefix: string): string {
-  return prefix.slice(0, maxNameLength - suffixLength) + store.services.random.nameSuffix(suffixLength);
+  return prefix.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH) + store.services.random.nameSuffix(SUFFIX_LENGTH);
 }
 
 function fillSystemFields(store: GenericStore, draft: KubernetesObject): void {
@@ -155,7 +155,7 @@ async function storeNew(
     if (!taken && request.dryRun) return { object, created: true };
     const outcome = taken ? undefined : await putObject(store, { key, object, expect: 0, created: true, request });
     if (outcome !== undefined && !('lost' in outcome)) return outcome;
-    if (request.prefix === '' || attempt === nameAttempts) throw alreadyExists(store.groupResource, name);
+    if (request.prefix === '' || attempt === NAME_ATTEMPTS) throw alreadyExists(store.groupResource, name);
     draft.metadata.name = generateName(store, request.prefix);
   }
 }

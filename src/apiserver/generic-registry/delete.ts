@@ -20,8 +20,8 @@ export interface DeleteOutcome {
   readonly removed: boolean;
 }
 
-const maxAttempts = 50;
-const collectionWorkers = 8;
+const MAX_ATTEMPTS = 50;
+const COLLECTION_WORKERS = 8;
 
 /** Deletes one object. Rejects with 404, 409 and what admission refuses. */
 export async function deleteObject(store: GenericStore, request: DeleteRequest): Promise<DeleteOutcome> {
@@ -31,7 +31,7 @@ export async function deleteObject(store: GenericStore, request: DeleteRequest):
     const preparing = store.prepare([current]);
     if (preparing !== undefined) await preparing;
     const outcome = await tryDelete(store, request, { key, current });
-    if ('lost' in outcome && attempt === maxAttempts) throw conflict(store.groupResource, request.name);
+    if ('lost' in outcome && attempt === MAX_ATTEMPTS) throw conflict(store.groupResource, request.name);
     return outcome;
   });
 }
@@ -84,5 +84,5 @@ export async function deleteObjects(
       await deleteObject(store, { ...request, ...name }).catch(ignoreNotFound);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(collectionWorkers, names.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(COLLECTION_WORKERS, names.length) }, work));
 }

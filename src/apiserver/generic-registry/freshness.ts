@@ -9,12 +9,12 @@ import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { GenericStore } from './generic-store.ts';
 
 /** How long a read waits for a revision that is yet to come. */
-const freshnessTimeoutMs = 3000;
+const FRESHNESS_TIMEOUT_MS = 3000;
 
 /** Waits until the caches have reached a revision. Rejects with 504 when they do not. */
 export async function waitUntilFresh(store: GenericStore, revision: number): Promise<void> {
   const { hub } = store.services;
-  if (hub.revision >= revision || (await hub.waitFor(revision, freshnessTimeoutMs))) return;
+  if (hub.revision >= revision || (await hub.waitFor(revision, FRESHNESS_TIMEOUT_MS))) return;
   const { status } = timeout(`Too large resource version: ${revision}, current: ${hub.revision}`);
   const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
   throw new StatusError({ ...status, details: { causes, retryAfterSeconds: 1 } });

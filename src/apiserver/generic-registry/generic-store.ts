@@ -246,13 +246,13 @@ function startsWith(bytes: Uint8Array, head: Buffer): boolean {
 }
 
 /** What is converted at once: question and answer are read and written in turns of their own. */
-const batchBytes = 1024 * 1024;
+const BATCH_BYTES = 1024 * 1024;
 
 function* batchesOf(cells: readonly RevisionCell[]): Generator<readonly RevisionCell[]> {
   let batch: RevisionCell[] = [];
   let bytes = 0;
   for (const cell of cells) {
-    if (batch.length > 0 && bytes + cell.byteLength > batchBytes) {
+    if (batch.length > 0 && bytes + cell.byteLength > BATCH_BYTES) {
       yield batch;
       batch = [];
       bytes = 0;

@@ -31,11 +31,11 @@ export interface ListPage {
   readonly remaining?: number;
 }
 
-const yieldEveryMs = 2;
+const YIELD_EVERY_MS = 2;
 
-const expiredContinue =
+const EXPIRED_CONTINUE =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
-const expiredList = 'The resourceVersion for the provided list is too old.';
+const EXPIRED_LIST = 'The resourceVersion for the provided list is too old.';
 
 /** The list of an exact revision, if it is in memory. */
 function keptCells(store: GenericStore, under: string, revision: number): readonly RevisionCell[] | undefined {
@@ -83,12 +83,12 @@ async function sourceOf(store: GenericStore, request: ListRequest, under: string
   }
   await waitUntilFresh(store, revision);
   const cells = keptCells(store, under, revision);
-  if (cells === undefined) return { revision, key: under, onExpired: () => expired(expiredList) };
+  if (cells === undefined) return { revision, key: under, onExpired: () => expired(EXPIRED_LIST) };
   return { cells, revision, from: 0 };
 }
 
 function expiredPage(token: ContinueToken): StatusError {
-  const { status } = statusFailure(410, 'Expired', expiredContinue);
+  const { status } = statusFailure(410, 'Expired', EXPIRED_CONTINUE);
   return new StatusError({ ...status, metadata: { continue: encodeContinue({ revision: -1, start: token.start }) } });
 }
 
@@ -117,7 +117,7 @@ async function listPast(store: GenericStore, request: ListRequest, past: Past): 
     }
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') throw onExpired();
-    if (error instanceof StoreError && error.code === 'futureRevision') throw expired(expiredList);
+    if (error instanceof StoreError && error.code === 'futureRevision') throw expired(EXPIRED_LIST);
     throw error;
   }
   const last = page.at(-1);
@@ -176,7 +176,7 @@ async function select(
       if (limit > 0 && page.length === limit) break;
       page.push(cells[index]!);
     }
-    if ((index & 63) === 63 && clock.monotonicMs() - sinceMs > yieldEveryMs) {
+    if ((index & 63) === 63 && clock.monotonicMs() - sinceMs > YIELD_EVERY_MS) {
       await clock.yield();
       sinceMs = clock.monotonicMs();
     }

@@ -6,14 +6,14 @@ import { tooManyRequests } from '../../api/status-error.ts';
 import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
 
 /** Reads at a time; others wait for their turn. */
-const readsAtOnce = 2;
+const READS_AT_ONCE = 2;
 /** So many may wait: their clients may be gone, and whoever comes later should not wait for all of them. */
 export const MAX_WAITING_READS = 100;
-const firstEntries = 8;
-const mostEntries = 2_000;
-const pageBytes = 1024 * 1024;
+const FIRST_ENTRIES = 8;
+const MOST_ENTRIES = 2_000;
+const PAGE_BYTES = 1024 * 1024;
 /** A page has so many times the entries of the one before at most. */
-const growth = 4;
+const GROWTH = 4;
 
 export interface PastRange {
   readonly start: string;
@@ -48,7 +48,7 @@ export class PastReads {
         start,
         end,
         revision,
-        limit: Math.min(most, firstEntries),
+        limit: Math.min(most, FIRST_ENTRIES),
       };
       for (let wanted = most; ;) {
         const { entries, count } = await this.#store.range(request);
@@ -67,7 +67,7 @@ export class PastReads {
   async #enter(): Promise<void> {
     if (this.#waiting.length >= MAX_WAITING_READS)
       throw tooManyRequests('too many lists of past revisions are waiting, please try again later', 1);
-    if (this.#running < readsAtOnce) this.#running++;
+    if (this.#running < READS_AT_ONCE) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
@@ -81,6 +81,6 @@ export class PastReads {
 
 function nextEntries(entries: readonly StoredEntry[]): number {
   const bytes = entries.reduce((sum, { value }) => sum + value.byteLength, 1);
-  const fitting = Math.floor((pageBytes * entries.length) / bytes);
-  return Math.max(1, Math.min(mostEntries, growth * entries.length, fitting));
+  const fitting = Math.floor((PAGE_BYTES * entries.length) / bytes);
+  return Math.max(1, Math.min(MOST_ENTRIES, GROWTH * entries.length, fitting));
 }

@@ -93,10 +93,10 @@ function sameBut(a: Fields, b: Fields, changing: readonly string[]): boolean {
 }
 
 /** Times that need no calendar to be told right: the last days of a month are left to the decoder. */
-const plainTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
+const PLAIN_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/;
 
 function isCanonicalTime(text: string): boolean {
-  if (plainTime.test(text)) return true;
+  if (PLAIN_TIME.test(text)) return true;
   let fits = true;
   const canonical = decodeScalar('microTime', text, () => {
     fits = false;

@@ -12,7 +12,7 @@ import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { conflict, invalid, notFound } from '../../api/status-error.ts';
 import { requireVerb } from '../filters/authorization.ts';
 import type { Strategy } from '../registry/resource-definition.ts';
-import { largeBytes } from '../request-context.ts';
+import { LARGE_BYTES } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { createObject, settleNamespace } from './create.ts';
 import { repairManagedFields, trackDraft, trackFields } from './field-tracking.ts';
@@ -43,7 +43,7 @@ export interface UpdateRequest extends WriteRequest, ObjectName {
 }
 
 /** A lost race is another writer's progress, so there is an end; upstream's GuaranteedUpdate has no limit at all. */
-const maxAttempts = 1000;
+const MAX_ATTEMPTS = 1000;
 
 /** The strategy of the object or sub-resource. */
 function strategyOf(store: GenericStore, subresource: string): Strategy<KubernetesObject> {
@@ -58,12 +58,12 @@ export function updateObject(store: GenericStore, request: UpdateRequest): Promi
   const key = store.keyOf(request);
   return writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
-    if (current.byteLength > largeBytes) request.context.isLarge = true;
+    if (current.byteLength > LARGE_BYTES) request.context.isLarge = true;
     const preparing = store.prepare([current]);
     if (preparing !== undefined) await preparing;
     const outcome = await tryUpdate(store, request, { key, current });
     if (!('lost' in outcome)) return outcome;
-    const insists = outcome.insists || attempt >= maxAttempts;
+    const insists = outcome.insists || attempt >= MAX_ATTEMPTS;
     if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
     return outcome;
   });

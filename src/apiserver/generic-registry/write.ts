@@ -50,7 +50,7 @@ export interface PutObject {
 }
 
 /** etcd's limit, 1.5 MiB, for every store: an object that fits one fits all. Upstream answers 500 with the same text. */
-const maxValueBytes = 1.5 * 1024 * 1024;
+const MAX_VALUE_BYTES = 1.5 * 1024 * 1024;
 
 /** Stores an object of the served version. */
 export async function putObject(store: GenericStore, put: PutObject): Promise<WriteOutcome | LostWrite> {
@@ -60,7 +60,7 @@ export async function putObject(store: GenericStore, put: PutObject): Promise<Wr
   // What goes by itself after a while (events) is many, and most of it is read as bytes or not at all.
   const life = ttlSeconds === undefined ? put.life : 'expiring';
   const value = put.value ?? encodeStored(stored, life);
-  if (value.length > maxValueBytes)
+  if (value.length > MAX_VALUE_BYTES)
     throw statusFailure(413, 'RequestEntityTooLarge', 'etcdserver: request is too large');
   checkStoredParts(stored, value.length);
   const result = await store.services.store.put({

@@ -8,7 +8,7 @@ import { type Store, StoreError } from '../../storage/store.ts';
 import { createServerStorage } from '../server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const limits = { sizeBytes: 64 << 20, ageMs: 86_400_000 };
 const map = (name: string, value: string) => ({ metadata: { name }, data: { value } });
 
@@ -28,7 +28,7 @@ async function start(parts: Parts = {}): Promise<TestServer & { readonly log: Hi
 }
 
 const exact = (name: string, revision: string | number) =>
-  `${maps}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`;
+  `${MAPS}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`;
 
 test('a log that does not keep up holds no more than its bound: what is left out is counted and told', async () => {
   const gate = createDeferred<void>();
@@ -40,22 +40,22 @@ test('a log that does not keep up holds no more than its bound: what is left out
     close: () => log.close(),
   });
   const { send, platform, storage } = await start({ wrap });
-  const first = await send('POST', maps, map('m', 'first'));
+  const first = await send('POST', MAPS, map('m', 'first'));
   await platform.clock.advance(10_000);
   const large = 'x'.repeat(1_000_000);
-  for (let round = 0; round < 40; round++) await send('PUT', `${maps}/m`, map('m', `${round} ${large}`));
+  for (let round = 0; round < 40; round++) await send('PUT', `${MAPS}/m`, map('m', `${round} ${large}`));
   const { droppedChanges } = storage.history!;
   assert.ok(droppedChanges > 20 && droppedChanges < 30, String(droppedChanges));
   assert.match(await platform.metrics.expose(), new RegExp(`history_dropped_changes_total ${droppedChanges}`));
   gate.resolve();
-  const { body } = await send('GET', `/keelson/v1/history${maps}/m`);
+  const { body } = await send('GET', `/keelson/v1/history${MAPS}/m`);
   assert.equal(body.gaps[0].changes, droppedChanges);
-  const current = (await send('GET', `${maps}/m`)).body.metadata.resourceVersion;
+  const current = (await send('GET', `${MAPS}/m`)).body.metadata.resourceVersion;
   assert.equal((await send('GET', exact('m', Number(current) - 3))).status, 410);
   assert.equal((await send('GET', exact('m', first.body.metadata.resourceVersion))).body.data.value, 'first');
-  const last = await send('PUT', `${maps}/m`, map('m', 'last'));
+  const last = await send('PUT', `${MAPS}/m`, map('m', 'last'));
   assert.equal((await send('GET', exact('m', last.body.metadata.resourceVersion))).body.data.value, 'last');
-  await send('PUT', `${maps}/m`, map('m', 'beyond'));
+  await send('PUT', `${MAPS}/m`, map('m', 'beyond'));
   assert.match((await send('GET', exact('m', current))).body.data.value, /^39 /);
 });
 
@@ -70,16 +70,16 @@ test('a batch that cannot be written is a gap, and the next one is written again
     close: () => log.close(),
   });
   const { send, platform } = await start({ wrap });
-  await send('POST', maps, map('m', '1'));
+  await send('POST', MAPS, map('m', '1'));
   await platform.clock.advance(10_000);
   fails = true;
-  await send('PUT', `${maps}/m`, map('m', '2'));
+  await send('PUT', `${MAPS}/m`, map('m', '2'));
   await platform.clock.advance(10_000);
-  assert.equal((await send('GET', `/keelson/v1/history${maps}/m`)).status, 503);
+  assert.equal((await send('GET', `/keelson/v1/history${MAPS}/m`)).status, 503);
   fails = false;
-  await send('PUT', `${maps}/m`, map('m', '3'));
+  await send('PUT', `${MAPS}/m`, map('m', '3'));
   await platform.clock.advance(60_000);
-  const { body, status } = await send('GET', `/keelson/v1/history${maps}/m`);
+  const { body, status } = await send('GET', `/keelson/v1/history${MAPS}/m`);
   assert.equal(status, 200);
   assert.equal(body.gaps.length, 1);
   assert.equal(platform.log.entries.filter(({ message }) => message.includes('could not be written')).length, 1);
@@ -90,13 +90,13 @@ test('what a crash kept from the history is fetched from the store', async () =>
   const store = createMemoryStore({ clock: platform.clock });
   const log = createHistoryHere({ limits, clock: platform.clock, log: platform.log });
   const first = await start({ platform, store, log });
-  await first.send('POST', maps, map('m', '1'));
+  await first.send('POST', MAPS, map('m', '1'));
   await platform.clock.advance(10_000);
-  await first.send('PUT', `${maps}/m`, map('m', '2'));
+  await first.send('PUT', `${MAPS}/m`, map('m', '2'));
   first.storage.hub.stop(); // Nothing is flushed any more: the process is gone.
   const second = await start({ platform, store, log });
-  await second.send('PUT', `${maps}/m`, map('m', '3'));
-  const { body } = await second.send('GET', `/keelson/v1/history${maps}/m`);
+  await second.send('PUT', `${MAPS}/m`, map('m', '3'));
+  const { body } = await second.send('GET', `/keelson/v1/history${MAPS}/m`);
   assert.deepEqual(
     body.revisions.map(({ fields, user }: { fields: { to: string }[]; user?: string }) => [fields[0]?.to, user]),
     [

@@ -11,7 +11,7 @@ import { startTestServer, testPlatform, type TestServer } from '../server-fixtur
 import { fieldChanges } from './field-changes.ts';
 import type { ObjectHistory } from './history-view.ts';
 
-const maps = '/api/v1/namespaces/default/configmaps';
+const MAPS = '/api/v1/namespaces/default/configmaps';
 const limits = { sizeBytes: 64 << 20, ageMs: 86_400_000 };
 
 interface Started extends TestServer {
@@ -55,16 +55,16 @@ async function eveGets({ server, request }: TestServer, path: string): Promise<{
 }
 
 const pathsOf = (name: string, revision = 3): string[] => [
-  `/keelson/v1/history${maps}/${name}`,
-  `/keelson/v1/history${maps}/${name}?at=${revision}`,
-  `/keelson/v1/history${maps}/${name}?at=2999-01-01T00:00:00Z`,
-  `${maps}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`,
+  `/keelson/v1/history${MAPS}/${name}`,
+  `/keelson/v1/history${MAPS}/${name}?at=${revision}`,
+  `/keelson/v1/history${MAPS}/${name}?at=2999-01-01T00:00:00Z`,
+  `${MAPS}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`,
 ];
 
 test('whoever may get an object may read its history, and only who may get all of them when it is gone', async () => {
   const asked: AuthorizationAttributes[] = [];
   const server = await start(undefined, asked);
-  for (const name of ['own', 'other']) await server.send('POST', maps, { metadata: { name }, data: { a: '1' } });
+  for (const name of ['own', 'other']) await server.send('POST', MAPS, { metadata: { name }, data: { a: '1' } });
   const statusOf = async (path: string): Promise<number> => {
     asked.length = 0;
     const { status } = await eveGets(server, path);
@@ -80,7 +80,7 @@ test('whoever may get an object may read its history, and only who may get all o
   for (const isGone of [false, true]) {
     for (const path of pathsOf('other')) assert.equal(await statusOf(path), 403, path);
     for (const path of pathsOf('own')) assert.equal((await statusOf(path)) === 403, isGone, path);
-    for (const name of ['own', 'other']) if (!isGone) await server.send('DELETE', `${maps}/${name}`);
+    for (const name of ['own', 'other']) if (!isGone) await server.send('DELETE', `${MAPS}/${name}`);
   }
 });
 
@@ -88,32 +88,32 @@ test('whoever may get an object may read its history, and only who may get all o
 async function twoTenants(wrap?: (log: HistoryLog) => HistoryLog): Promise<Started & { former: number }> {
   const server = await start(undefined, [], wrap);
   const { send } = server;
-  const { body } = await send('POST', maps, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
-  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: { former: 'hunter3' } });
-  await send('DELETE', `${maps}/own`);
-  await send('POST', maps, { metadata: { name: 'own' }, data: { mine: '1' } });
-  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: { mine: '2' } });
+  const { body } = await send('POST', MAPS, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
+  await send('PUT', `${MAPS}/own`, { metadata: { name: 'own' }, data: { former: 'hunter3' } });
+  await send('DELETE', `${MAPS}/own`);
+  await send('POST', MAPS, { metadata: { name: 'own' }, data: { mine: '1' } });
+  await send('PUT', `${MAPS}/own`, { metadata: { name: 'own' }, data: { mine: '2' } });
   return { ...server, former: Number(body.metadata.resourceVersion) };
 }
 
 test("the past of another object of the same name is nobody's who may not get all of them", async () => {
   const server = await twoTenants();
   const { former, send } = server;
-  const told = JSON.parse((await eveGets(server, `/keelson/v1/history${maps}/own`)).text) as ObjectHistory;
+  const told = JSON.parse((await eveGets(server, `/keelson/v1/history${MAPS}/own`)).text) as ObjectHistory;
   assert.deepEqual(
     told.revisions.map(({ change }) => change),
     ['changed', 'created'],
   );
   assert.equal(told.before, undefined);
   for (let revision = former - 1; revision < former + 5; revision++) {
-    for (const path of [...pathsOf('own', revision), `/keelson/v1/history${maps}/own?before=${revision}&limit=1`]) {
+    for (const path of [...pathsOf('own', revision), `/keelson/v1/history${MAPS}/own?before=${revision}&limit=1`]) {
       const { text } = await eveGets(server, path);
       assert.ok(!/former|hunter/.test(text), `${path}: ${text}`);
     }
   }
   for (const path of pathsOf('own', former).slice(1, 2).concat(pathsOf('own', former).slice(3)))
     assert.match((await send('GET', path)).text, /hunter2/);
-  assert.equal((await send('GET', `/keelson/v1/history${maps}/own`)).body.revisions.length, 5);
+  assert.equal((await send('GET', `/keelson/v1/history${MAPS}/own`)).body.revisions.length, 5);
 });
 
 test('where the deletion between two objects of a name was not recorded, their states are not compared either', async () => {
@@ -131,7 +131,7 @@ test('where the deletion between two objects of a name was not recorded, their s
       });
     },
   }));
-  const { text } = await eveGets(server, `/keelson/v1/history${maps}/own`);
+  const { text } = await eveGets(server, `/keelson/v1/history${MAPS}/own`);
   assert.match(text, /data.mine|changed/);
   assert.ok(!/former|hunter/.test(text), text);
 });
@@ -139,10 +139,10 @@ test('where the deletion between two objects of a name was not recorded, their s
 test('an object that is older than its namespace has a past only for who may get all of them', async () => {
   const server = await start();
   const { send, platform } = server;
-  await send('POST', maps, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
-  await send('PUT', `${maps}/own`, { metadata: { name: 'own' }, data: {} });
+  await send('POST', MAPS, { metadata: { name: 'own' }, data: { former: 'hunter2' } });
+  await send('PUT', `${MAPS}/own`, { metadata: { name: 'own' }, data: {} });
   await platform.clock.advance(5000);
-  const path = `/keelson/v1/history${maps}/own`;
+  const path = `/keelson/v1/history${MAPS}/own`;
   assert.equal((await eveGets(server, path)).status, 200);
   await send('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
   assert.equal((await eveGets(server, path)).status, 403);
@@ -160,16 +160,16 @@ test('states are kept encrypted where the store encrypts them, and are lost with
     },
   };
   const { send, batches } = await start(cipher);
-  const { body } = await send('POST', maps, { metadata: { name: 'm' }, data: { password: 'hunter2' } });
-  await send('PUT', `${maps}/m`, { metadata: { name: 'm' }, data: { password: 'changed' } });
-  const exact = `${maps}/m?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`;
+  const { body } = await send('POST', MAPS, { metadata: { name: 'm' }, data: { password: 'hunter2' } });
+  await send('PUT', `${MAPS}/m`, { metadata: { name: 'm' }, data: { password: 'changed' } });
+  const exact = `${MAPS}/m?resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`;
   assert.equal((await send('GET', exact)).body.data.password, 'hunter2');
   assert.ok(batches.length > 0);
   for (const { records } of batches)
     for (const { value } of records.objects) assert.ok(!Buffer.from(value).includes('password'));
   hasKey = false;
   assert.equal((await send('GET', exact)).status, 410);
-  const told = (await send('GET', `/keelson/v1/history${maps}/m`)).body.revisions;
+  const told = (await send('GET', `/keelson/v1/history${MAPS}/m`)).body.revisions;
   assert.match(told[0].unreadable, /cannot decrypt/);
   assert.equal(told[0].verb, 'update');
 });

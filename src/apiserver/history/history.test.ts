@@ -8,8 +8,8 @@ import { createServerStorage } from '../server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 
 const DAY: HistoryLimits = { sizeBytes: 1 << 20, ageMs: 86_400_000 };
-const maps = '/api/v1/namespaces/default/configmaps';
-const history = (name: string, query = '') => `/keelson/v1/history${maps}/${name}${query}`;
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const history = (name: string, query = '') => `/keelson/v1/history${MAPS}/${name}${query}`;
 
 async function startWithHistory(limits = DAY, store?: Store): Promise<TestServer> {
   const platform = testPlatform();
@@ -23,12 +23,12 @@ const map = (name: string, data: Record<string, string>) => ({ metadata: { name 
 
 test('every revision of an object is told with who made it and what changed', async () => {
   const { send } = await startWithHistory();
-  await send('POST', `${maps}?fieldManager=first`, map('m', { a: '1' }));
-  await send('PUT', `${maps}/m?fieldManager=second`, map('m', { a: '2', 'b.c/d': 'x' }));
+  await send('POST', `${MAPS}?fieldManager=first`, map('m', { a: '1' }));
+  await send('PUT', `${MAPS}/m?fieldManager=second`, map('m', { a: '2', 'b.c/d': 'x' }));
   const patch = { 'content-type': 'application/merge-patch+json' };
-  await send('PATCH', `${maps}/m?fieldManager=third`, { metadata: { labels: { l: 'v' } } }, patch);
-  await send('PATCH', `${maps}/m?dryRun=All`, { data: { a: '9' } }, patch);
-  await send('DELETE', `${maps}/m`);
+  await send('PATCH', `${MAPS}/m?fieldManager=third`, { metadata: { labels: { l: 'v' } } }, patch);
+  await send('PATCH', `${MAPS}/m?dryRun=All`, { data: { a: '9' } }, patch);
+  await send('DELETE', `${MAPS}/m`);
   const { body } = await send('GET', history('m'));
   assert.equal(body.kind, 'ObjectHistory');
   const short = body.revisions.map((one: Record<string, unknown>) => [
@@ -60,12 +60,12 @@ test('an object is read as it was at a revision, and is gone for revisions at wh
   const { send } = await startWithHistory();
   const revisions: string[] = [];
   for (const value of ['1', '2', '3']) {
-    const [verb, path] = value === '1' ? ['POST', maps] : ['PUT', `${maps}/m`];
+    const [verb, path] = value === '1' ? ['POST', MAPS] : ['PUT', `${MAPS}/m`];
     revisions.push((await send(verb!, path!, map('m', { value }))).body.metadata.resourceVersion);
   }
-  await send('DELETE', `${maps}/m`);
+  await send('DELETE', `${MAPS}/m`);
   const exact = (revision: string | number) =>
-    send('GET', `${maps}/m?resourceVersion=${revision}&resourceVersionMatch=Exact`);
+    send('GET', `${MAPS}/m?resourceVersion=${revision}&resourceVersionMatch=Exact`);
   for (const [index, revision] of revisions.entries()) {
     const { body } = await exact(revision);
     assert.deepEqual([body.data.value, body.metadata.resourceVersion], [String(index + 1), revision]);
@@ -80,28 +80,28 @@ test('what was there before the history began is known from its first change on'
   const { clock } = testPlatform();
   const store = createMemoryStore({ clock });
   const first = await startTestServer({ storage: createServerStorage({ store, platform: testPlatform() }) });
-  await first.send('POST', maps, map('m', { value: 'old' }));
-  const { resourceVersion } = (await first.send('GET', `${maps}/m`)).body.metadata;
+  await first.send('POST', MAPS, map('m', { value: 'old' }));
+  const { resourceVersion } = (await first.send('GET', `${MAPS}/m`)).body.metadata;
   await first.server.stop();
   const { send } = await startWithHistory(DAY, store);
-  await send('PUT', `${maps}/m`, map('m', { value: 'new' }));
+  await send('PUT', `${MAPS}/m`, map('m', { value: 'new' }));
   const { body } = await send('GET', history('m'));
   assert.deepEqual(
     body.revisions.map(({ change }: { change: string }) => change),
     ['changed', 'known'],
   );
-  const exact = `${maps}/m?resourceVersionMatch=Exact&resourceVersion=${resourceVersion}`;
+  const exact = `${MAPS}/m?resourceVersionMatch=Exact&resourceVersion=${resourceVersion}`;
   assert.equal((await send('GET', exact)).body.data.value, 'old');
-  assert.equal((await send('GET', `${maps}/m?resourceVersionMatch=Exact&resourceVersion=1`)).status, 410);
+  assert.equal((await send('GET', `${MAPS}/m?resourceVersionMatch=Exact&resourceVersion=1`)).status, 410);
 });
 
 test('a server without history answers 410 for earlier revisions and has no such view', async () => {
   const { send } = await startTestServer();
-  const { body } = await send('POST', maps, map('m', { value: '1' }));
-  await send('PUT', `${maps}/m`, map('m', { value: '2' }));
+  const { body } = await send('POST', MAPS, map('m', { value: '1' }));
+  await send('PUT', `${MAPS}/m`, map('m', { value: '2' }));
   const { resourceVersion } = body.metadata;
   assert.equal(
-    (await send('GET', `${maps}/m?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`)).status,
+    (await send('GET', `${MAPS}/m?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`)).status,
     410,
   );
   assert.equal((await send('GET', history('m'))).status, 404);
@@ -110,8 +110,8 @@ test('a server without history answers 410 for earlier revisions and has no such
 test('revisions older than the age are forgotten, and so are the oldest beyond the size', async () => {
   const { send, platform } = await startWithHistory({ sizeBytes: 40_000, ageMs: 3_600_000 });
   const random = platform.random.fork('values');
-  const write = async (value: string) => send('PUT', `${maps}/m`, map('m', { value }));
-  await send('POST', maps, map('m', { value: '0' }));
+  const write = async (value: string) => send('PUT', `${MAPS}/m`, map('m', { value }));
+  await send('POST', MAPS, map('m', { value: '0' }));
   for (let round = 0; round < 60; round++) {
     await write(Array.from({ length: 100 }, () => random.uuid()).join());
     await platform.clock.advance(2000);
@@ -120,7 +120,7 @@ test('revisions older than the age are forgotten, and so are the oldest beyond t
   assert.ok(body.revisions.length > 2 && body.revisions.length < 40, String(body.revisions.length));
   assert.ok(Number(body.since) > 0);
   const old = Number(body.since) - 1;
-  assert.equal((await send('GET', `${maps}/m?resourceVersion=${old}&resourceVersionMatch=Exact`)).status, 410);
+  assert.equal((await send('GET', `${MAPS}/m?resourceVersion=${old}&resourceVersionMatch=Exact`)).status, 410);
   await platform.clock.advance(2 * 3_600_000);
   const later = await send('GET', history('m'));
   assert.deepEqual(
@@ -131,8 +131,8 @@ test('revisions older than the age are forgotten, and so are the oldest beyond t
 
 test('pages of a long history follow each other without a hole', async () => {
   const { send } = await startWithHistory();
-  await send('POST', maps, map('m', { value: '0' }));
-  for (let round = 1; round < 25; round++) await send('PUT', `${maps}/m`, map('m', { value: String(round) }));
+  await send('POST', MAPS, map('m', { value: '0' }));
+  for (let round = 1; round < 25; round++) await send('PUT', `${MAPS}/m`, map('m', { value: String(round) }));
   const values: string[] = [];
   let before = '';
   do {

@@ -10,7 +10,7 @@ import { RequestScope } from '../request-scope.ts';
 import { createMetricsApi } from './metrics-api.ts';
 import { createUsageSource } from './usage-source.ts';
 
-const time = '2026-01-01T00:00:00Z';
+const TIME = '2026-01-01T00:00:00Z';
 
 /** Two nodes, one of which does not answer; a pod of two containers, one that has not been read twice, one that is over. */
 function fixture(volumes: readonly object[] = []) {
@@ -39,7 +39,7 @@ function fixture(volumes: readonly object[] = []) {
   );
   const container = (name: string, usageNanoCores?: number) => ({
     name,
-    cpu: { time, ...(usageNanoCores === undefined ? {} : { usageNanoCores }) },
+    cpu: { time: TIME, ...(usageNanoCores === undefined ? {} : { usageNanoCores }) },
     memory: { workingSetBytes: 3 * 1024 * 1024 },
   });
   let calls = 0;
@@ -79,19 +79,19 @@ function fixture(volumes: readonly object[] = []) {
   return { get, log, clock, calls: () => calls };
 }
 
-const root = '/apis/metrics.k8s.io/v1beta1';
+const ROOT = '/apis/metrics.k8s.io/v1beta1';
 
 describe('metrics API', () => {
   it('tells what nodes use; one that does not answer is left out', async () => {
     const { get, log } = fixture();
-    const { items, kind } = await get(`${root}/nodes`);
+    const { items, kind } = await get(`${ROOT}/nodes`);
     assert.equal(kind, 'NodeMetricsList');
     assert.deepEqual(items, [
       {
         kind: 'NodeMetrics',
         apiVersion: 'metrics.k8s.io/v1beta1',
-        metadata: { name: 'a', creationTimestamp: time, labels: { 'kubernetes.io/hostname': 'a' } },
-        timestamp: time,
+        metadata: { name: 'a', creationTimestamp: TIME, labels: { 'kubernetes.io/hostname': 'a' } },
+        timestamp: TIME,
         window: '10s',
         usage: { cpu: '1500m', memory: '3Mi' },
       },
@@ -101,7 +101,7 @@ describe('metrics API', () => {
 
   it('tells what running pods use, container by container', async () => {
     const { get } = fixture();
-    const { items } = await get(`${root}/namespaces/x/pods`);
+    const { items } = await get(`${ROOT}/namespaces/x/pods`);
     assert.deepEqual(
       items.map((item) => item['containers']),
       [
@@ -114,9 +114,17 @@ describe('metrics API', () => {
   });
 
   it('reads nodes whose pods have many volumes', async () => {
-    const volume = { name: 'data', time, capacityBytes: 1, availableBytes: 1, usedBytes: 1, inodes: 1, inodesFree: 1 };
+    const volume = {
+      name: 'data',
+      time: TIME,
+      capacityBytes: 1,
+      availableBytes: 1,
+      usedBytes: 1,
+      inodes: 1,
+      inodesFree: 1,
+    };
     const volumes = Array.from({ length: 20_000 }, () => volume);
-    assert.equal((await fixture(volumes).get(`${root}/namespaces/x/pods`)).items.length, 1);
+    assert.equal((await fixture(volumes).get(`${ROOT}/namespaces/x/pods`)).items.length, 1);
   });
 
   const selections: [query: string, names: unknown[]][] = [
@@ -127,7 +135,7 @@ describe('metrics API', () => {
   ];
   for (const [query, names] of selections) {
     it(`selects by ${decodeURIComponent(query)}`, async () => {
-      const { items } = await fixture().get(`${root}/pods`, query);
+      const { items } = await fixture().get(`${ROOT}/pods`, query);
       assert.deepEqual(
         items.map((item) => (item['metadata'] as { name: string }).name),
         names,
@@ -136,12 +144,12 @@ describe('metrics API', () => {
   }
 
   const refused: [path: string, query: string, method: string, message: RegExp][] = [
-    [`${root}/nodes/z`, '', 'GET', /^nodes\.metrics\.k8s\.io "z" not found$/],
-    [`${root}/pods`, 'labelSelector=%3D%3D', 'GET', /^found '=='/],
-    [`${root}/pods`, 'fieldSelector=spec.x%3D1', 'GET', /field label not supported: spec\.x/],
-    [`${root}/nodes`, '', 'POST', /^the server does not allow this method on the requested resource$/],
-    [`${root}/cows`, '', 'GET', /could not find the requested resource/],
-    [`${root}/nodes/a/status`, '', 'GET', /could not find the requested resource/],
+    [`${ROOT}/nodes/z`, '', 'GET', /^nodes\.metrics\.k8s\.io "z" not found$/],
+    [`${ROOT}/pods`, 'labelSelector=%3D%3D', 'GET', /^found '=='/],
+    [`${ROOT}/pods`, 'fieldSelector=spec.x%3D1', 'GET', /field label not supported: spec\.x/],
+    [`${ROOT}/nodes`, '', 'POST', /^the server does not allow this method on the requested resource$/],
+    [`${ROOT}/cows`, '', 'GET', /could not find the requested resource/],
+    [`${ROOT}/nodes/a/status`, '', 'GET', /could not find the requested resource/],
   ];
   for (const [path, query, method, message] of refused)
     it(`refuses ${method} ${path} ${query}`, async () =>
@@ -149,12 +157,12 @@ describe('metrics API', () => {
 
   it('asks the kubelets again after ten seconds, not before', async () => {
     const { get, clock, calls } = fixture();
-    await get(`${root}/nodes`);
+    await get(`${ROOT}/nodes`);
     const first = calls();
-    await get(`${root}/nodes`);
+    await get(`${ROOT}/nodes`);
     assert.equal(calls(), first);
     await clock.advance(11_000);
-    await get(`${root}/nodes`);
+    await get(`${ROOT}/nodes`);
     assert.ok(calls() > first);
   });
 });

@@ -1,5 +1,5 @@
 /** Which admission plugins run. Upstream: server/options/admission.go. */
-import { admissionPluginNames, defaultAdmissionPlugins } from '../admission/plugin-names.ts';
+import { ADMISSION_PLUGIN_NAMES, defaultAdmissionPlugins } from '../admission/plugin-names.ts';
 import type { TolerationSeconds } from '../admission/default-toleration-seconds/default-toleration-seconds.ts';
 import { type Flag, type FlagValues, listOf, numberOf, OptionsError, textOf } from './flags.ts';
 
@@ -90,9 +90,9 @@ function checked(plugins: readonly string[], rest: Omit<AdmissionOptions, 'plugi
 }
 
 function known(flag: string, names: readonly string[] | undefined): readonly string[] | undefined {
-  const unknown = names?.find((name) => !admissionPluginNames.some((one) => one === name));
+  const unknown = names?.find((name) => !ADMISSION_PLUGIN_NAMES.some((one) => one === name));
   if (unknown === undefined) return names;
   throw new OptionsError(
-    `--${flag}: ${flag} plugin ${JSON.stringify(unknown)} is unknown; there are ${admissionPluginNames.join(', ')}`,
+    `--${flag}: ${flag} plugin ${JSON.stringify(unknown)} is unknown; there are ${ADMISSION_PLUGIN_NAMES.join(', ')}`,
   );
 }

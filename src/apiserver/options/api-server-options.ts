@@ -3,14 +3,14 @@ import { type AdmissionOptions, admissionFlags, parseAdmissionOptions } from './
 import { type AuditOptions, auditFlags, parseAuditOptions } from './audit-options.ts';
 import {
   type AuthenticationOptions,
-  authenticationFlags,
+  AUTHENTICATION_FLAGS,
   parseAuthenticationOptions,
 } from './authentication-options.ts';
 import { type AuthorizationOptions, authorizationFlags, parseAuthorizationOptions } from './authorization-options.ts';
 import type { Flag, FlagValues } from './flags.ts';
-import { type LimitOptions, limitFlags, parseLimitOptions } from './limit-options.ts';
-import { parseTracingOptions, tracingFlags, type TracingOptions } from './tracing-options.ts';
-import { type NodePortOptions, nodePortFlags, parseNodePortOptions } from './node-port-options.ts';
+import { type LimitOptions, LIMIT_FLAGS, parseLimitOptions } from './limit-options.ts';
+import { parseTracingOptions, TRACING_FLAGS, type TracingOptions } from './tracing-options.ts';
+import { type NodePortOptions, NODE_PORT_FLAGS, parseNodePortOptions } from './node-port-options.ts';
 
 /** The choices, checked; files are read when the server is made. */
 export interface ApiServerOptions {
@@ -26,12 +26,12 @@ export interface ApiServerOptions {
 /** All flags. */
 export const apiServerFlags: readonly Flag[] = [
   ...admissionFlags,
-  ...authenticationFlags,
+  ...AUTHENTICATION_FLAGS,
   ...authorizationFlags,
   ...auditFlags,
-  ...limitFlags,
-  ...nodePortFlags,
-  ...tracingFlags,
+  ...LIMIT_FLAGS,
+  ...NODE_PORT_FLAGS,
+  ...TRACING_FLAGS,
 ];
 
 /** Checks and settles. Throws `OptionsError`. */

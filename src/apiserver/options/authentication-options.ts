@@ -10,7 +10,7 @@ import {
   textOf,
 } from './flags.ts';
 
-export const authenticationFlags: readonly Flag[] = [
+export const AUTHENTICATION_FLAGS: readonly Flag[] = [
   {
     name: 'authentication-config',
     value: '<file>',
@@ -133,7 +133,7 @@ export function parseAuthenticationOptions(values: FlagValues): AuthenticationOp
   const config = textOf(values, 'authentication-config');
   if (
     config !== undefined &&
-    authenticationFlags.some(({ name }) => name.startsWith('oidc-') && values[name] !== undefined)
+    AUTHENTICATION_FLAGS.some(({ name }) => name.startsWith('oidc-') && values[name] !== undefined)
   )
     throw new OptionsError(
       '--authentication-config: authentication-config file and oidc-* flags are mutually exclusive',

@@ -58,7 +58,7 @@ const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 
 // What runs where nothing is said.
-const defaultAuthorizationModes: readonly AuthorizationMode[] = ['Node', 'RBAC'];
+const DEFAULT_AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Node', 'RBAC'];
 
 /** Checks and settles. Throws {@link OptionsError}. */
 export function parseAuthorizationOptions(values: FlagValues): AuthorizationOptions {
@@ -71,7 +71,7 @@ export function parseAuthorizationOptions(values: FlagValues): AuthorizationOpti
       );
     return { modes: [], configFile: config };
   }
-  const given = listOf(values, 'authorization-mode') ?? defaultAuthorizationModes;
+  const given = listOf(values, 'authorization-mode') ?? DEFAULT_AUTHORIZATION_MODES;
   if (given.length === 0)
     throw new OptionsError('--authorization-mode: at least one authorization-mode must be passed');
   const modes = given.map((name) => {

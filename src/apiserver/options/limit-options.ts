@@ -1,7 +1,7 @@
 /** How many requests are served at once, and who shares them how. Upstream: ServerRunOptions. */
 import { booleanOf, durationMsOf, type Flag, type FlagValues, numberOf, OptionsError } from './flags.ts';
 
-export const limitFlags: readonly Flag[] = [
+export const LIMIT_FLAGS: readonly Flag[] = [
   {
     name: 'max-requests-inflight',
     value: '<number>',

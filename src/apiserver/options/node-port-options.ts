@@ -1,7 +1,7 @@
 /** Which ports services of type NodePort have. Upstream: ServerRunOptions. */
 import { type Flag, type FlagValues, OptionsError, textOf } from './flags.ts';
 
-export const nodePortFlags: readonly Flag[] = [
+export const NODE_PORT_FLAGS: readonly Flag[] = [
   {
     name: 'service-node-port-range',
     value: '<range>',

@@ -1,7 +1,7 @@
 /** Whether requests are traced. Upstream: server/options/tracing.go. */
 import { type Flag, type FlagValues, textOf } from './flags.ts';
 
-export const tracingFlags: readonly Flag[] = [
+export const TRACING_FLAGS: readonly Flag[] = [
   {
     name: 'tracing-config-file',
     value: '<file>',

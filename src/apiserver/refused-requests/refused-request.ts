@@ -12,11 +12,11 @@ import type { RequestInfo } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RefusalSource } from './refusal-source.ts';
 
-const maxChars = 1024;
+const MAX_CHARS = 1024;
 /** Longer names of users are no keys: such users' requests are not remembered. */
-export const maxNameChars = 320;
-const maxGroups = 32;
-const maxWaits = 32;
+export const MAX_NAME_CHARS = 320;
+const MAX_GROUPS = 32;
+const MAX_WAITS = 32;
 
 export interface Refusal {
   readonly scope: RequestScope;
@@ -36,20 +36,20 @@ export function refusedRequestOf(
   return {
     apiVersion: 'keelson/v1',
     kind: 'RefusedRequest',
-    id: clipped(id, maxNameChars),
+    id: clipped(id, MAX_NAME_CHARS),
     time: formatTime(times.nowMs),
     user: user.name,
-    groups: user.groups.slice(0, maxGroups).map((group) => clipped(group, maxNameChars)),
+    groups: user.groups.slice(0, MAX_GROUPS).map((group) => clipped(group, MAX_NAME_CHARS)),
     verb: info.verb,
-    path: clipped(info.path, maxChars),
+    path: clipped(info.path, MAX_CHARS),
     resource: info.isResourceRequest ? resourceOf(info) : undefined,
     code: status.code ?? 500,
     reason: status.reason ?? '',
-    message: clipped(message, maxChars),
+    message: clipped(message, MAX_CHARS),
     refusedBy: {
       part,
       ...rest,
-      reason: reason === undefined ? undefined : clipped(reason, maxChars),
+      reason: reason === undefined ? undefined : clipped(reason, MAX_CHARS),
       webhook: webhook === undefined ? undefined : withClippedFailure(webhook),
     },
     passed: passedBefore(part, scope),
@@ -58,11 +58,11 @@ export function refusedRequestOf(
 }
 
 function withClippedFailure(webhook: RefusingWebhook): RefusingWebhook {
-  return webhook.failure === undefined ? webhook : { ...webhook, failure: clipped(webhook.failure, maxChars) };
+  return webhook.failure === undefined ? webhook : { ...webhook, failure: clipped(webhook.failure, MAX_CHARS) };
 }
 
 function resourceOf(info: RequestInfo): RequestedResource {
-  const clip = (text: string): string => clipped(text, maxNameChars);
+  const clip = (text: string): string => clipped(text, MAX_NAME_CHARS);
   return {
     group: clip(info.apiGroup),
     version: clip(info.apiVersion),
@@ -90,17 +90,18 @@ function partOf({ code }: Status): RefusalSource['part'] {
   }
 }
 
-const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 /** Parts that only requests with bodies meet. */
-const ofWrites: ReadonlySet<string> = new Set(['decoding', 'mutatingAdmission', 'validation', 'validatingAdmission']);
+const OF_WRITES: ReadonlySet<string> = new Set(['decoding', 'mutatingAdmission', 'validation', 'validatingAdmission']);
 
 function passedBefore(part: RefusalSource['part'], scope: RequestScope): readonly PassedPart[] {
-  const waits = (scope.waits ?? []).slice(0, maxWaits);
+  const waits = (scope.waits ?? []).slice(0, MAX_WAITS);
   const waited = new Map(waits.map(({ name, milliseconds }) => [name, rounded(milliseconds)]));
   waited.set('flowControl', rounded(scope.waitedMs));
   const end = part === 'timeout' ? REFUSING_PARTS.indexOf('decoding') : REFUSING_PARTS.indexOf(part);
   const parts = REFUSING_PARTS.slice(0, end).filter(
-    (name) => (name !== 'impersonation' || waited.has(name)) && !(readVerbs.has(scope.info.verb) && ofWrites.has(name)),
+    (name) =>
+      (name !== 'impersonation' || waited.has(name)) && !(READ_VERBS.has(scope.info.verb) && OF_WRITES.has(name)),
   );
   const named = new Set<string>(parts);
   const plugins = waits.filter(({ name }) => !named.has(name) && name !== part);

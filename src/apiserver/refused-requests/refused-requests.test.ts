@@ -38,7 +38,7 @@ const pod = {
   metadata: { name: 'p' },
   spec: { containers: [{ name: 'a', image: 'hidden-image' }] },
 };
-const pods = '/api/v1/namespaces/default/pods';
+const PODS = '/api/v1/namespaces/default/pods';
 
 async function startServer() {
   const { server, send, request } = await startTestServer({ admission: [refusesPods], authorizers: [authorizer] });
@@ -56,13 +56,13 @@ async function startServer() {
 describe('refused requests', () => {
   test('a request that admission refuses is told by the id of its answer, without its body', async () => {
     const { send } = await startServer();
-    const refused = await send('POST', `${pods}?fieldManager=m`, pod);
+    const refused = await send('POST', `${PODS}?fieldManager=m`, pod);
     assert.equal(refused.status, 403);
     const { body, text } = await send('GET', `/keelson/v1/requests/${String(refused.headers['audit-id'])}`);
     const { user, verb, path, resource, code, reason, refusedBy, passed } = body as RefusedRequest;
     assert.deepEqual(
       { user, verb, path, resource: resource?.resource, code, reason },
-      { user: 'admin', verb: 'create', path: pods, resource: 'pods', code: 403, reason: 'Forbidden' },
+      { user: 'admin', verb: 'create', path: PODS, resource: 'pods', code: 403, reason: 'Forbidden' },
     );
     assert.deepEqual(refusedBy, { part: 'validatingAdmission', plugin: 'Refuses' });
     assert.deepEqual(
@@ -74,14 +74,14 @@ describe('refused requests', () => {
 
   test('an id that the client chose is the one of the answer', async () => {
     const { send } = await startServer();
-    const { headers } = await send('POST', pods, pod, { 'audit-id': 'mine' });
+    const { headers } = await send('POST', PODS, pod, { 'audit-id': 'mine' });
     assert.equal(headers['audit-id'], 'mine');
     assert.equal((await send('GET', '/keelson/v1/requests/mine')).body.id, 'mine');
   });
 
   test('what is not there, or there already, is no refusal; what is malformed is one', async () => {
     const { send } = await startServer();
-    assert.equal((await send('GET', `${pods}/none`)).status, 404);
+    assert.equal((await send('GET', `${PODS}/none`)).status, 404);
     const named = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
     const maps = '/api/v1/namespaces/default/configmaps';
     await send('POST', maps, named);
@@ -114,9 +114,9 @@ describe('refused requests', () => {
 });
 
 function scopeOf(name: string, id?: string): RequestScope {
-  const line = { method: 'POST', path: pods, params: new URLSearchParams() };
+  const line = { method: 'POST', path: PODS, params: new URLSearchParams() };
   const headers = id === undefined ? {} : { 'audit-id': id };
-  const request = { method: 'POST', path: pods, query: '', headers } as unknown as RequestScope['request'];
+  const request = { method: 'POST', path: PODS, query: '', headers } as unknown as RequestScope['request'];
   return new RequestScope({ request, info: parseRequestInfo(line), params: line.params, user: { name, groups: [] } });
 }
 

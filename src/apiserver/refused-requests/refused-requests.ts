@@ -8,14 +8,14 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Random } from '../../platform/random.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { refusalSourceOf } from './refusal-source.ts';
-import { maxNameChars, refusedRequestOf } from './refused-request.ts';
+import { MAX_NAME_CHARS, refusedRequestOf } from './refused-request.ts';
 
-const maxRequests = 1024;
+const MAX_REQUESTS = 1024;
 /** One user's floods push out that user's requests alone. */
-const maxOfUser = 128;
+const MAX_OF_USER = 128;
 
 /** Answers that tell what is there: controllers get them all the time. */
-const unremarkable: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
+const UNREMARKABLE: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
 
 interface Remembered {
   readonly request: RefusedRequest;
@@ -38,10 +38,10 @@ export class RefusedRequests {
   /** Remembers a request that failed, if it was refused. The id its answer has to carry; undefined: it was not. */
   record(scope: RequestScope, error: unknown, status: Status): string | undefined {
     const source = refusalSourceOf(error);
-    if (source === undefined && unremarkable.has(status.code)) return undefined;
-    if (scope.user.name.length > maxNameChars) return undefined;
+    if (source === undefined && UNREMARKABLE.has(status.code)) return undefined;
+    if (scope.user.name.length > MAX_NAME_CHARS) return undefined;
     const id = scope.audited?.auditId ?? (scope.request.headers['audit-id'] || this.#random.uuid());
-    const key = keyOf(scope.user.name, id.slice(0, maxNameChars));
+    const key = keyOf(scope.user.name, id.slice(0, MAX_NAME_CHARS));
     // An id that a client chose again must not change what was told of the first.
     if (this.#requests.has(key)) return id;
     const nowMs = this.#clock.nowMs();
@@ -79,8 +79,8 @@ export class RefusedRequests {
     if (keys === undefined) this.#byUser.set(user, (keys = new Set()));
     keys.add(key);
     this.#requests.set(key, remembered);
-    if (keys.size > maxOfUser) this.#forget(first(keys));
-    if (this.#requests.size > maxRequests) this.#forget(first(this.#requests.keys()));
+    if (keys.size > MAX_OF_USER) this.#forget(first(keys));
+    if (this.#requests.size > MAX_REQUESTS) this.#forget(first(this.#requests.keys()));
   }
 
   /** A controller that tries again and again is refused alike: the last time is enough. */

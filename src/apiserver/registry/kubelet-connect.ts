@@ -89,11 +89,11 @@ export function serviceProxySubresource(objects: ObjectStore, kubelets: KubeletC
 }
 
 /** Paths of kubelets that run something, whatever the method. */
-const running = new Set(['exec', 'attach', 'portForward', 'run']);
+const RUNNING = new Set(['exec', 'attach', 'portForward', 'run']);
 
 /** Whether any segment of the path runs something: how kubelets clean their paths does not matter then. */
 function runsSomething({ info }: RequestContext): boolean {
-  return info.rest.split(/[/\\]/).some((segment) => running.has(segment));
+  return info.rest.split(/[/\\]/).some((segment) => RUNNING.has(segment));
 }
 
 /**

@@ -8,8 +8,8 @@ import { deploymentPrinter } from './apps/tables.ts';
 import { jobPrinter } from './batch/tables.ts';
 import { nodePrinter, persistentVolumeClaimPrinter, servicePrinter } from './core/tables.ts';
 
-const nowMs = 1_767_225_600_000;
-const metadata = { name: 'x', creationTimestamp: formatTime(nowMs - 3_600_000) };
+const NOW_MS = 1_767_225_600_000;
+const metadata = { name: 'x', creationTimestamp: formatTime(NOW_MS - 3_600_000) };
 
 test('rows of services', () => {
   const cases: readonly (readonly [Partial<Service>, readonly unknown[]])[] = [
@@ -36,7 +36,7 @@ test('rows of services', () => {
       ['x', 'ExternalName', '<none>', 'a.example', '<none>', '60m', '<none>'],
     ],
   ];
-  for (const [service, want] of cases) assert.deepEqual(servicePrinter.cells({ metadata, ...service }, nowMs), want);
+  for (const [service, want] of cases) assert.deepEqual(servicePrinter.cells({ metadata, ...service }, NOW_MS), want);
 });
 
 test('rows of nodes', () => {
@@ -48,7 +48,7 @@ test('rows of nodes', () => {
       addresses: [{ type: 'InternalIP', address: '10.1.1.1' }],
     },
   };
-  assert.deepEqual(nodePrinter.cells(node, nowMs), [
+  assert.deepEqual(nodePrinter.cells(node, NOW_MS), [
     'x',
     'Ready,SchedulingDisabled',
     'control-plane,edge',
@@ -76,13 +76,13 @@ test('rows of workloads', () => {
     spec: { replicas: 3, selector: { matchLabels: { a: 'b' } }, template },
     status: { readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1 },
   };
-  assert.deepEqual(deploymentPrinter.cells(deployment, nowMs), ['x', '1/3', 2, 1, '60m', 'c,d', 'i,j', 'a=b']);
+  assert.deepEqual(deploymentPrinter.cells(deployment, NOW_MS), ['x', '1/3', 2, 1, '60m', 'c,d', 'i,j', 'a=b']);
   const job: Job = {
     metadata,
     spec: { completions: 2, template },
-    status: { succeeded: 1, startTime: formatTime(nowMs - 90_000), completionTime: formatTime(nowMs - 60_000) },
+    status: { succeeded: 1, startTime: formatTime(NOW_MS - 90_000), completionTime: formatTime(NOW_MS - 60_000) },
   };
-  assert.deepEqual(jobPrinter.cells(job, nowMs).slice(0, 5), ['x', 'Running', '1/2', '30s', '60m']);
+  assert.deepEqual(jobPrinter.cells(job, NOW_MS).slice(0, 5), ['x', 'Running', '1/2', '30s', '60m']);
 });
 
 test('rows of claims', () => {
@@ -91,7 +91,7 @@ test('rows of claims', () => {
     spec: { volumeName: 'v', storageClassName: 's', volumeMode: 'Filesystem' },
     status: { phase: 'Bound', capacity: { storage: '1Gi' }, accessModes: ['ReadWriteMany', 'ReadWriteOnce'] },
   };
-  assert.deepEqual(persistentVolumeClaimPrinter.cells(claim, nowMs), [
+  assert.deepEqual(persistentVolumeClaimPrinter.cells(claim, NOW_MS), [
     'x',
     'Bound',
     'v',

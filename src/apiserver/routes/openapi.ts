@@ -27,12 +27,12 @@ export interface OpenApiDeps {
   readonly foreign?: Pick<Aggregator, 'descriptions' | 'onChange'>;
 }
 
-const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 /** What a client may ask for, and the type of the answer: the name with `@`, still asked for, is no valid media type. */
-const v2Types: readonly { readonly type: string; readonly answer: string; readonly protobuf: boolean }[] = [
+const V2_TYPES: readonly { readonly type: string; readonly answer: string; readonly protobuf: boolean }[] = [
   { type: 'application/json', answer: 'application/json', protobuf: false },
-  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', answer: protobufType, protobuf: true },
-  { type: protobufType, answer: protobufType, protobuf: true },
+  { type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf', answer: PROTOBUF_TYPE, protobuf: true },
+  { type: PROTOBUF_TYPE, answer: PROTOBUF_TYPE, protobuf: true },
 ];
 
 function isCurrent(scope: RequestScope, etag: string): boolean {
@@ -49,7 +49,7 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
   const accept = scope.request.headers['accept'] ?? '';
   const clauses = accept === '' ? [{ type: 'application/json', params: {} }] : parseAccept(accept);
   for (const { type } of clauses) {
-    const match = type === '*/*' || type === 'application/*' ? v2Types[0] : v2Types.find((one) => one.type === type);
+    const match = type === '*/*' || type === 'application/*' ? V2_TYPES[0] : V2_TYPES.find((one) => one.type === type);
     if (match === undefined) continue;
     const turns = new Turns(clock);
     const pause = (): Promise<void> | undefined => turns.next();
@@ -58,7 +58,7 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
     const bytes = match.protobuf && !isCurrent(scope, headers.etag) ? await openApi.v2Protobuf(pause) : undefined;
     return answer(scope, headers, () => bytes ?? Buffer.from(text));
   }
-  throw notAcceptable(`only the following media types are accepted: ${v2Types.map(({ type }) => type).join(', ')}`);
+  throw notAcceptable(`only the following media types are accepted: ${V2_TYPES.map(({ type }) => type).join(', ')}`);
 }
 
 function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {

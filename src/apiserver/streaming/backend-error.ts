@@ -4,7 +4,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 
-const maxErrorBytes = 50_000;
+const MAX_ERROR_BYTES = 50_000;
 
 /** The backend could not be reached at all. */
 export function dialError(error: unknown): StatusError {
@@ -41,10 +41,10 @@ async function readText(answer: HttpAnswer): Promise<string> {
   for await (const chunk of answer.body) {
     chunks.push(chunk);
     length += chunk.byteLength;
-    if (length > maxErrorBytes) {
+    if (length > MAX_ERROR_BYTES) {
       answer.cancel();
       break;
     }
   }
-  return Buffer.concat(chunks).subarray(0, maxErrorBytes).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }

@@ -19,7 +19,7 @@ const request = (more: Partial<ApiRequest> = {}): ApiRequest => ({
   ...more,
 });
 
-const refused = 'the backend attempted to redirect this request, which is not permitted';
+const REFUSED = 'the backend attempted to redirect this request, which is not permitted';
 
 for (const status of [300, 301, 302, 303, 307, 308, 399])
   test(`a ${status} of an aggregated server is 502 where redirects are refused`, async () => {
@@ -37,7 +37,7 @@ for (const status of [300, 301, 302, 303, 307, 308, 399])
     const call = { net: answering, base: 'https://10.0.0.1', path: '/apis/g/v1/things', tls: {} };
     const answer = await proxyRequest({ ...call, rejectsRedirects: true }, request());
     assert.ok(answer.kind === 'bytes');
-    assert.deepEqual([answer.status, answer.headers, Buffer.concat(answer.chunks).toString()], [502, {}, refused]);
+    assert.deepEqual([answer.status, answer.headers, Buffer.concat(answer.chunks).toString()], [502, {}, REFUSED]);
     assert.equal(cancelled, 1);
     const passed = await proxyRequest(call, request());
     assert.ok(passed.kind === 'stream');

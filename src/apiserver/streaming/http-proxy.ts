@@ -29,7 +29,7 @@ export interface ProxyCall {
   readonly rejectsRedirects?: boolean;
 }
 
-const hopHeaders = new Set([
+const HOP_HEADERS = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -87,7 +87,7 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
       url,
       headers: {
         ...forwardedHeaders(request),
-        ...(place && asksForPage(request) && unpacked),
+        ...(place && asksForPage(request) && UNPACKED),
         ...encoded(call.headers),
       },
       tls: call.tls,
@@ -125,7 +125,7 @@ function redirectRefused(): ApiResponse {
   return { kind: 'bytes', status: 502, headers: {}, chunks: [Buffer.from(text)] };
 }
 
-const unpacked = { 'accept-encoding': 'identity' };
+const UNPACKED = { 'accept-encoding': 'identity' };
 
 const asksForPage = ({ headers }: ApiRequest): boolean => (headers['accept'] ?? '').includes('text/html');
 
@@ -163,7 +163,7 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
   for (const [name, value] of Object.entries(request.headers)) {
     if (
       value === undefined ||
-      hopHeaders.has(name) ||
+      HOP_HEADERS.has(name) ||
       named.has(name) ||
       name.startsWith('impersonate-') ||
       name.startsWith('x-remote-') ||
@@ -186,7 +186,7 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
 
 function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
   const kept = Object.entries(headers).filter(
-    ([name]) => name === 'content-length' || (!hopHeaders.has(name) && !name.startsWith('access-control-')),
+    ([name]) => name === 'content-length' || (!HOP_HEADERS.has(name) && !name.startsWith('access-control-')),
   );
   return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': setCookie }) };
 }

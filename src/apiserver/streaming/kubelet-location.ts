@@ -6,7 +6,7 @@ import type { ObjectStore } from '../registry/object-store.ts';
 
 /** Kinds of addresses in the order they are tried, unless told otherwise. */
 const PREFERRED_TYPES: readonly string[] = ['InternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS', 'ExternalIP'];
-const defaultKubeletPort = 10_250;
+const DEFAULT_KUBELET_PORT = 10_250;
 
 /** An address as the host part of a URL. */
 export function urlHost(address: string): string {
@@ -26,7 +26,7 @@ export function kubeletAddress(
     const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(' ');
     throw statusFailure(500, '', `no preferred addresses found; known addresses: [${known}]`);
   }
-  return { address: found, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || defaultKubeletPort };
+  return { address: found, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT };
 }
 
 /**

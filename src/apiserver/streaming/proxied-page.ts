@@ -14,7 +14,7 @@ export interface PagePlace {
 }
 
 /** Attributes with an address, by element. */
-const attributes: Readonly<Record<string, readonly string[]>> = {
+const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   a: ['href'],
   applet: ['codebase'],
   area: ['href'],
@@ -56,16 +56,16 @@ export function seenAddress(text: string, { origin, prefix, source }: PagePlace)
 }
 
 /** No part of it may end at several places or hold another `<`: pages of pods are to take linear time. */
-const tag = /<([a-z][a-z0-9]*)(?![a-z0-9])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/gi;
-const attribute = /(?<=\s)([a-z]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
+const TAG = /<([a-z][a-z0-9]*)(?![a-z0-9])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/gi;
+const ATTRIBUTE = /(?<=\s)([a-z]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/gi;
 /** A tag that does not end is none: pages are not gathered for it. */
-const longestTag = 64 * 1024;
+const LONGEST_TAG = 64 * 1024;
 
 function rewrite(html: string, place: PagePlace): string {
-  return html.replaceAll(tag, (whole: string, element: string, inside: string) => {
-    const named = attributes[element.toLowerCase()];
+  return html.replaceAll(TAG, (whole: string, element: string, inside: string) => {
+    const named = ATTRIBUTES[element.toLowerCase()];
     if (named === undefined) return whole;
-    const changed = inside.replaceAll(attribute, (...[all, name = '', is = '', value = '']: string[]) => {
+    const changed = inside.replaceAll(ATTRIBUTE, (...[all, name = '', is = '', value = '']: string[]) => {
       if (!named.includes(name.toLowerCase())) return all!;
       const quote = /^["']/.exec(value)?.[0] ?? '';
       const bare = quote === '' ? value : value.slice(1, -1);
@@ -81,7 +81,7 @@ export async function* seenPage(chunks: AsyncIterable<Uint8Array>, place: PagePl
   for await (const chunk of chunks) {
     const text = rest + Buffer.from(chunk).toString('latin1');
     const open = text.lastIndexOf('<');
-    const isWhole = open < 0 || text.includes('>', open) || text.length - open > longestTag;
+    const isWhole = open < 0 || text.includes('>', open) || text.length - open > LONGEST_TAG;
     rest = isWhole ? '' : text.slice(open);
     const ready = isWhole ? text : text.slice(0, open);
     if (ready !== '') yield Buffer.from(rewrite(ready, place), 'latin1');

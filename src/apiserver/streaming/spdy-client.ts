@@ -36,9 +36,9 @@ export interface SpdyStream {
 
 /** An empty stored block: makes inflaters hand out what came before it. */
 const flushBlock = Buffer.from([0, 0, 0, 0xff, 0xff]);
-const maxDataBytes = 32 * 1024;
+const MAX_DATA_BYTES = 32 * 1024;
 /** The most the length field holds; upstream's library has no limit of its own. */
-const maxFrameBytes = 0xff_ffff;
+const MAX_FRAME_BYTES = 0xff_ffff;
 
 /** Speaks over a connection that has switched to SPDY; `incoming` is what follows the answer's head. */
 export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Array>): SpdyClient {
@@ -52,14 +52,14 @@ export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Ar
       await socket.write(synStream(id, headers));
       return {
         async write(chunk) {
-          for (let at = 0; at < chunk.byteLength; at += maxDataBytes)
-            await socket.write(spdyDataFrame(id, chunk.subarray(at, at + maxDataBytes), 0));
+          for (let at = 0; at < chunk.byteLength; at += MAX_DATA_BYTES)
+            await socket.write(spdyDataFrame(id, chunk.subarray(at, at + MAX_DATA_BYTES), 0));
         },
         end: () => socket.write(spdyDataFrame(id, new Uint8Array(), SPDY_FIN)),
       };
     },
     async run() {
-      for await (const { stream, type, flags, payload } of readSpdyFrames(incoming, maxFrameBytes)) {
+      for await (const { stream, type, flags, payload } of readSpdyFrames(incoming, MAX_FRAME_BYTES)) {
         if (stream !== undefined) await handlers.get(stream)?.(payload, (flags & SPDY_FIN) !== 0);
         else if (type === SPDY_TYPES.ping) await socket.write(spdyControlFrame(type, payload));
         else if (type === SPDY_TYPES.rstStream) await handlers.get(payload.readUInt32BE(0))?.(new Uint8Array(), true);

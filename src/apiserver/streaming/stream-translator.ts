@@ -15,7 +15,7 @@ import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
 import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
 
-export const translatedProtocol = 'v5.channel.k8s.io';
+export const TRANSLATED_PROTOCOL = 'v5.channel.k8s.io';
 
 /** Which streams the client asked for. */
 export interface RemoteStreams {
@@ -25,13 +25,13 @@ export interface RemoteStreams {
   readonly tty: boolean;
 }
 
-const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
-const normalClosure = 1000;
+const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+const NORMAL_CLOSURE = 1000;
 
 /** Whether a request's headers ask for the translated protocol. */
 export function wantsTranslation(headers: TunnelRequest['headers']): boolean {
   const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
-  return headers['upgrade']?.toLowerCase() === 'websocket' && protocols.includes(translatedProtocol);
+  return headers['upgrade']?.toLowerCase() === 'websocket' && protocols.includes(TRANSLATED_PROTOCOL);
 }
 
 /** Opens the SPDY connection; the answer joins the client with it. A backend's refusal is passed on. */
@@ -55,7 +55,7 @@ export async function translateStreams(
     kind: 'upgrade',
     async accept(client) {
       try {
-        await client.write(await acceptHead({ key, protocol: translatedProtocol }, deps.crypto.webcrypto));
+        await client.write(await acceptHead({ key, protocol: TRANSLATED_PROTOCOL }, deps.crypto.webcrypto));
         await relay(client, createSpdyClient(backend, head.rest), streams);
       } catch {
         client.destroy();
@@ -79,26 +79,26 @@ async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): 
   const ignore = (): Promise<void> => Promise.resolve();
   const inputs = new Map<number, SpdyStream>();
   // The order is upstream's; the result comes on the first.
-  await spdy.open({ streamtype: 'error' }, output(channels.error));
-  if (streams.stdin) inputs.set(channels.stdin, await spdy.open({ streamtype: 'stdin' }, ignore));
-  if (streams.stdout) await spdy.open({ streamtype: 'stdout' }, output(channels.stdout));
-  if (streams.stderr && !streams.tty) await spdy.open({ streamtype: 'stderr' }, output(channels.stderr));
-  if (streams.tty) inputs.set(channels.resize, await spdy.open({ streamtype: 'resize' }, ignore));
+  await spdy.open({ streamtype: 'error' }, output(CHANNELS.error));
+  if (streams.stdin) inputs.set(CHANNELS.stdin, await spdy.open({ streamtype: 'stdin' }, ignore));
+  if (streams.stdout) await spdy.open({ streamtype: 'stdout' }, output(CHANNELS.stdout));
+  if (streams.stderr && !streams.tty) await spdy.open({ streamtype: 'stderr' }, output(CHANNELS.stderr));
+  if (streams.tty) inputs.set(CHANNELS.resize, await spdy.open({ streamtype: 'resize' }, ignore));
   // An empty message on the lowest channel tells the client that it is connected.
   await sendMessage(
     client,
-    Buffer.from([streams.stdout ? channels.stdout : streams.stderr ? channels.stderr : channels.error]),
+    Buffer.from([streams.stdout ? CHANNELS.stdout : streams.stderr ? CHANNELS.stderr : CHANNELS.error]),
   );
   const up = readInput(client, inputs);
   await Promise.race([finished.promise, spdy.run(), up.then((left) => (left ? undefined : finished.promise))]);
-  await sendClose(client, normalClosure);
+  await sendClose(client, NORMAL_CLOSURE);
 }
 
 /** Hands on what the client types. Resolves to true when the client has gone. */
 async function readInput(client: Duplex, inputs: ReadonlyMap<number, SpdyStream>): Promise<boolean> {
   for await (const message of readMessages(client)) {
     const [channel, ended] = message;
-    if (channel === channels.close) await inputs.get(ended ?? -1)?.end();
+    if (channel === CHANNELS.close) await inputs.get(ended ?? -1)?.end();
     else await inputs.get(channel ?? -1)?.write(message.subarray(1));
   }
   return true;

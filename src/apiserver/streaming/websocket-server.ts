@@ -3,19 +3,19 @@
  *
  * Pings are answered, fragments put together, a close is answered by a close; what breaks the protocol ends the connection.
  */
-import { frameOf, opcodes, readFrames } from '../../base/websocket-frames.ts';
+import { frameOf, OPCODES, readFrames } from '../../base/websocket-frames.ts';
 import type { Duplex } from '../../platform/streams.ts';
 
-const maxMessageBytes = 16 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** Sends a binary message. */
 export function sendMessage(socket: Duplex, ...parts: readonly Uint8Array[]): Promise<void> {
-  return socket.write(frameOf(opcodes.binary, Buffer.concat(parts)));
+  return socket.write(frameOf(OPCODES.binary, Buffer.concat(parts)));
 }
 
 /** Sends a close with a status, and ends our direction. */
 export async function sendClose(socket: Duplex, code: number): Promise<void> {
-  await socket.write(frameOf(opcodes.close, Buffer.from([code >> 8, code & 0xff])));
+  await socket.write(frameOf(OPCODES.close, Buffer.from([code >> 8, code & 0xff])));
   await socket.end();
 }
 
@@ -23,13 +23,13 @@ export async function sendClose(socket: Duplex, code: number): Promise<void> {
 export async function* readMessages(socket: Duplex): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = [];
   let bytes = 0;
-  for await (const { final, opcode, payload } of readFrames(socket.incoming, maxMessageBytes)) {
-    if (opcode === opcodes.close) return;
-    if (opcode === opcodes.ping) await socket.write(frameOf(opcodes.pong, payload));
-    if (opcode > opcodes.binary) continue;
+  for await (const { final, opcode, payload } of readFrames(socket.incoming, MAX_MESSAGE_BYTES)) {
+    if (opcode === OPCODES.close) return;
+    if (opcode === OPCODES.ping) await socket.write(frameOf(OPCODES.pong, payload));
+    if (opcode > OPCODES.binary) continue;
     gathered.push(payload);
     bytes += payload.length;
-    if (bytes > maxMessageBytes) throw new Error('WebSocket message too large');
+    if (bytes > MAX_MESSAGE_BYTES) throw new Error('WebSocket message too large');
     if (!final) continue;
     yield gathered.length === 1 ? payload : Buffer.concat(gathered);
     gathered = [];

@@ -7,7 +7,7 @@
  */
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
-import { acceptHead, frameOf, opcodes } from '../../base/websocket-frames.ts';
+import { acceptHead, frameOf, OPCODES } from '../../base/websocket-frames.ts';
 import { isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
@@ -18,7 +18,7 @@ type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
 
 /** How an answer becomes messages. */
 export interface MessageForm {
-  readonly opcode: typeof opcodes.text | typeof opcodes.binary;
+  readonly opcode: typeof OPCODES.text | typeof OPCODES.binary;
   /** The protocol that is spoken; absent: none was offered. */
   readonly protocol?: string | undefined;
   /** The messages in a piece of the answer. */
@@ -27,11 +27,11 @@ export interface MessageForm {
   readonly greets?: boolean;
 }
 
-const normalClosure = 1000;
-const tokenProtocol = 'base64url.bearer.authorization.k8s.io.';
-const lengthBytes = 4;
+const NORMAL_CLOSURE = 1000;
+const TOKEN_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
+const LENGTH_BYTES = 4;
 /** A client that has left may read nothing any more. */
-const closeMs = 1000;
+const CLOSE_MS = 1000;
 
 /** Whether a request asks for an answer over a WebSocket. */
 export function wantsWebSocket({ method, headers, wantsUpgrade }: ApiRequest): boolean {
@@ -42,7 +42,7 @@ export function wantsWebSocket({ method, headers, wantsUpgrade }: ApiRequest): b
 
 function offeredProtocols({ headers }: ApiRequest): string[] {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
-  return offered.filter((protocol) => protocol !== '' && !protocol.startsWith(tokenProtocol));
+  return offered.filter((protocol) => protocol !== '' && !protocol.startsWith(TOKEN_PROTOCOL));
 }
 
 /** A log: its bytes as they are, or in base64 as text. Undefined: the client speaks neither. */
@@ -51,16 +51,16 @@ export function logMessages(request: ApiRequest): MessageForm | undefined {
   const protocol = offered.find((one) => one === 'binary.k8s.io' || one === 'base64.binary.k8s.io');
   if (protocol === undefined && offered.length > 0) return undefined;
   if (protocol !== 'base64.binary.k8s.io')
-    return { opcode: opcodes.binary, protocol, greets: true, messages: (piece) => [piece] };
+    return { opcode: OPCODES.binary, protocol, greets: true, messages: (piece) => [piece] };
   const messages = (piece: Uint8Array): Uint8Array[] => [Buffer.from(Buffer.from(piece).toString('base64'))];
-  return { opcode: opcodes.text, protocol, greets: true, messages };
+  return { opcode: OPCODES.text, protocol, greets: true, messages };
 }
 
 /** A watch: one message per event. */
 export function watchMessages(request: ApiRequest, isProtobuf: boolean): MessageForm {
   const [protocol] = offeredProtocols(request);
-  if (isProtobuf) return { opcode: opcodes.binary, protocol, messages: prefixed };
-  return { opcode: opcodes.text, protocol, messages: lines };
+  if (isProtobuf) return { opcode: OPCODES.binary, protocol, messages: prefixed };
+  return { opcode: OPCODES.text, protocol, messages: lines };
 }
 
 /** Whole lines, their ends included. */
@@ -76,8 +76,8 @@ function* lines(piece: Uint8Array): Generator<Uint8Array> {
 function* prefixed(piece: Uint8Array): Generator<Uint8Array> {
   const view = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
   for (let start = 0; start < view.length;) {
-    const end = start + lengthBytes + view.readUInt32BE(start);
-    yield view.subarray(start + lengthBytes, end);
+    const end = start + LENGTH_BYTES + view.readUInt32BE(start);
+    yield view.subarray(start + LENGTH_BYTES, end);
     start = end;
   }
 }
@@ -112,7 +112,7 @@ export function overWebSocket(
         const sink = new MessageSink(client, form);
         const finished = answer.run(sink).then(() => true);
         const left = untilClosed(client).then(() => false);
-        if (await Promise.race([finished, left])) return await sendClose(client, normalClosure);
+        if (await Promise.race([finished, left])) return await sendClose(client, NORMAL_CLOSURE);
         sink.isClosed = true;
         answer.dispose();
         await closeToo(client, clock);
@@ -151,9 +151,9 @@ class MessageSink implements ByteSink {
 
 /** Answers the client's close by ours, and drops the connection once it is on its way or the client's time is over. */
 async function closeToo(client: Duplex, clock: Clock): Promise<void> {
-  const cancel = clock.setTimer(closeMs, () => client.destroy());
+  const cancel = clock.setTimer(CLOSE_MS, () => client.destroy());
   try {
-    await sendClose(client, normalClosure);
+    await sendClose(client, NORMAL_CLOSURE);
   } finally {
     cancel();
     client.destroy();

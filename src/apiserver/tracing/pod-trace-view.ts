@@ -11,7 +11,7 @@ import { podTrace, type PodTrace } from '../../component-helpers/pod-trace/pod-t
 import { toldSteps } from '../../component-helpers/pod-trace/told-steps.ts';
 import { POD_STEPS_ROUTE, type ComponentSteps, type StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ObjectView } from '../object-views.ts';
-import { jsonHeaders } from '../responses.ts';
+import { JSON_HEADERS } from '../responses.ts';
 import { readKubeletJson, type KubeletJsonDeps } from '../streaming/kubelet-json.ts';
 import type { PodRequests } from './pod-requests.ts';
 
@@ -29,7 +29,7 @@ export function podTraceView(deps: PodTraceViewDeps): ObjectView {
     async serve({ info, signal }, store): Promise<ApiResponse> {
       if (store.info !== Pods) throw badRequest('only the starts of pods are traced');
       const trace = await traceOf(deps, info, signal);
-      return { kind: 'bytes', status: 200, headers: jsonHeaders, chunks: [Buffer.from(JSON.stringify(trace))] };
+      return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [Buffer.from(JSON.stringify(trace))] };
     },
   };
 }

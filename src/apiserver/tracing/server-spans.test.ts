@@ -5,9 +5,9 @@ import { createSeededRandom } from '../../platform/sim/random.ts';
 import { testPlatform, startTestServer } from '../server-fixture.ts';
 import { readTracingConfiguration } from './read-tracing-configuration.ts';
 
-const traceId = '0af7651916cd43dd8448eb211c80319c';
-const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
-const pods = '/api/v1/namespaces/default/pods';
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+const PODS = '/api/v1/namespaces/default/pods';
 const pod = { metadata: { name: 'web' }, spec: { containers: [{ name: 'web', image: 'web' }] } };
 
 async function rig(samplingRatePerMillion: number) {
@@ -20,7 +20,7 @@ async function rig(samplingRatePerMillion: number) {
 
 test('a request has a span by its route, and its handler one below with what happened', async () => {
   const { send, ended, named } = await rig(1_000_000);
-  assert.equal((await send('POST', pods, pod)).status, 201);
+  assert.equal((await send('POST', PODS, pod)).status, 201);
   assert.deepEqual(
     ended.map(({ name, kind }) => `${kind} ${name}`),
     ['internal Create', 'server POST /api/v1/namespaces/{:namespace}/pods'],
@@ -40,16 +40,16 @@ test('a request has a span by its route, and its handler one below with what hap
     ],
   );
   assert.equal(server?.attributes['http.response.status_code'], 201);
-  assert.equal(server.attributes['http.target'], pods);
-  await send('GET', `${pods}/web`);
-  await send('GET', `${pods}?limit=1`);
+  assert.equal(server.attributes['http.target'], PODS);
+  await send('GET', `${PODS}/web`);
+  await send('GET', `${PODS}?limit=1`);
   await send(
     'PATCH',
-    `${pods}/web`,
+    `${PODS}/web`,
     { metadata: { labels: { a: 'b' } } },
     { 'content-type': 'application/merge-patch+json' },
   );
-  await send('DELETE', `${pods}/web`);
+  await send('DELETE', `${PODS}/web`);
   await send('GET', '/version');
   assert.deepEqual(
     ended.slice(2).map(({ name }) => name),
@@ -70,7 +70,7 @@ test('a request has a span by its route, and its handler one below with what hap
 
 test('a failed request ends its spans with the status', async () => {
   const { send, named } = await rig(1_000_000);
-  await send('GET', `${pods}/none`);
+  await send('GET', `${PODS}/none`);
   const [get] = named('Get');
   assert.match(get?.error ?? '', /pods "none" not found/);
   const [server] = named('GET /api/v1/namespaces/{:namespace}/pods/{:name}');
@@ -80,18 +80,18 @@ test('a failed request ends its spans with the status', async () => {
 
 test('only trusted callers go on with their trace; of others the request begins one that names theirs', async () => {
   const { send, server, request, ended } = await rig(0);
-  await send('GET', '/version', undefined, { traceparent });
-  assert.deepEqual([ended[0]?.context.traceId, ended[0]?.parent?.remote], [traceId, true]);
+  await send('GET', '/version', undefined, { traceparent: TRACEPARENT });
+  assert.deepEqual([ended[0]?.context.traceId, ended[0]?.parent?.remote], [TRACE_ID, true]);
   await send('GET', '/version');
-  const headers = { traceparent };
+  const headers = { traceparent: TRACEPARENT };
   const principal = { name: 'jane', groups: ['system:authenticated'] };
   await server.handler(request('GET', '/version', { headers, principal }));
   assert.equal(ended.length, 1);
   const sampling = await rig(1_000_000);
   await sampling.server.handler(sampling.request('GET', '/version', { headers, principal }));
   const [own] = sampling.ended;
-  assert.deepEqual([own?.parent, own?.link?.traceId], [undefined, traceId]);
-  assert.notEqual(own?.context.traceId, traceId);
+  assert.deepEqual([own?.parent, own?.link?.traceId], [undefined, TRACE_ID]);
+  assert.notEqual(own?.context.traceId, TRACE_ID);
 });
 
 test('a TracingConfiguration is read strictly', () => {

@@ -16,11 +16,11 @@ export interface CacheEvent {
 }
 
 /** Changes stay at least this long (upstream: 75 s) unless there are too many. */
-const keepMs = 75_000;
+const KEEP_MS = 75_000;
 /** This many changes stay whatever their age while they are small: 256 definitions of custom resources are 100 MB. */
-const keepCount = 256;
-const keepBytes = 2 * 1024 * 1024;
-const maxCount = 20_000;
+const KEEP_COUNT = 256;
+const KEEP_BYTES = 2 * 1024 * 1024;
+const MAX_COUNT = 20_000;
 
 /** Changes of one resource in revision order; the oldest fall out. */
 export class EventRing {
@@ -52,9 +52,9 @@ export class EventRing {
   /** Drops old changes. Without this, those of a burst would stay until the next change. */
   forget(nowMs: number): void {
     for (let held = this.#events.length - this.#head; held > 0; held--) {
-      if (held <= keepCount && this.#bytes <= keepBytes) break;
+      if (held <= KEEP_COUNT && this.#bytes <= KEEP_BYTES) break;
       const oldest = this.#events[this.#head]!;
-      if (held <= maxCount && nowMs - oldest.atMs < keepMs) break;
+      if (held <= MAX_COUNT && nowMs - oldest.atMs < KEEP_MS) break;
       this.#bytes -= this.#sizes[this.#head]!;
       this.#since = oldest.revision;
       this.#events[this.#head++] = undefined as unknown as CacheEvent;

@@ -19,9 +19,9 @@ import { appendAll } from '../../base/lists.ts';
 /** Root of all keys. */
 export const REGISTRY_PREFIX = '/registry/';
 
-const restartMs = 1000;
+const RESTART_MS = 1000;
 
-const forgetPeriodMs = 60_000;
+const FORGET_PERIOD_MS = 60_000;
 
 interface Waiter {
   readonly revision: number;
@@ -99,7 +99,7 @@ export class CacheHub {
   /** A method of its own: a closure in `start` would keep everything `start` read in memory. */
   #startForgetting(): void {
     const { clock } = this.#deps;
-    this.#cancelForgetting ??= clock.setTicker(forgetPeriodMs, () => {
+    this.#cancelForgetting ??= clock.setTicker(FORGET_PERIOD_MS, () => {
       for (const cache of this.#caches.values()) cache.forgetOld(clock.monotonicMs());
     });
   }
@@ -244,7 +244,7 @@ export class CacheHub {
   }
 
   #scheduleRestart(): void {
-    this.#cancelRestart = this.#deps.clock.setTimer(restartMs, () => {
+    this.#cancelRestart = this.#deps.clock.setTimer(RESTART_MS, () => {
       this.start().catch((error: unknown) => {
         this.#deps.log.error('reading the store failed', { err: error });
         if (!this.#stopped) this.#scheduleRestart();

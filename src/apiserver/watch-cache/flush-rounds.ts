@@ -12,16 +12,16 @@ import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 
 /** Timers are no finer: shorter pauses are left out. */
-const minPauseMs = 1;
+const MIN_PAUSE_MS = 1;
 /** The longest pause, however long a round took. */
-const maxPauseMs = 50;
+const MAX_PAUSE_MS = 50;
 
 const BACKLOG_PERIOD_MS = 1000;
 
 /** Watches written between two turns of other work; more when the last turn of other work took long. */
-const leastAtOnce = 32;
+const LEAST_AT_ONCE = 32;
 /** A shorter writing time counts as this. */
-const leastWritingMs = 1;
+const LEAST_WRITING_MS = 1;
 
 /** Joins several frames into one buffer. */
 type Join = (frames: readonly Uint8Array[]) => Uint8Array;
@@ -76,7 +76,7 @@ export class FlushRounds {
     const pauseMs = this.#pauseMs - (this.#clock.monotonicMs() - this.#lastEndMs);
     // The first round begins when the change that asks for it has reached all watches.
     const begin = (): void => background(this.#log, 'watches could not be written to', this.#round());
-    if (pauseMs < minPauseMs) queueMicrotask(begin);
+    if (pauseMs < MIN_PAUSE_MS) queueMicrotask(begin);
     else this.#clock.setTimer(pauseMs, begin);
   }
 
@@ -86,15 +86,15 @@ export class FlushRounds {
     const join = sharedJoin();
     let writingMs = 0;
     try {
-      for (let at = 0, count = leastAtOnce; at < members.length;) {
+      for (let at = 0, count = LEAST_AT_ONCE; at < members.length;) {
         const { othersMs, tookMs } = await this.#write(members.slice(at, at + count), join);
         writingMs += tookMs;
         at += count;
-        count = Math.max(leastAtOnce, Math.ceil((count * othersMs) / Math.max(tookMs, leastWritingMs)));
+        count = Math.max(LEAST_AT_ONCE, Math.ceil((count * othersMs) / Math.max(tookMs, LEAST_WRITING_MS)));
       }
     } finally {
       this.#lastEndMs = this.#clock.monotonicMs();
-      this.#pauseMs = Math.min(maxPauseMs, writingMs);
+      this.#pauseMs = Math.min(MAX_PAUSE_MS, writingMs);
       this.#isScheduled = false;
       if (this.#members.length > 0) this.#schedule();
     }

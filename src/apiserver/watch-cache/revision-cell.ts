@@ -16,7 +16,7 @@ import { asRead, asWritten } from '../../api/codec/written-form.ts';
 const metadataKey = Buffer.from('"metadata":{');
 const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
 /** kind and apiVersion, which come first, are shorter than this. */
-const headLimit = 512;
+const HEAD_LIMIT = 512;
 
 /**
  * Objects by their encoded bytes, until a cell is made of the bytes. A store in this process delivers the same bytes it was
@@ -132,7 +132,7 @@ interface Spliced {
 }
 
 function splice(value: Buffer, revision: number): Spliced | undefined {
-  const at = value.subarray(0, headLimit).indexOf(metadataKey);
+  const at = value.subarray(0, HEAD_LIMIT).indexOf(metadataKey);
   if (at < 0) return undefined;
   const cut = at + metadataKey.length;
   const inserted = `"resourceVersion":"${revision}"${value[cut] === 0x7d ? '' : ','}`;

@@ -39,9 +39,9 @@ export interface ChangeRecorder {
 }
 
 /** Snapshots kept for lists in pages; older pages are read from the store. */
-const snapshotCount = 3;
+const SNAPSHOT_COUNT = 3;
 /** Lists reused while nothing changes: of all namespaces, and of some single ones. */
-const listCount = 8;
+const LIST_COUNT = 8;
 
 /** A load of the whole content. */
 export interface CacheLoad {
@@ -60,9 +60,9 @@ export class WatchCache {
   readonly #keys = new SortedKeys(compareKeys);
   readonly #listeners = new Set<CacheListener>();
   readonly #triggers = new Map<string, TriggerIndex>();
-  readonly #snapshots = new Lru<string, readonly RevisionCell[]>(snapshotCount);
+  readonly #snapshots = new Lru<string, readonly RevisionCell[]>(SNAPSHOT_COUNT);
   #ring = new EventRing(0);
-  readonly #lists = new Lru<string, readonly RevisionCell[]>(listCount);
+  readonly #lists = new Lru<string, readonly RevisionCell[]>(LIST_COUNT);
   #loaded = false;
 
   constructor(prefix: string, onThrow: (error: unknown) => void, recorder?: ChangeRecorder) {

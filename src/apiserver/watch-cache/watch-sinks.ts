@@ -6,16 +6,16 @@ import type { FlushRounds, RoundMember } from './flush-rounds.ts';
 import type { WatchSink } from './watcher.ts';
 
 /** A network watcher further behind than this is cut off. */
-const maxPendingBytes = 16 * 1024 * 1024;
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 /** An in-process watcher further behind than this is cut off. */
-const maxPendingEvents = 100_000;
+const MAX_PENDING_EVENTS = 100_000;
 /** The initial state may be larger than what a watcher may lag behind. */
-const firstBatchFactor = 64;
+const FIRST_BATCH_FACTOR = 64;
 
 /** So much is written at once. */
-const maxPieceBytes = 1024 * 1024;
+const MAX_PIECE_BYTES = 1024 * 1024;
 /** Less than this fits the buffers that each connection has anyway. */
-const countedBytes = 64 * 1024;
+const COUNTED_BYTES = 64 * 1024;
 
 /** Its code says that the connection ends for its reader's sake: nothing unexpected happened, and the log has no stack. */
 function cutOff(why: string): Error {
@@ -36,7 +36,7 @@ export class ObjectSink implements WatchSink<ObjectEvent> {
   #ended = false;
 
   push(items: readonly ObjectEvent[]): boolean {
-    if (this.#pending.length > maxPendingEvents) return false;
+    if (this.#pending.length > MAX_PENDING_EVENTS) return false;
     for (const item of items) this.#pending.push(item);
     this.#wake?.();
     return true;
@@ -149,9 +149,9 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   #fits(): boolean {
     if (this.#initialBytes === undefined) {
       this.#initialBytes = this.#pendingBytes;
-      return this.#pendingBytes <= maxPendingBytes * firstBatchFactor;
+      return this.#pendingBytes <= MAX_PENDING_BYTES * FIRST_BATCH_FACTOR;
     }
-    return this.#pendingBytes - this.#initialBytes <= maxPendingBytes;
+    return this.#pendingBytes - this.#initialBytes <= MAX_PENDING_BYTES;
   }
 
   end(): void {
@@ -192,7 +192,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   /** What is written at once: all that waits, of very much a part, so that progress is seen and no long copy is made. */
   #takePiece(): readonly Uint8Array[] {
     const frames = this.#pending;
-    if (this.#pendingBytes <= maxPieceBytes) {
+    if (this.#pendingBytes <= MAX_PIECE_BYTES) {
       this.#pending = [];
       this.#writingBytes = this.#pendingBytes;
       this.#pendingBytes = this.#initialBytes = 0;
@@ -200,7 +200,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
     }
     let count = 0;
     let bytes = 0;
-    while (bytes < maxPieceBytes) bytes += frames[count++]!.length;
+    while (bytes < MAX_PIECE_BYTES) bytes += frames[count++]!.length;
     this.#pending = frames.slice(count);
     this.#pendingBytes -= bytes;
     this.#initialBytes = Math.max(0, (this.#initialBytes ?? 0) - bytes);
@@ -210,7 +210,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
 
   #countUnread(): void {
     const bytes = this.#pendingBytes + this.#writingBytes;
-    if (this.#isCut || (this.#unread === undefined && bytes < countedBytes)) return;
+    if (this.#isCut || (this.#unread === undefined && bytes < COUNTED_BYTES)) return;
     this.#unread ??= this.#rounds.reader(() => this.fail(cutOff('the watcher takes nothing')));
     this.#unread.set(bytes);
     if (bytes === 0) this.#unread = undefined;

@@ -1,7 +1,7 @@
 /** What an answer that is no success says. Upstream: apierrors.NewGenericServerResponse as the REST client uses it. */
 import { isObject } from '../../api/codec/own-property.ts';
 
-const known: Readonly<Record<number, string>> = {
+const KNOWN: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
   404: 'the server could not find the requested resource',
@@ -15,28 +15,28 @@ const known: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
 
-const shownBytes = 2048;
+const SHOWN_BYTES = 2048;
 /** Of a Status: it goes into the answers and the log of this server. */
-const statusChars = 32 * 1024;
+const STATUS_CHARS = 32 * 1024;
 /** Longer texts are not read as a Status: it is read in one turn. */
-const readChars = 256 * 1024;
+const READ_CHARS = 256 * 1024;
 
 /** The text for a status that is no success; a Status in the body speaks for itself. */
 export function answerErrorText(status: number, body: string): string {
   const told = statusMessage(body);
   if (told !== undefined) return told;
-  if (status === 403) return body.trim() === '' ? 'the server refused our request' : body.trim().slice(0, shownBytes);
-  const text = known[status];
+  if (status === 403) return body.trim() === '' ? 'the server refused our request' : body.trim().slice(0, SHOWN_BYTES);
+  const text = KNOWN[status];
   if (text !== undefined) return text;
   if (status >= 500) {
-    const shown = body.trim() === '' ? 'unknown' : body.trim().slice(0, shownBytes);
+    const shown = body.trim() === '' ? 'unknown' : body.trim().slice(0, SHOWN_BYTES);
     return `an error on the server (${JSON.stringify(shown)}) has prevented the request from succeeding`;
   }
   return `the server responded with the status code ${status} but did not return more information`;
 }
 
 function statusMessage(body: string): string | undefined {
-  if (body.length > readChars) return undefined;
+  if (body.length > READ_CHARS) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -45,5 +45,5 @@ function statusMessage(body: string): string | undefined {
   }
   if (!isObject(value) || value['kind'] !== 'Status' || value['status'] === 'Success') return undefined;
   const { message } = value;
-  return typeof message === 'string' && message !== '' ? message.slice(0, statusChars) : undefined;
+  return typeof message === 'string' && message !== '' ? message.slice(0, STATUS_CHARS) : undefined;
 }

@@ -17,7 +17,7 @@ import { createWebhookTokenAuthenticator } from '../authn/webhook-token.ts';
 import { createWebhookAuthorizer } from '../authz/webhook-authorizer.ts';
 import { createWebhookClient } from './webhook-client.ts';
 
-const MiB = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 const answer = (body: string | Buffer, head = ''): string | Buffer =>
   Buffer.concat([
@@ -43,16 +43,16 @@ const behaviours: Readonly<Record<string, (socket: Socket) => unknown>> = {
     forEver(socket, 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', `10000\r\n${' '.repeat(65_536)}\r\n`),
   redirects: (socket) => socket.end('HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n'),
   'answers 500 with much text': (socket) =>
-    socket.end(`HTTP/1.1 500 Oops\r\ncontent-length: ${8 * MiB}\r\n\r\n${'x'.repeat(8 * MiB)}`),
+    socket.end(`HTTP/1.1 500 Oops\r\ncontent-length: ${8 * MIB}\r\n\r\n${'x'.repeat(8 * MIB)}`),
   'answers nothing': (socket) => socket.end(answer('')),
   'answers no JSON': (socket) => socket.end(answer('<html></html>')),
   'answers no UTF-8': (socket) => socket.end(answer(Buffer.from([0xff, 0xfe, 0x00, 0x7b]))),
   'answers a list': (socket) => socket.end(answer('[]')),
   'answers null': (socket) => socket.end(answer('null')),
   'answers deep JSON': (socket) => socket.end(answer('{"status":'.repeat(1_000_000))),
-  'answers millions of lists': (socket) => socket.end(answer(`{"status":[${'[],'.repeat(2 * MiB)}[]]}`)),
+  'answers millions of lists': (socket) => socket.end(answer(`{"status":[${'[],'.repeat(2 * MIB)}[]]}`)),
   'answers half a million keys': (socket) => {
-    const keys = Array.from({ length: MiB / 2 }, (_, i) => `"k${i}":{}`).join(',');
+    const keys = Array.from({ length: MIB / 2 }, (_, i) => `"k${i}":{}`).join(',');
     socket.end(answer(`{"status":{"allowed":true,"authenticated":true,${keys}}}`));
   },
   'answers a wide map': (socket) => {
@@ -60,7 +60,7 @@ const behaviours: Readonly<Record<string, (socket: Socket) => unknown>> = {
     const status = `{"allowed":true,"authenticated":true,"auditAnnotations":{${entries}},"user":{"extra":{${entries}}}}`;
     socket.end(answer(`{"status":${status}}`));
   },
-  'answers more than is read': (socket) => socket.end(answer(`{"status":{"reason":"${'a'.repeat(9 * MiB)}"}}`)),
+  'answers more than is read': (socket) => socket.end(answer(`{"status":{"reason":"${'a'.repeat(9 * MIB)}"}}`)),
   'answers with gzip': (socket) => socket.end(answer(Buffer.from('1f8b08000000', 'hex'), 'content-encoding: gzip\r\n')),
   'answers __proto__': (socket) => socket.end(answer('{"__proto__":{"status":{"allowed":true,"authenticated":true}}}')),
   'answers another kind': (socket) =>
@@ -90,7 +90,7 @@ function forEver(socket: Socket, head: string, piece: string): void {
 }
 
 /** Behaviours that a webhook which only listens takes for success, as upstream. */
-const fineForListeners = /^(answers (?!500)|sends (its body|chunks) for ever)/;
+const FINE_FOR_LISTENERS = /^(answers (?!500)|sends (its body|chunks) for ever)/;
 
 let server: Server;
 let url: string;
@@ -202,12 +202,12 @@ for (const [kind, ask] of Object.entries(kinds))
         behave = how;
         written = 0;
         const found = await outcome(platform, ask(platform, net));
-        if (kind === 'audit' && fineForListeners.test(what)) assert.equal(found, true);
+        if (kind === 'audit' && FINE_FOR_LISTENERS.test(what)) assert.equal(found, true);
         else assert.ok(found === false || found instanceof Error, String(found));
         if (found instanceof Error) assert.ok(found.message.length < 40_000);
         assert.equal(platform.metrics.value('keelson_unexpected_errors_total', { component: '' }) ?? 0, 0);
         await closeSockets();
-        assert.ok(written < 5 * 32 * MiB, `${written} bytes were sent`);
+        assert.ok(written < 5 * 32 * MIB, `${written} bytes were sent`);
       });
 
     for (const [where, broken] of Object.entries(faults))

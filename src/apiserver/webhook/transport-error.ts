@@ -3,7 +3,7 @@
  * them. What has no counterpart keeps its own text.
  */
 
-const unknownAuthority = new Set([
+const UNKNOWN_AUTHORITY = new Set([
   'CERT_SIGNATURE_FAILURE',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -17,7 +17,7 @@ const X509 = 'tls: failed to verify certificate: x509: ';
 /** The text for an error of `Net.http`. `address`: host and port that were dialled. */
 export function transportErrorText(error: unknown, address: string): string {
   const { code = '', message = String(error) } = (error ?? {}) as { code?: string; message?: string };
-  if (unknownAuthority.has(code)) return `${X509}certificate signed by unknown authority`;
+  if (UNKNOWN_AUTHORITY.has(code)) return `${X509}certificate signed by unknown authority`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${X509}certificate has expired or is not yet valid`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `${X509}${message}`;

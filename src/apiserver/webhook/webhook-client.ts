@@ -63,9 +63,9 @@ export interface WebhookClientDeps {
  * An answer larger than this is refused: the largest object is 3 MiB, and its patch stands in base64. Upstream has no bound,
  * nor one of parts.
  */
-const maxAnswerBytes = 8 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** An object and its managed fields may have 100,000 each: so much a conversion answers. */
-const maxAnswerParts = 200_000;
+const MAX_ANSWER_PARTS = 200_000;
 
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
   return {
@@ -177,7 +177,7 @@ function limitOf(
 }
 
 async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
-  const text = await answerText(answer, maxAnswerBytes).catch((error: unknown) => {
+  const text = await answerText(answer, MAX_ANSWER_BYTES).catch((error: unknown) => {
     throw error instanceof AnswerTooLongError ? new WebhookCallError(shown + error.message, { cause: error }) : error;
   });
   if (!isSuccess(answer)) throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
@@ -198,7 +198,7 @@ const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status <
 async function parseAnswer(clock: Clock, text: string): Promise<JsonObject> {
   let value: unknown;
   try {
-    value = await stepByStep(jsonSteps(text, { maxParts: maxAnswerParts }), () => clock.yield());
+    value = await stepByStep(jsonSteps(text, { maxParts: MAX_ANSWER_PARTS }), () => clock.yield());
   } catch (error) {
     throw new WebhookCallError(`couldn't get version/kind; json parse error: ${errorMessage(error)}`, { cause: error });
   }

@@ -9,7 +9,7 @@ import type { NamedObject } from './connect.ts';
 import { asNew, overPresent } from './restored-object.ts';
 import { stringifyYaml } from '../../api/codec/yaml.ts';
 
-const fieldManager = 'keelson-restore';
+const FIELD_MANAGER = 'keelson-restore';
 
 /** Says what was done, or with `dryRun` what would be. Rejects with what the server refuses. */
 export async function restoreObject(
@@ -21,7 +21,7 @@ export async function restoreObject(
   const present = await client.resource(info).get(key).catch(ignoreNotFound);
   const name = `${info.singular}/${key.name}`;
   const suffix = dryRun ? ' (dry run)' : '';
-  const options = { fieldManager, dryRun };
+  const options = { fieldManager: FIELD_MANAGER, dryRun };
   if (present === undefined) {
     const owners = await livingOwners(object, past);
     const made = await client.resource(info).create(asNew(past, owners), options);

@@ -8,7 +8,7 @@ import { askHistory } from '../history/ask-history.ts';
 import { historyText, isStatusAlone } from '../history/history-text.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
-const defaultRevisions = 50;
+const DEFAULT_REVISIONS = 50;
 
 export const historyTool = tool({
   name: 'history',
@@ -20,9 +20,9 @@ export const historyTool = tool({
     name: z.string().min(1),
     namespace: namespaceField,
     statusToo: z.boolean().optional().describe('changes of the status alone as well'),
-    revisions: z.number().int().min(1).max(500).optional().describe(`${defaultRevisions} when absent`),
+    revisions: z.number().int().min(1).max(500).optional().describe(`${DEFAULT_REVISIONS} when absent`),
   }),
-  async run({ kind, name, namespace, statusToo, revisions = defaultRevisions }, context) {
+  async run({ kind, name, namespace, statusToo, revisions = DEFAULT_REVISIONS }, context) {
     const { client, nowMs } = context;
     const info = await resourceOf(kind, context);
     const key = keyOf(info, { name, namespace }, context);

@@ -6,9 +6,9 @@ import { objectPath } from '../../client/request-path.ts';
 import { timeOfEvent } from '../../why/evidence.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
-const maxEvents = 200;
-const maxLines = 2000;
-const defaultLines = 200;
+const MAX_EVENTS = 200;
+const MAX_LINES = 2000;
+const DEFAULT_LINES = 200;
 
 export const eventsTool = tool({
   name: 'events',
@@ -35,7 +35,7 @@ export const eventsTool = tool({
       fieldSelector: fields.join(','),
       signal: context.signal,
     });
-    const newest = items.toSorted((a, b) => timeOfEvent(a) - timeOfEvent(b)).slice(-maxEvents);
+    const newest = items.toSorted((a, b) => timeOfEvent(a) - timeOfEvent(b)).slice(-MAX_EVENTS);
     return newest.length === 0 ? 'no events' : newest.map(eventLine).join('\n');
   },
 });
@@ -51,17 +51,17 @@ function eventLine(event: Event): string {
 export const logsTool = tool({
   name: 'logs',
   title: 'Logs of a container',
-  description: `Reads the last lines a container wrote (${defaultLines} unless asked otherwise, ${maxLines} at most), or those of its previous run.`,
+  description: `Reads the last lines a container wrote (${DEFAULT_LINES} unless asked otherwise, ${MAX_LINES} at most), or those of its previous run.`,
   input: z.object({
     pod: z.string().min(1),
     namespace: namespaceField,
     container: z.string().optional().describe('needed when the pod has several'),
     previous: z.boolean().optional().describe('of the run before this one'),
-    lines: z.number().int().min(1).max(maxLines).optional(),
+    lines: z.number().int().min(1).max(MAX_LINES).optional(),
     sinceSeconds: z.number().int().min(1).optional(),
   }),
   async run({ pod, namespace, container, previous, lines, sinceSeconds }, context) {
-    const query = new URLSearchParams({ tailLines: String(lines ?? defaultLines), timestamps: 'true' });
+    const query = new URLSearchParams({ tailLines: String(lines ?? DEFAULT_LINES), timestamps: 'true' });
     if (container !== undefined) query.set('container', container);
     if (previous === true) query.set('previous', 'true');
     if (sinceSeconds !== undefined) query.set('sinceSeconds', String(sinceSeconds));

@@ -8,8 +8,8 @@ import { collectionPath } from '../../client/request-path.ts';
 import { withoutNoise } from './shown-object.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
-const tableAccept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
-const maxRows = 500;
+const TABLE_ACCEPT = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+const MAX_ROWS = 500;
 
 export const kindsTool = tool({
   name: 'kinds',
@@ -41,13 +41,13 @@ export const listTool = tool({
   async run({ kind, namespace, allNamespaces, labelSelector, fieldSelector }, context) {
     const info = await resourceOf(kind, context);
     const inAll = allNamespaces === true || !info.namespaced;
-    const query = new URLSearchParams({ limit: String(maxRows) });
+    const query = new URLSearchParams({ limit: String(MAX_ROWS) });
     if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
     if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector);
     const path = collectionPath(info, inAll ? undefined : (namespace ?? context.namespace));
     const { body } = await context.client.raw({
       path: `${path}?${query}`,
-      headers: { accept: tableAccept },
+      headers: { accept: TABLE_ACCEPT },
       signal: context.signal,
     });
     return tableText(JSON.parse(Buffer.from(body).toString('utf8')) as Table, info.namespaced && inAll);

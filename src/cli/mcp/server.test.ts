@@ -7,7 +7,7 @@ import { image } from '../../cri/sim/sim-image.ts';
 import { Cluster } from '../../testing/cluster.ts';
 import { createMcpServer } from './server.ts';
 
-const objects = `
+const OBJECTS = `
 apiVersion: v1
 kind: Secret
 metadata: { name: keys }
@@ -39,7 +39,7 @@ interface Session {
 async function withSession(showsSecrets: boolean, act: (session: Session) => Promise<void>): Promise<void> {
   const images = [image('web:1', { logs: ['serving'] }), image('crashes:1', { exits: { code: 3, after: '1s' } })];
   await using cluster = await Cluster.start({ nodes: 1, images });
-  await cluster.apply(objects);
+  await cluster.apply(OBJECTS);
   await cluster.advance('1m');
   const server = createMcpServer({
     client: cluster.client,

@@ -3,11 +3,11 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 
 /** kubectl apply keeps the whole object in it, values of secrets included. */
-const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export function withoutNoise(info: ResourceInfo, object: KubernetesObject, showsSecrets: boolean): KubernetesObject {
   const { managedFields: _fields, annotations, ...metadata } = object.metadata;
-  const { [lastApplied]: _applied, ...kept } = annotations ?? {};
+  const { [LAST_APPLIED]: _applied, ...kept } = annotations ?? {};
   const shown = { ...object, metadata: Object.keys(kept).length === 0 ? metadata : { ...metadata, annotations: kept } };
   const isSecret = info.group === '' && info.resource === 'secrets';
   return isSecret && !showsSecrets ? withoutValues(shown) : shown;

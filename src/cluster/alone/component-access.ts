@@ -28,7 +28,7 @@ export interface ComponentAccess {
   readonly authorization?: Client;
 }
 
-const cacheSize = 256;
+const CACHE_SIZE = 256;
 
 /** Authenticates and authorizes as upstream: a refusal names the user. */
 export function guarded(handler: HttpHandler, platform: AccessPlatform, access: ComponentAccess): HttpHandler {
@@ -77,7 +77,7 @@ const covers = (allowed: string, path: string): boolean =>
 type May = (principal: Principal, request: HttpRequest) => Promise<boolean>;
 
 function reviewed(client: Client, { clock }: AccessPlatform, access: ComponentAccess): May {
-  const kept = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(cacheSize);
+  const kept = new Lru<string, { readonly allowed: boolean; readonly untilMs: number }>(CACHE_SIZE);
   return async ({ name: user, groups, uid, extra }, { method, path }) => {
     const nonResourceAttributes = { verb: method.toLowerCase(), path };
     const key = JSON.stringify([user, groups, uid, extra, nonResourceAttributes]);

@@ -18,7 +18,7 @@ export interface LeavingServer {
 
 type LeavingOptions = Pick<HttpOptions, 'shutdownDelayMs' | 'shutdownSendRetryAfter' | 'shutdownWatchGraceMs'>;
 
-const atOnce: LeavingOptions = { shutdownDelayMs: 0, shutdownSendRetryAfter: false, shutdownWatchGraceMs: 0 };
+const AT_ONCE: LeavingOptions = { shutdownDelayMs: 0, shutdownSendRetryAfter: false, shutdownWatchGraceMs: 0 };
 
 export interface Leaving {
   /** Fails from the first moment on. */
@@ -32,7 +32,7 @@ export interface Leaving {
 const LOOK_PERIOD_MS = 20;
 
 /** Prepares for it; nothing is different before `drain`. */
-export function createLeaving(clock: Clock, options = atOnce, requestTimeoutMs = 60_000): Leaving {
+export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs = 60_000): Leaving {
   const { shutdownDelayMs, shutdownSendRetryAfter, shutdownWatchGraceMs } = options;
   let stage: 'serving' | 'unready' | 'refusing' = 'serving';
   const untilNone = async (count: () => number, withinMs: number): Promise<void> => {

@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createServerIdentity } from './server-identity.ts';
 
-const address = '10.0.0.1:6443';
+const ADDRESS = '10.0.0.1:6443';
 
 async function setUp() {
   const { storage, platform, server } = await startWithAll([], 'internal.apiserver.k8s.io/v1alpha1=true');
@@ -19,7 +19,7 @@ async function setUp() {
     get: (target, name) => (name === 'ensure' ? ensure : target[name as keyof ObjectStore].bind(target)),
   });
   const host = { info: async () => ({ hostname: 'host' }) };
-  const identity = createServerIdentity({ ...platform, host } as unknown as Platform, { ...storage, objects }, address);
+  const identity = createServerIdentity({ ...platform, host } as unknown as Platform, { ...storage, objects }, ADDRESS);
   const versions = () => storage.objects.list(StorageVersions);
   return { identity, away, versions, clock: platform.clock, stop: () => platform.clock.drive(server.stop()) };
 }

@@ -6,26 +6,26 @@ import { requestEntityTooLarge, tooManyRequests } from '../../api/status-error.t
 import { ThreadLimitError, type ThreadPool, type ThreadTask, type Threads } from '../../platform/threads.ts';
 
 /** 3 MiB of ordinary YAML take some three seconds and 300 MB on a slow machine. */
-const parse = { name: 'parse', deadlineMs: 10_000 };
+const PARSE = { name: 'parse', deadlineMs: 10_000 };
 /** A list of ten thousand pods takes some twenty seconds. */
-const stringify = { name: 'stringify', deadlineMs: 50_000 };
-const limits = { heapMb: 512, smallLength: 256 * 1024, idleMs: 30_000 };
+const STRINGIFY = { name: 'stringify', deadlineMs: 50_000 };
+const LIMITS = { heapMb: 512, smallLength: 256 * 1024, idleMs: 30_000 };
 
 /** What a body may come to as JSON: references repeat what they refer to. Upstream bounds the repetition alike. */
-const maxJsonLength = 6 * 1024 * 1024;
+const MAX_JSON_LENGTH = 6 * 1024 * 1024;
 
 /** The codec of this process. */
 export function createYamlCodec(threads: Threads): YamlCodec {
-  const pool = threads.pool(new URL('./yaml-worker.ts', import.meta.url), limits);
+  const pool = threads.pool(new URL('./yaml-worker.ts', import.meta.url), LIMITS);
   if (pool === undefined) return yamlOnLoop;
   return {
     async parse(text) {
-      const json = await run(pool, parse, text);
-      if (json.length > maxJsonLength) throw requestEntityTooLarge('the YAML document is too large as JSON');
+      const json = await run(pool, PARSE, text);
+      if (json.length > MAX_JSON_LENGTH) throw requestEntityTooLarge('the YAML document is too large as JSON');
       return parseJson(json).value as ParsedJson;
     },
-    stringify: (value) => run(pool, stringify, stringifyJson(value)),
-    fromJson: (json) => run(pool, stringify, json),
+    stringify: (value) => run(pool, STRINGIFY, stringifyJson(value)),
+    fromJson: (json) => run(pool, STRINGIFY, json),
   };
 }
 

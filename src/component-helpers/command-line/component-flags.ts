@@ -21,7 +21,7 @@ export const onlyDefault = (is: string, otherwise: string, description: string):
   description,
 });
 
-const unlabelled = 'metrics have the labels they have here';
+const UNLABELLED = 'metrics have the labels they have here';
 
 export const componentFlags: FixedFlags = {
   profiling: {
@@ -31,8 +31,8 @@ export const componentFlags: FixedFlags = {
     description: 'nothing is served at /debug/pprof, whatever is asked for',
   },
   'contention-profiling': onlyDefault('false', 'there are no locks to profile', 'always false here'),
-  'allow-metric-labels': onlyDefault('', unlabelled, 'not offered'),
-  'allow-metric-labels-manifest': onlyDefault('', unlabelled, 'not offered'),
+  'allow-metric-labels': onlyDefault('', UNLABELLED, 'not offered'),
+  'allow-metric-labels-manifest': onlyDefault('', UNLABELLED, 'not offered'),
   'disabled-metrics': onlyDefault('', 'metrics cannot be left out here', 'not offered'),
   'show-hidden-metrics-for-version': anyValue('', 'no metric is hidden here'),
   'emulated-version': onlyDefault('1.36', 'only version 1.36 is served', 'always 1.36 here'),

@@ -55,7 +55,7 @@ export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptio
         type: 'string',
         description: `where certificates made here are kept (default ${JSON.stringify(certDir)})`,
       },
-      ...certificateFlags,
+      ...CERTIFICATE_FLAGS,
     ],
     read(values) {
       if ((values.text('tls-cert-file') === undefined) !== (values.text('tls-private-key-file') === undefined))
@@ -83,7 +83,7 @@ export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptio
   };
 }
 
-const certificateFlags: OptionSet<never>['flags'] = [
+const CERTIFICATE_FLAGS: OptionSet<never>['flags'] = [
   { name: 'tls-cert-file', type: 'string', description: 'serving certificate; without it one is made' },
   { name: 'tls-private-key-file', type: 'string', description: 'its private key' },
   {

@@ -7,11 +7,11 @@ import { noSteps, stepScope } from './step-scope.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 import { waterfall } from './waterfall.ts';
 
-const uid = 'u';
-const metadata = { name: 'web', namespace: 'default', uid };
+const UID = 'u';
+const metadata = { name: 'web', namespace: 'default', uid: UID };
 
 function traceOf(components: readonly Omit<ComponentSteps, 'uid'>[], missing: readonly string[] = []): PodTrace {
-  const named = components.map((component) => ({ ...component, uid }));
+  const named = components.map((component) => ({ ...component, uid: UID }));
   return podTrace({ metadata, nodeName: 'n', createdMs: 0, components: named, missing });
 }
 
@@ -102,7 +102,7 @@ test('records are bounded in pods and in steps of a pod', () => {
 
 test('a scope takes down nested steps with their failures, and the times do not follow jumps of wall time', async () => {
   const clock = new VirtualClock();
-  const record = new StepRecords(clock, 1).of({ uid, namespace: 'default', name: 'web' });
+  const record = new StepRecords(clock, 1).of({ uid: UID, namespace: 'default', name: 'web' });
   const startMs = clock.nowMs();
   const work = stepScope({ record }).step('outer', async (scope) => {
     await scope.step('inner', () => clock.sleep(1000), 'detail');

@@ -13,13 +13,13 @@ export interface ReadHead {
   body(): AsyncIterable<Uint8Array>;
 }
 
-const maxHeadBytes = 64 * 1024;
-const maxChunkLineBytes = 1024;
+const MAX_HEAD_BYTES = 64 * 1024;
+const MAX_CHUNK_LINE_BYTES = 1024;
 
 /** Resolves at the blank line. Rejects when the peer ends before it or does not speak HTTP. */
 export async function readHead(incoming: AsyncIterable<Uint8Array>): Promise<ReadHead> {
   const source = new ByteSource(incoming);
-  const raw = await source.through('\r\n\r\n', maxHeadBytes);
+  const raw = await source.through('\r\n\r\n', MAX_HEAD_BYTES);
   if (raw === undefined) throw new Error('the connection closed before the answer head was complete');
   const [first = '', ...lines] = Buffer.from(raw).toString('latin1').split('\r\n');
   const match = /^HTTP\/1\.[01] (\d{3})/.exec(first);
@@ -43,12 +43,12 @@ function bodyOf(source: ByteSource, headers: Readonly<Record<string, string>>): 
 
 async function* chunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const line = await source.through('\r\n', maxChunkLineBytes);
+    const line = await source.through('\r\n', MAX_CHUNK_LINE_BYTES);
     const size = line === undefined ? Number.NaN : Number.parseInt(Buffer.from(line).toString('latin1'), 16);
     if (Number.isNaN(size)) throw new Error("the answer's chunks are broken");
     if (size === 0) return;
     yield* source.take(size);
-    await source.through('\r\n', maxChunkLineBytes);
+    await source.through('\r\n', MAX_CHUNK_LINE_BYTES);
   }
 }
 

@@ -14,7 +14,7 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import { openTunnel } from './upgrade-tunnel.ts';
 
 const clock = createNodeClock();
-const switched = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
+const SWITCHED = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
 const chunk = Buffer.alloc(64 * 1024, 'x');
 
 function flood(socket: Socket): void {
@@ -47,15 +47,15 @@ const backends: Readonly<Record<string, (socket: Socket) => unknown>> = {
     socket.write('HTTP/1.1 500 No\r\n\r\n');
     flood(socket);
   },
-  'switches and closes': (socket) => socket.end(switched),
-  'switches and resets': (socket) => socket.write(switched, () => socket.resetAndDestroy()),
-  'switches and ends in the middle of a frame': (socket) => socket.end(`${switched}\x82\x7f`),
+  'switches and closes': (socket) => socket.end(SWITCHED),
+  'switches and resets': (socket) => socket.write(SWITCHED, () => socket.resetAndDestroy()),
+  'switches and ends in the middle of a frame': (socket) => socket.end(`${SWITCHED}\x82\x7f`),
   'switches and sends without end': (socket) => {
-    socket.write(switched);
+    socket.write(SWITCHED);
     flood(socket);
   },
   'switches and reads nothing': (socket) => {
-    socket.write(switched);
+    socket.write(SWITCHED);
     socket.pause();
     // A socket that is never read does not learn that it is closed.
     clock.setTimer(150, () => socket.resume());
@@ -138,7 +138,7 @@ for (const [what, how] of Object.entries(backends))
         await allClosed();
         assert.deepEqual(faults(), []);
         behave = (socket) => {
-          socket.write(`${switched}hello`);
+          socket.write(`${SWITCHED}hello`);
           socket.once('data', () => socket.end('bye'));
         };
         const said = await exchange((socket) =>

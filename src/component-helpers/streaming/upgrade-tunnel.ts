@@ -49,8 +49,8 @@ export type TunnelAnswer =
       dispose(): void;
     };
 
-const dialTimeoutMs = 30_000;
-const hopHeaders = new Set([
+const DIAL_TIMEOUT_MS = 30_000;
+const HOP_HEADERS = new Set([
   'host',
   'connection',
   'content-length',
@@ -62,7 +62,7 @@ const hopHeaders = new Set([
   'proxy-authorization',
   'proxy-connection',
 ]);
-const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
+const BEARER_PROTOCOL = 'base64url.bearer.authorization.k8s.io.';
 
 /** Whether the headers ask for an upgrade. */
 export function isUpgradeRequest(headers: HttpRequest['headers']): boolean {
@@ -84,7 +84,7 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(url.port) || (tls ? 443 : 80),
     tls: tls ? (request.tls ?? {}) : undefined,
-    timeoutMs: dialTimeoutMs,
+    timeoutMs: DIAL_TIMEOUT_MS,
     signal: request.signal,
   });
   const unhook = onAbort(request.signal, () => backend.destroy());
@@ -132,7 +132,7 @@ function requestHead(request: TunnelRequest, url: URL): Uint8Array {
   push('Host', [host].flat().join());
   push('Connection', 'Upgrade');
   for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || hopHeaders.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
+    if (value === undefined || HOP_HEADERS.has(name) || name.startsWith('impersonate-') || name.startsWith('x-remote-'))
       continue;
     for (const line of headerLines(name, value)) push(name, line);
   }
@@ -148,7 +148,7 @@ function headerLines(name: string, value: string): readonly string[] {
   if (name === 'sec-websocket-protocol')
     return [
       parts()
-        .filter((part) => !part.startsWith(bearerProtocol))
+        .filter((part) => !part.startsWith(BEARER_PROTOCOL))
         .join(', '),
     ];
   return [value];

@@ -7,8 +7,8 @@ import type { Tracer } from '../../platform/tracing.ts';
 import { createTracer, type FinishedSpan } from './tracer.ts';
 import { tracingSettings } from './tracing-configuration.ts';
 
-const traceId = '0af7651916cd43dd8448eb211c80319c';
-const header = `00-${traceId}-b7ad6b7169203331-01`;
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const HEADER = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
 function rig(samplingRatePerMillion: number): { tracer: Tracer; ended: FinishedSpan[]; clock: VirtualClock } {
   const clock = new VirtualClock();
@@ -46,8 +46,8 @@ test('spans have their times, events, attributes and parents', async () => {
 });
 
 test('the parent decides about sampling, otherwise the rate does', () => {
-  const parent = parseTraceparent(header)!;
-  assert.equal(rig(0).tracer.start('x', { parent })?.context.traceId, traceId);
+  const parent = parseTraceparent(HEADER)!;
+  assert.equal(rig(0).tracer.start('x', { parent })?.context.traceId, TRACE_ID);
   assert.equal(rig(1_000_000).tracer.start('x', { parent: { ...parent, sampled: false } }), undefined);
   assert.equal(rig(0).tracer.start('x'), undefined);
   const { tracer } = rig(250_000);
@@ -56,20 +56,20 @@ test('the parent decides about sampling, otherwise the rate does', () => {
 });
 
 test('traceparent is read and written as W3C has it', () => {
-  const context = parseTraceparent(header);
-  assert.deepEqual(context, { traceId, spanId: 'b7ad6b7169203331', sampled: true, remote: true });
-  assert.equal(formatTraceparent(context!), header);
-  assert.equal(parseTraceparent(`${header.slice(0, -2)}00`)?.sampled, false);
-  assert.equal(parseTraceparent(`cc${header.slice(2)}-what-comes-later`)?.traceId, traceId);
+  const context = parseTraceparent(HEADER);
+  assert.deepEqual(context, { traceId: TRACE_ID, spanId: 'b7ad6b7169203331', sampled: true, remote: true });
+  assert.equal(formatTraceparent(context!), HEADER);
+  assert.equal(parseTraceparent(`${HEADER.slice(0, -2)}00`)?.sampled, false);
+  assert.equal(parseTraceparent(`cc${HEADER.slice(2)}-what-comes-later`)?.traceId, TRACE_ID);
   const wrong = [
     undefined,
     '',
-    header.toUpperCase(),
-    `ff${header.slice(2)}`,
-    `${header}-more`,
+    HEADER.toUpperCase(),
+    `ff${HEADER.slice(2)}`,
+    `${HEADER}-more`,
     `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
-    `00-${traceId}-${'0'.repeat(16)}-01`,
-    `${header.slice(0, -2)}1`,
+    `00-${TRACE_ID}-${'0'.repeat(16)}-01`,
+    `${HEADER.slice(0, -2)}1`,
   ];
   for (const text of wrong) assert.equal(parseTraceparent(text), undefined, text);
 });

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { createBackoff } from '../../base/backoff.ts';
 import { ownProcess, recordedProcess, type RecordedProcess } from '../../platform/process-identity.ts';
 import { createCriClient, type CriClient } from '../cri-client.ts';
-import { buildPauseImage, pauseImageName } from '../pause-image.ts';
+import { buildPauseImage, PAUSE_IMAGE_NAME } from '../pause-image.ts';
 import { containerdConfig, type ContainerdOptions } from './containerd-config.ts';
 import { importImage } from './image-import.ts';
 import { removeAllPods } from './remove-pods.ts';
@@ -50,12 +50,12 @@ interface DaemonRecord extends RecordedProcess {
   readonly configHash: string;
 }
 
-const capSysResource = 24;
+const CAP_SYS_RESOURCE = 24;
 
 /** Whether this process has CAP_SYS_RESOURCE, by /proc/self/status; true where that cannot be read. */
 export function hasSysResource(procStatus: string): boolean {
   const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(procStatus);
-  return match === null || ((BigInt(`0x${match[1]}`) >> BigInt(capSysResource)) & 1n) === 1n;
+  return match === null || ((BigInt(`0x${match[1]}`) >> BigInt(CAP_SYS_RESOURCE)) & 1n) === 1n;
 }
 
 /** Makes the supervisor. Nothing runs before `start`. */
@@ -131,7 +131,7 @@ class Supervisor implements ContainerdSupervisor {
     const { files } = this.#platform;
     const restrict =
       options.restrictOomScoreAdj ?? !hasSysResource(await files.readText('/proc/self/status').catch(() => ''));
-    return { ...options, sandboxImage: options.sandboxImage ?? pauseImageName, restrictOomScoreAdj: restrict };
+    return { ...options, sandboxImage: options.sandboxImage ?? PAUSE_IMAGE_NAME, restrictOomScoreAdj: restrict };
   }
 
   async #readRecord(): Promise<DaemonRecord | undefined> {
@@ -191,11 +191,11 @@ class Supervisor implements ContainerdSupervisor {
     const { clock, crypto, host } = this.#platform;
     if (this.#config.options.sandboxImage !== undefined) return;
     const { images } = this.client;
-    if ((await images.imageStatus({ image: { image: pauseImageName } })).image !== undefined) return;
+    if ((await images.imageStatus({ image: { image: PAUSE_IMAGE_NAME } })).image !== undefined) return;
     const image = buildPauseImage((await host.info()).architecture, (data) => crypto.sha256Hex(data));
     await importImage(
       { socketPath: this.#config.options.socketPath, clock, images },
-      { name: pauseImageName, image, pinned: true, signal },
+      { name: PAUSE_IMAGE_NAME, image, pinned: true, signal },
     );
   }
 
@@ -203,7 +203,7 @@ class Supervisor implements ContainerdSupervisor {
   async #restoreSandboxImage(error: unknown, signal = new AbortController().signal): Promise<void> {
     if (!(error instanceof Error) || !error.message.includes('failed to get sandbox image')) return;
     const { log } = this.#platform;
-    log.warn('the sandbox image is missing; it is put back', { image: pauseImageName });
+    log.warn('the sandbox image is missing; it is put back', { image: PAUSE_IMAGE_NAME });
     await this.#ensureSandboxImage(signal).catch((err: unknown) =>
       log.error('the sandbox image cannot be put back', { err }),
     );

@@ -12,7 +12,7 @@ import type { OciBlob, OciImage } from '../oci-image.ts';
 import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 import type { CriImageService } from '../gen/cri-types.ts';
 
-const contentTable = {
+const CONTENT_TABLE = {
   package: 'containerd.services.content.v1',
   enums: { WriteAction: 'STAT WRITE COMMIT' },
   messages: {
@@ -94,7 +94,7 @@ export async function importImage(deps: ImageImportDeps, request: ImageImport): 
   const headers = { 'containerd-namespace': deps.namespace ?? 'k8s.io' };
   const caller = createGrpcCaller(
     { clock: deps.clock },
-    { target: { socketPath: deps.socketPath }, tables: [contentTable, imagesTable], headers },
+    { target: { socketPath: deps.socketPath }, tables: [CONTENT_TABLE, imagesTable], headers },
   );
   const { image } = request;
   const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };

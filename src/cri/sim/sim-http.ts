@@ -6,7 +6,7 @@ import type { CriRuntimeService } from '../gen/cri-types.ts';
 import type { SimState } from './sim-state.ts';
 import type { SimContainer } from './sim-container.ts';
 
-const defaultPorts = [80, 8080];
+const DEFAULT_PORTS = [80, 8080];
 
 function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHandler {
   return (request) => {
@@ -25,7 +25,7 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
 /** What a container serves on a port; undefined: nothing listens there. */
 function httpOf(container: SimContainer, port: number, clock: Clock): HttpHandler | undefined {
   const { image } = container.init;
-  return image.http !== undefined && (image.ports ?? defaultPorts).includes(port)
+  return image.http !== undefined && (image.ports ?? DEFAULT_PORTS).includes(port)
     ? handlerOf(container, port, clock)
     : undefined;
 }
@@ -38,7 +38,7 @@ export function openPorts(
 ): (() => void) | undefined {
   const { image, podIp } = container.init;
   if (image.http === undefined || podIp === '') return undefined;
-  const closes = (image.ports ?? defaultPorts).map((port) => listen(podIp, port, handlerOf(container, port, clock)));
+  const closes = (image.ports ?? DEFAULT_PORTS).map((port) => listen(podIp, port, handlerOf(container, port, clock)));
   return () => {
     for (const close of closes) close();
   };

@@ -192,7 +192,7 @@ export function usageSteps(
   return steps[0]?.atMs === 0 ? steps : [{ atMs: 0, ...usageFigures({}) }, ...steps];
 }
 
-const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Milliseconds of a duration. Throws on a text that is none. */
 export function durationMs(duration: Duration | undefined): number {
@@ -201,6 +201,6 @@ export function durationMs(duration: Duration | undefined): number {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(duration)) throw new Error(`not a duration: ${duration}`);
   let total = 0;
   for (const [, number, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g))
-    total += Number(number) * units[unit!]!;
+    total += Number(number) * UNITS[unit!]!;
   return total;
 }

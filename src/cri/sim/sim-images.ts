@@ -6,11 +6,11 @@ import { CriError } from '../cri-error.ts';
 import type { CriImageService, Image } from '../gen/cri-types.ts';
 import { durationMs, image as describe, type SimImage } from './sim-image.ts';
 
-const defaultSizeBytes = 10_000_000;
+const DEFAULT_SIZE_BYTES = 10_000_000;
 /** An image that nobody described runs as this user, so that a pod with `runAsNonRoot` starts. */
 const UNDESCRIBED_IMAGE_UID = 65_532;
 /** The mount point of the simulated image file system. */
-export const simImageFs = '/var/lib/containerd';
+export const SIM_IMAGE_FS = '/var/lib/containerd';
 
 /** Images by name, described and present. */
 export interface SimImageStore {
@@ -35,7 +35,7 @@ function imageId(name: string): string {
 }
 
 function imageOf(image: SimImage): Image {
-  const { name, sizeBytes = defaultSizeBytes, uid, username = '' } = image;
+  const { name, sizeBytes = DEFAULT_SIZE_BYTES, uid, username = '' } = image;
   return {
     id: imageId(name),
     repoTags: [name],
@@ -108,10 +108,10 @@ export function createSimImages(
       return {};
     },
     async imageFsInfo() {
-      const used = [...present].reduce((sum, name) => sum + (known.get(name)!.sizeBytes ?? defaultSizeBytes), 0);
+      const used = [...present].reduce((sum, name) => sum + (known.get(name)!.sizeBytes ?? DEFAULT_SIZE_BYTES), 0);
       const usage = {
         timestampMs: deps.clock.nowMs(),
-        fsId: { mountpoint: simImageFs },
+        fsId: { mountpoint: SIM_IMAGE_FS },
         usedBytes: { value: used },
         inodesUsed: { value: present.size * 1000 },
       };

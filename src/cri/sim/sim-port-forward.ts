@@ -21,9 +21,9 @@ export interface PendingForward {
   readonly ports: readonly number[];
 }
 
-const spdyProtocol = 'portforward.k8s.io';
-const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
-const channelProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'portforward.k8s.io'];
+const SPDY_PROTOCOL = 'portforward.k8s.io';
+const TUNNEL_PROTOCOL = 'SPDY/3.1+portforward.k8s.io';
+const CHANNEL_PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'portforward.k8s.io'];
 
 /** For WebSockets and for the headers of SPDY. */
 export interface StreamingDeps {
@@ -39,7 +39,7 @@ export async function acceptForward(
 ): Promise<HttpResponse | undefined> {
   if (!request.wantsUpgrade) return undefined;
   if (request.headers['upgrade']?.toLowerCase() === 'spdy/3.1') {
-    const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${spdyProtocol}\r\n\r\n`;
+    const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`;
     return {
       kind: 'upgrade',
       accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending, inflate)),
@@ -47,10 +47,10 @@ export async function acceptForward(
   }
   const key = request.headers['sec-websocket-key'];
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-  const protocol = [tunnelProtocol, ...channelProtocols].find((name) => offered.includes(name));
+  const protocol = [TUNNEL_PROTOCOL, ...CHANNEL_PROTOCOLS].find((name) => offered.includes(name));
   if (key === undefined || protocol === undefined) return undefined;
   const head = await acceptHead({ key, protocol }, crypto.webcrypto);
-  const work = protocol === tunnelProtocol ? serveTunnel : serveChannels;
+  const work = protocol === TUNNEL_PROTOCOL ? serveTunnel : serveChannels;
   return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending, inflate)) };
 }
 

@@ -30,8 +30,8 @@ export interface RequestedStreams {
 }
 
 /** Its stream, another stream, priority and slot. */
-const synStreamHeadBytes = 10;
-const maxFrameBytes = 1 << 20;
+const SYN_STREAM_HEAD_BYTES = 10;
+const MAX_FRAME_BYTES = 1 << 20;
 /** No headers in a stored block, and an empty block that flushes. */
 const noHeaders = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
 
@@ -87,7 +87,7 @@ export interface SpdyEvents {
 
 /** Reads until the client ends the connection or breaks it off. */
 export async function readFrames(socket: Duplex, events: SpdyEvents): Promise<void> {
-  for await (const frame of readSpdyFrames(socket.incoming, maxFrameBytes)) await takeFrame(frame, socket, events);
+  for await (const frame of readSpdyFrames(socket.incoming, MAX_FRAME_BYTES)) await takeFrame(frame, socket, events);
 }
 
 async function takeFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): Promise<void> {
@@ -97,8 +97,8 @@ async function takeFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): 
   if (frame.type === SPDY_TYPES.ping) return socket.write(spdyControlFrame(frame.type, payload));
   const id = payload.length >= 4 ? payload.readUInt32BE(0) & 0x7fff_ffff : 0;
   if (frame.type === SPDY_TYPES.rstStream) return events.onData?.(id, new Uint8Array(), true);
-  if (frame.type !== SPDY_TYPES.synStream || payload.length < synStreamHeadBytes) return;
-  await events.onStream(id, payload.subarray(synStreamHeadBytes));
+  if (frame.type !== SPDY_TYPES.synStream || payload.length < SYN_STREAM_HEAD_BYTES) return;
+  await events.onStream(id, payload.subarray(SYN_STREAM_HEAD_BYTES));
   if (last) await events.onData?.(id, new Uint8Array(), true);
 }
 

@@ -5,21 +5,21 @@
  */
 import type { InflateRaw } from '../../platform/compression.ts';
 
-const words =
+const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status|200 OK|version|HTTP/1.1|url public set-cookie keep-alive origin';
-const codes =
+const CODES =
   '100 101 201 202 205 206 300 302 303 304 305 306 307 402 405 406 407 408 409 410 411 412 413 414 415 416 417 502 504 505';
-const phrases =
+const PHRASES =
   '203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.';
 
 function dictionary(): Buffer {
-  const head = words.split('|').flatMap((part, at) => (at % 2 === 0 ? part.trim().split(' ') : [part]));
+  const head = WORDS.split('|').flatMap((part, at) => (at % 2 === 0 ? part.trim().split(' ') : [part]));
   const sized = head.map((word) => `\0\0\0${String.fromCharCode(word.length)}${word}`).join('');
-  return Buffer.from(sized + codes.replaceAll(' ', '') + phrases, 'latin1');
+  return Buffer.from(sized + CODES.replaceAll(' ', '') + PHRASES, 'latin1');
 }
 
 /** zlib's head with the checksum of its dictionary. */
-const zlibHeadBytes = 6;
+const ZLIB_HEAD_BYTES = 6;
 /** How far back deflate data may refer. */
 const WINDOW_BYTES = 32 * 1024;
 
@@ -31,7 +31,7 @@ export function createHeaderReader(inflate: InflateRaw): (block: Uint8Array) => 
   let before = dictionary();
   let isFirst = true;
   return (block) => {
-    const bytes = Buffer.from(inflate(isFirst ? block.subarray(zlibHeadBytes) : block, before, MAX_BLOCK_BYTES));
+    const bytes = Buffer.from(inflate(isFirst ? block.subarray(ZLIB_HEAD_BYTES) : block, before, MAX_BLOCK_BYTES));
     isFirst = false;
     before = Buffer.concat([before, bytes]).subarray(-WINDOW_BYTES);
     return parse(bytes);

@@ -19,7 +19,7 @@ import type { CgroupResources, Cgroups } from '../../platform/cgroups.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { milliCpuToShares } from '../runtime/linux-resources.ts';
 import type { PodContainerManager } from './pod-container-manager.ts';
-import { minCpuShares, resourceConfigForPod, type PodResourceOptions } from './pod-resource-config.ts';
+import { MIN_CPU_SHARES, resourceConfigForPod, type PodResourceOptions } from './pod-resource-config.ts';
 
 /** What all pods together may use: capacity less what is reserved for the system, without eviction thresholds. */
 export interface NodeAllocatable {
@@ -68,8 +68,8 @@ export interface PodCgroups {
   cgroupName(pod: Pod): string | undefined;
 }
 
-const qosPeriodMs = 60_000;
-const podPrefix = 'pod';
+const QOS_PERIOD_MS = 60_000;
+const POD_PREFIX = 'pod';
 
 /** Makes the manager; no cgroup is touched before `start`. */
 export function createPodContainerManager(
@@ -102,13 +102,13 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   async start(signal: AbortSignal): Promise<void> {
     const { cgroups, platform } = this.#deps;
     await cgroups.create(this.rootName, {});
-    await cgroups.create(this.#parents.BestEffort, { cpuShares: minCpuShares });
+    await cgroups.create(this.#parents.BestEffort, { cpuShares: MIN_CPU_SHARES });
     await cgroups.create(this.#parents.Burstable, {});
     await this.#updateQos();
     await this.#enforceAllocatable();
     await this.#enforceReserved('system');
     await this.#enforceReserved('kube');
-    const cancel = platform.clock.setTicker(qosPeriodMs, () => {
+    const cancel = platform.clock.setTicker(QOS_PERIOD_MS, () => {
       this.#updateQos().catch((error: unknown) => platform.log.error('Failed to reserve QoS requests', { err: error }));
     });
     onAbort(signal, cancel);
@@ -161,7 +161,7 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
   async destroyPodCgroup(uid: string): Promise<void> {
     await this.#mutex.run(uid, async () => {
       for (const parent of Object.values(this.#parents)) {
-        const name = `${parent}/${podPrefix}${uid}`;
+        const name = `${parent}/${POD_PREFIX}${uid}`;
         if (await this.#deps.cgroups.exists(name)) await this.#deps.cgroups.destroy(name);
       }
     });
@@ -172,14 +172,14 @@ class QosPodContainers implements PodContainerManager, PodCgroups {
     const uids = new Set<string>();
     for (const parent of Object.values(this.#parents)) {
       for (const child of await this.#deps.cgroups.children(parent)) {
-        if (child.startsWith(podPrefix)) uids.add(child.slice(podPrefix.length));
+        if (child.startsWith(POD_PREFIX)) uids.add(child.slice(POD_PREFIX.length));
       }
     }
     return [...uids].sort();
   }
 
   cgroupName(pod: Pod): string {
-    return `${this.#parents[podQosClass(pod)]}/${podPrefix}${podUid(pod)}`;
+    return `${this.#parents[podQosClass(pod)]}/${POD_PREFIX}${podUid(pod)}`;
   }
 
   #limitsOf(pod: Pod): CgroupResources {

@@ -13,7 +13,7 @@ import type { CgroupResources } from '../../platform/cgroups.ts';
 import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts';
 
 /** Shares of what asks for no CPU. */
-export const minCpuShares = 2;
+export const MIN_CPU_SHARES = 2;
 
 /** What the node's configuration adds. */
 export interface PodResourceOptions {
@@ -26,7 +26,7 @@ export interface PodResourceOptions {
   readonly hugePageSizesBytes: readonly number[];
 }
 
-const hugePagePrefix = 'hugepages-';
+const HUGE_PAGE_PREFIX = 'hugepages-';
 
 /** The limits for the pod's QoS class. */
 export function resourceConfigForPod(pod: Pod, options: PodResourceOptions): CgroupResources {
@@ -40,7 +40,7 @@ export function resourceConfigForPod(pod: Pod, options: PodResourceOptions): Cgr
       }
     : { cpuQuotaUs: 'max', cpuPeriodUs: options.cpuQuotaPeriodUs };
   return {
-    cpuShares: qos === 'BestEffort' ? minCpuShares : shares,
+    cpuShares: qos === 'BestEffort' ? MIN_CPU_SHARES : shares,
     ...(qos === 'Guaranteed' || (qos === 'Burstable' && cpuDeclared) ? quota : {}),
     ...(qos === 'Guaranteed' || (qos === 'Burstable' && memoryDeclared) ? { memoryMaxBytes: limits.memoryBytes } : {}),
     ...(options.podPidsLimit === undefined ? {} : { pidsMax: options.podPidsLimit }),
@@ -106,7 +106,7 @@ function hugePageLimits(
   if (sizesBytes.length === 0) return {};
   const bySize: Record<string, number> = {};
   for (const bytes of sizesBytes) {
-    bySize[kernelSize(bytes)] = limits.scalars?.[`${hugePagePrefix}${quantityFromValue(bytes, 'BinarySI')}`] ?? 0;
+    bySize[kernelSize(bytes)] = limits.scalars?.[`${HUGE_PAGE_PREFIX}${quantityFromValue(bytes, 'BinarySI')}`] ?? 0;
   }
   return { hugePageLimits: bySize };
 }

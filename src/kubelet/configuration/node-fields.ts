@@ -2,7 +2,7 @@
 import { VERIFICATION_POLICIES } from '../images/pull-verification.ts';
 import type { FieldTable } from './field-table.ts';
 
-const taint = {
+const TAINT = {
   key: { type: 'string', state: 'honoured', note: '' },
   value: { type: 'string', state: 'honoured', note: '' },
   effect: { type: 'string', state: 'honoured', note: '' },
@@ -11,7 +11,7 @@ const taint = {
 
 export const NODE_FIELDS = {
   registerNode: { type: 'bool', default: true, flag: 'register-node', state: 'honoured', note: '' },
-  registerWithTaints: { type: { list: taint }, flag: 'register-with-taints', state: 'honoured', note: '' },
+  registerWithTaints: { type: { list: TAINT }, flag: 'register-with-taints', state: 'honoured', note: '' },
   providerID: { type: 'string', flag: 'provider-id', state: 'honoured', note: '' },
   podCIDR: { type: 'string', flag: 'pod-cidr', state: 'honoured', note: 'standalone only, as upstream' },
   nodeStatusUpdateFrequency: {

@@ -1,7 +1,7 @@
 /** Fields about resources: cgroups, reservations, managers, eviction, shutdown, swap. */
 import type { FieldTable } from './field-table.ts';
 
-const priorityPeriod = {
+const PRIORITY_PERIOD = {
   priority: { type: 'int', state: 'honoured', note: '' },
   shutdownGracePeriodSeconds: { type: 'int', state: 'honoured', note: '' },
 } as const satisfies FieldTable;
@@ -195,5 +195,5 @@ export const RESOURCE_FIELDS = {
   },
   shutdownGracePeriod: { type: 'duration', state: 'honoured', note: LOGIND },
   shutdownGracePeriodCriticalPods: { type: 'duration', state: 'honoured', note: LOGIND },
-  shutdownGracePeriodByPodPriority: { type: { list: priorityPeriod }, state: 'honoured', note: LOGIND },
+  shutdownGracePeriodByPodPriority: { type: { list: PRIORITY_PERIOD }, state: 'honoured', note: LOGIND },
 } as const satisfies FieldTable;

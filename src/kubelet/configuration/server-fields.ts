@@ -2,8 +2,8 @@
 import { TLS_VERSIONS } from '../../component-helpers/tls-names.ts';
 import type { FieldTable } from './field-table.ts';
 
-const bool = 'bool';
-const authentication = {
+const BOOL = 'bool';
+const AUTHENTICATION = {
   x509: {
     type: {
       of: {
@@ -16,7 +16,7 @@ const authentication = {
   webhook: {
     type: {
       of: {
-        enabled: { type: bool, default: true, flag: 'authentication-token-webhook', state: 'honoured', note: '' },
+        enabled: { type: BOOL, default: true, flag: 'authentication-token-webhook', state: 'honoured', note: '' },
         cacheTTL: {
           type: 'duration',
           default: '2m0s',
@@ -30,13 +30,13 @@ const authentication = {
     note: '',
   },
   anonymous: {
-    type: { of: { enabled: { type: bool, flag: 'anonymous-auth', state: 'honoured', note: '' } } },
+    type: { of: { enabled: { type: BOOL, flag: 'anonymous-auth', state: 'honoured', note: '' } } },
     state: 'honoured',
     note: '',
   },
 } as const satisfies FieldTable;
 
-const authorization = {
+const AUTHORIZATION = {
   mode: { type: 'string', default: 'Webhook', flag: 'authorization-mode', state: 'honoured', note: '' },
   webhook: {
     type: {
@@ -62,8 +62,8 @@ const authorization = {
   },
 } as const satisfies FieldTable;
 
-const nested = { state: 'in part', note: '' } as const;
-const loggingOptions = {
+const NESTED = { state: 'in part', note: '' } as const;
+const LOGGING_OPTIONS = {
   splitStream: { type: 'bool', state: 'refused', note: 'all lines go to the error output' },
   infoBufferSize: { type: 'string', default: '0', state: 'no effect', note: 'log lines are written at once' },
 } as const satisfies FieldTable;
@@ -81,14 +81,14 @@ const logging = {
   vmodule: { type: 'string', flag: 'vmodule', state: 'refused', note: 'verbosity per module is not supported' },
   options: {
     type: {
-      of: { text: { type: { of: loggingOptions }, ...nested }, json: { type: { of: loggingOptions }, ...nested } },
+      of: { text: { type: { of: LOGGING_OPTIONS }, ...NESTED }, json: { type: { of: LOGGING_OPTIONS }, ...NESTED } },
     },
-    ...nested,
+    ...NESTED,
   },
 } as const satisfies FieldTable;
 
 export const SERVER_FIELDS = {
-  enableServer: { type: bool, default: true, flag: 'enable-server', state: 'honoured', note: '' },
+  enableServer: { type: BOOL, default: true, flag: 'enable-server', state: 'honoured', note: '' },
   address: { type: 'string', default: '0.0.0.0', flag: 'address', state: 'honoured', note: '' },
   port: { type: 'int', default: 10_250, flag: 'port', state: 'honoured', note: '' },
   readOnlyPort: {
@@ -113,37 +113,37 @@ export const SERVER_FIELDS = {
     note: 'earlier versions than TLS 1.2, the default, are not offered',
   },
   rotateCertificates: {
-    type: bool,
+    type: BOOL,
     flag: 'rotate-certificates',
     state: 'honoured',
     note: 'for a kubeconfig made by TLS bootstrap',
   },
   serverTLSBootstrap: {
-    type: bool,
+    type: BOOL,
     flag: 'rotate-server-certificates',
     state: 'honoured',
     note: 'the request must be approved, as upstream',
   },
-  authentication: { type: { of: authentication }, state: 'honoured', note: '' },
-  authorization: { type: { of: authorization }, state: 'honoured', note: '' },
+  authentication: { type: { of: AUTHENTICATION }, state: 'honoured', note: '' },
+  authorization: { type: { of: AUTHORIZATION }, state: 'honoured', note: '' },
   enableDebuggingHandlers: {
-    type: bool,
+    type: BOOL,
     default: true,
     flag: 'enable-debugging-handlers',
     state: 'honoured',
     note: '',
   },
   enableContentionProfiling: {
-    type: bool,
+    type: BOOL,
     flag: 'contention-profiling',
     state: 'refused',
     note: 'there are no locks to profile',
   },
-  enableProfilingHandler: { type: bool, state: 'refused', note: 'profiles are not served (upstream: true)' },
-  enableDebugFlagsHandler: { type: bool, state: 'refused', note: 'flags are not served (upstream: true)' },
-  enableSystemLogHandler: { type: bool, default: true, state: 'honoured', note: 'files below /var/log' },
+  enableProfilingHandler: { type: BOOL, state: 'refused', note: 'profiles are not served (upstream: true)' },
+  enableDebugFlagsHandler: { type: BOOL, state: 'refused', note: 'flags are not served (upstream: true)' },
+  enableSystemLogHandler: { type: BOOL, default: true, state: 'honoured', note: 'files below /var/log' },
   enableSystemLogQuery: {
-    type: bool,
+    type: BOOL,
     state: 'honoured',
     note: "`/logs/?query=`: logs of the node's services by journalctl, or their files below /var/log",
   },
@@ -223,5 +223,5 @@ export const SERVER_FIELDS = {
     state: 'refused',
     note: 'the limit is inherited; set it with ulimit or LimitNOFILE',
   },
-  runOnce: { type: bool, flag: 'runonce', state: 'honoured', note: 'standalone only, as upstream' },
+  runOnce: { type: BOOL, flag: 'runonce', state: 'honoured', note: 'standalone only, as upstream' },
 } as const satisfies FieldTable;

@@ -5,7 +5,7 @@ import type { Devices } from './device-hints.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** Absence of a plugin after which its resource is removed. */
-const endpointStopGracePeriodMs = 5 * 60_000;
+const ENDPOINT_STOP_GRACE_PERIOD_MS = 5 * 60_000;
 
 /** Extended resources in the node's status. */
 export interface DeviceCapacity {
@@ -83,7 +83,7 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
     healthy: (resource) => stocks.get(resource)?.healthy ?? new Set(),
     capacity() {
       if (stocks.size === 0 && gone.size === 0) return NO_DEVICES;
-      const expired = clock.monotonicMs() - endpointStopGracePeriodMs;
+      const expired = clock.monotonicMs() - ENDPOINT_STOP_GRACE_PERIOD_MS;
       for (const [resource, { stoppedAtMs }] of stocks) {
         if (stoppedAtMs === undefined || stoppedAtMs > expired) continue;
         stocks.delete(resource);

@@ -7,7 +7,7 @@ import { createKubeletFixture, type KubeletFixture, type KubeletFixtureOptions }
 import { devicePluginTable } from './device-plugin-api.ts';
 import { createFakeDevicePlugin, type FakeDevicePlugin } from './fake-device-plugin-fixture.ts';
 
-const resource = 'example.com/gpu';
+const RESOURCE = 'example.com/gpu';
 const running: KubeletFixture[] = [];
 
 afterEach(async () => {
@@ -31,7 +31,7 @@ async function plugged(
 ): Promise<{ fixture: KubeletFixture; plugin: FakeDevicePlugin }> {
   const fixture = await started(of.options);
   const plugin = createFakeDevicePlugin(fixture.sockets, {
-    resource,
+    resource: RESOURCE,
     ...(of.prefers === undefined ? {} : { prefers: of.prefers }),
     ...(of.numa === undefined ? {} : { numa: of.numa }),
   });
@@ -42,13 +42,13 @@ async function plugged(
 }
 
 function container(count: number, name = 'app'): Container {
-  const list = { [resource]: String(count) };
+  const list = { [RESOURCE]: String(count) };
   return { name, image: 'image', resources: { limits: list, requests: list } };
 }
 
 function told(fixture: KubeletFixture): string {
   const { capacity, allocatable } = fixture.cluster.get(Nodes, { name: 'node-1' })?.status ?? {};
-  return `${allocatable?.[resource]}/${capacity?.[resource]}`;
+  return `${allocatable?.[RESOURCE]}/${capacity?.[RESOURCE]}`;
 }
 
 async function run(fixture: KubeletFixture, name: string, containers: Container[], more = {}): Promise<string> {
@@ -151,7 +151,7 @@ describe('device plugins', () => {
     const { fixture, plugin } = await plugged();
     await run(fixture, 'web', [container(1)]);
     const health = () => fixture.pod('web')?.status?.containerStatuses?.[0]?.allocatedResourcesStatus;
-    assert.deepEqual(health(), [{ name: resource, resources: [{ resourceID: 'a', health: 'Healthy' }] }]);
+    assert.deepEqual(health(), [{ name: RESOURCE, resources: [{ resourceID: 'a', health: 'Healthy' }] }]);
     plugin.tell('a!', 'b');
     await fixture.platform.clock.advance(100);
     assert.deepEqual(health()?.[0]?.resources?.[0], { resourceID: 'a', health: 'Unhealthy' });
@@ -174,7 +174,7 @@ describe('device plugins', () => {
     const path = '/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint';
     const kept = JSON.parse(await again.platform.files.readText(path));
     assert.deepEqual(kept.Data.PodDeviceEntries[0].DeviceIDs, { '-1': ['a', 'b'] });
-    assert.deepEqual(kept.Data.RegisteredDevices, { [resource]: ['a', 'b'] });
+    assert.deepEqual(kept.Data.RegisteredDevices, { [RESOURCE]: ['a', 'b'] });
   });
 
   it('a damaged checkpoint is told and forgotten', async () => {

@@ -9,9 +9,9 @@ import {
 } from './device-plugin-api.ts';
 
 /** Upstream's deadlines: ten seconds to get ready a container, thirty before its start. */
-const preStartTimeoutMs = 30_000;
-const callTimeoutMs = 120_000;
-const optionsTimeoutMs = 10_000;
+const PRE_START_TIMEOUT_MS = 30_000;
+const CALL_TIMEOUT_MS = 120_000;
+const OPTIONS_TIMEOUT_MS = 10_000;
 
 /** The plugin as the manager calls it. */
 export interface Endpoint {
@@ -37,22 +37,22 @@ export async function connectEndpoint(
   const caller = connect(socketPath, [devicePluginTable]);
   const unary = (method: string, request: object, timeoutMs: number): Promise<object> =>
     caller.unary({ service: 'v1beta1.DevicePlugin', method }, request, { timeoutMs });
-  const options = given ?? ((await unary('GetDevicePluginOptions', {}, optionsTimeoutMs)) as DevicePluginOptions);
+  const options = given ?? ((await unary('GetDevicePluginOptions', {}, OPTIONS_TIMEOUT_MS)) as DevicePluginOptions);
   return {
     options,
     async allocate(ids) {
-      const answer = await unary('Allocate', { containerRequests: [{ devicesIds: ids }] }, callTimeoutMs);
+      const answer = await unary('Allocate', { containerRequests: [{ devicesIds: ids }] }, CALL_TIMEOUT_MS);
       const [response] = (answer as { containerResponses: ContainerAllocateResponse[] }).containerResponses;
       if (response === undefined) throw new Error('no containers return in allocation response');
       return response;
     },
     async preferredAllocation({ available, mustInclude, size }) {
       const request = { availableDeviceIDs: available, mustIncludeDeviceIDs: mustInclude, allocationSize: size };
-      const answer = await unary('GetPreferredAllocation', { containerRequests: [request] }, callTimeoutMs);
+      const answer = await unary('GetPreferredAllocation', { containerRequests: [request] }, CALL_TIMEOUT_MS);
       return (answer as { containerResponses: { deviceIDs: string[] }[] }).containerResponses[0]?.deviceIDs ?? [];
     },
     preStartContainer: async (ids) => {
-      await unary('PreStartContainer', { devicesIds: ids }, preStartTimeoutMs);
+      await unary('PreStartContainer', { devicesIds: ids }, PRE_START_TIMEOUT_MS);
     },
     listAndWatch: (signal) => watch(caller, signal),
     disconnect: () => caller.disconnect(),

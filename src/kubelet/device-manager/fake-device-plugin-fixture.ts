@@ -3,7 +3,7 @@ import { Channel } from '../../base/channel.ts';
 import type { FakeSockets } from '../../grpc/grpc-connector-fixture.ts';
 import { devicePluginTable, type PluginDevice } from './device-plugin-api.ts';
 
-const directory = '/var/lib/kubelet/device-plugins';
+const DIRECTORY = '/var/lib/kubelet/device-plugins';
 
 export interface FakeDevicePlugin {
   /** What was asked of it: `Allocate a,b`. */
@@ -37,7 +37,7 @@ export function createFakeDevicePlugin(
     calls,
     failure: undefined,
     async register() {
-      sockets.serve(`${directory}/${socket}`, {
+      sockets.serve(`${DIRECTORY}/${socket}`, {
         GetDevicePluginOptions: () => ({
           preStartRequired: true,
           getPreferredAllocationAvailable: of.prefers !== undefined,
@@ -70,7 +70,7 @@ export function createFakeDevicePlugin(
           return {};
         },
       });
-      const caller = sockets.connect(`${directory}/kubelet.sock`, [devicePluginTable]);
+      const caller = sockets.connect(`${DIRECTORY}/kubelet.sock`, [devicePluginTable]);
       const request = { version: 'v1beta1', endpoint: socket, resourceName: of.resource };
       await caller.unary({ service: 'v1beta1.Registration', method: 'Register' }, request, {});
     },
@@ -79,7 +79,7 @@ export function createFakeDevicePlugin(
       for (const channel of channels) channel.trySend(message());
     },
     stop() {
-      sockets.close(`${directory}/${socket}`);
+      sockets.close(`${DIRECTORY}/${socket}`);
       for (const channel of channels) channel.close();
       channels.clear();
     },

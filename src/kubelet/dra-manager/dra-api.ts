@@ -50,7 +50,7 @@ type Prepared = Readonly<
 >;
 
 /** Upstream's deadline. */
-const timeoutMs = 45_000;
+const TIMEOUT_MS = 45_000;
 
 /** Gets the claims' devices ready; by claim uid. Rejects with a GrpcError. */
 export async function nodePrepareResources(
@@ -59,7 +59,7 @@ export async function nodePrepareResources(
   claims: readonly DraClaim[],
 ): Promise<Prepared> {
   const method = { service: `${draTable(version).package}.DRAPlugin`, method: 'NodePrepareResources' };
-  return ((await caller.unary(method, { claims }, { timeoutMs })) as { claims: Prepared }).claims;
+  return ((await caller.unary(method, { claims }, { timeoutMs: TIMEOUT_MS })) as { claims: Prepared }).claims;
 }
 
 /** Gives them back; by claim uid. */
@@ -69,5 +69,5 @@ export async function nodeUnprepareResources(
   claims: readonly DraClaim[],
 ): Promise<Unprepared> {
   const method = { service: `${draTable(version).package}.DRAPlugin`, method: 'NodeUnprepareResources' };
-  return ((await caller.unary(method, { claims }, { timeoutMs })) as { claims: Unprepared }).claims;
+  return ((await caller.unary(method, { claims }, { timeoutMs: TIMEOUT_MS })) as { claims: Unprepared }).claims;
 }

@@ -8,8 +8,8 @@ import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fix
 import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
 import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
-const driver = 'gpu.example.com';
-const registry = '/var/lib/kubelet/plugins_registry/gpu.sock';
+const DRIVER = 'gpu.example.com';
+const REGISTRY = '/var/lib/kubelet/plugins_registry/gpu.sock';
 const running: KubeletFixture[] = [];
 
 afterEach(async () => {
@@ -40,7 +40,7 @@ async function plug(fixture: KubeletFixture, version = 'v1'): Promise<FakeDriver
     deviceName,
     poolName: 'p',
     requestNames: [request],
-    cdiDeviceIds: [`${driver}/gpu=${deviceName}`],
+    cdiDeviceIds: [`${DRIVER}/gpu=${deviceName}`],
   });
   fixture.sockets.serve('/gpu.sock', {
     NodePrepareResources(request: Claims) {
@@ -54,23 +54,23 @@ async function plug(fixture: KubeletFixture, version = 'v1'): Promise<FakeDriver
       return answer(request, () => ({}));
     },
   });
-  fixture.sockets.serve(registry, {
+  fixture.sockets.serve(REGISTRY, {
     GetInfo: () => ({
       type: 'DRAPlugin',
-      name: driver,
+      name: DRIVER,
       endpoint: '/gpu.sock',
       supportedVersions: [`${version}.DRAPlugin`],
     }),
     NotifyRegistrationStatus: () => ({}),
   });
-  await fixture.platform.files.remove(registry);
-  fixture.platform.files.makeSpecial(registry, 'socket');
+  await fixture.platform.files.remove(REGISTRY);
+  fixture.platform.files.makeSpecial(REGISTRY, 'socket');
   await fixture.platform.clock.advance(100);
   return it;
 }
 
 function putClaim(fixture: KubeletFixture, reservedFor: readonly string[], status: ResourceClaim['status'] = {}): void {
-  const results = [{ request: 'a', driver, pool: 'p', device: 'one' }];
+  const results = [{ request: 'a', driver: DRIVER, pool: 'p', device: 'one' }];
   fixture.cluster.put(ResourceClaims, {
     apiVersion: 'resource.k8s.io/v1',
     kind: 'ResourceClaim',
@@ -113,9 +113,9 @@ describe('resource claims', () => {
     putClaim(fixture, ['uid-web', 'uid-other']);
     await addPod(fixture, 'web');
     assert.equal(fixture.summary('web'), 'Running true', fixture.events.join('\n'));
-    assert.deepEqual(await cdi(fixture, 'web'), [`${driver}/gpu=one`, `${driver}/gpu=two`]);
-    assert.deepEqual(await cdi(fixture, 'web', 'a'), [`${driver}/gpu=one`]);
-    assert.deepEqual(await cdi(fixture, 'web', 'b'), [`${driver}/gpu=two`]);
+    assert.deepEqual(await cdi(fixture, 'web'), [`${DRIVER}/gpu=one`, `${DRIVER}/gpu=two`]);
+    assert.deepEqual(await cdi(fixture, 'web', 'a'), [`${DRIVER}/gpu=one`]);
+    assert.deepEqual(await cdi(fixture, 'web', 'b'), [`${DRIVER}/gpu=two`]);
     await addPod(fixture, 'other');
     await remove(fixture, 'web');
     assert.deepEqual(calls, ['prepare card']);
@@ -126,8 +126,8 @@ describe('resource claims', () => {
     const [claim] = list.podResources[0]!.containers[0]!.dynamicResources;
     assert.equal(claim?.claimName, 'card');
     assert.deepEqual(claim?.claimResources[0], {
-      cdiDevices: [{ name: `${driver}/gpu=one` }],
-      driverName: driver,
+      cdiDevices: [{ name: `${DRIVER}/gpu=one` }],
+      driverName: DRIVER,
       poolName: 'p',
       deviceName: 'one',
     });
@@ -169,7 +169,7 @@ describe('resource claims', () => {
       assert.deepEqual(pod.status?.extendedResourceClaimStatus, extendedResourceClaimStatus);
       const devices = async (of: Container): Promise<readonly string[] | undefined> =>
         (await fixture.platform.clock.drive(fixture.kubelet.core.containerDevices(pod, of)))?.cdiDevices;
-      assert.deepEqual(await devices(app), [`${driver}/gpu=one`]);
+      assert.deepEqual(await devices(app), [`${DRIVER}/gpu=one`]);
       assert.deepEqual(await devices({ name: 'other' }), undefined);
       await remove(fixture, 'web');
       assert.deepEqual(calls, ['prepare card', 'unprepare card']);
@@ -221,6 +221,6 @@ describe('resource claims', () => {
     const again = await started(fixture);
     await again.platform.clock.advance(30_000);
     assert.deepEqual(calls, ['prepare card']);
-    assert.deepEqual(await cdi(again, 'web'), [`${driver}/gpu=one`, `${driver}/gpu=two`]);
+    assert.deepEqual(await cdi(again, 'web'), [`${DRIVER}/gpu=one`, `${DRIVER}/gpu=two`]);
   });
 });

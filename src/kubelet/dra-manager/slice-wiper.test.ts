@@ -5,7 +5,7 @@ import { ResourceSlices } from '../../api/gen/resources.ts';
 import { notFound } from '../../api/status-error.ts';
 import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
 
-const registry = '/var/lib/kubelet/plugins_registry/gpu.sock';
+const REGISTRY = '/var/lib/kubelet/plugins_registry/gpu.sock';
 const ALL = ['gpu@node-1', 'gpu@node-2', 'nic@node-1'];
 
 function publish({ cluster }: KubeletFixture): void {
@@ -18,8 +18,8 @@ function publish({ cluster }: KubeletFixture): void {
 
 function plug({ platform, sockets }: KubeletFixture): void {
   const info = { type: 'DRAPlugin', name: 'gpu', endpoint: '/gpu.sock', supportedVersions: ['v1.DRAPlugin'] };
-  sockets.serve(registry, { GetInfo: () => info, NotifyRegistrationStatus: () => ({}) });
-  platform.files.makeSpecial(registry, 'socket');
+  sockets.serve(REGISTRY, { GetInfo: () => info, NotifyRegistrationStatus: () => ({}) });
+  platform.files.makeSpecial(REGISTRY, 'socket');
 }
 
 /** Steps: the driver's plugin comes (`+`) or goes (`-`), requests fail or no longer do, or seconds pass. */
@@ -48,7 +48,7 @@ for (const [what, steps, left] of cases)
     for (const step of steps) {
       if (typeof step === 'number') await platform.clock.advance(step * 1000);
       else if (step === '+') plug(fixture);
-      else if (step === '-') await platform.files.remove(registry);
+      else if (step === '-') await platform.files.remove(REGISTRY);
       else if (step === 'works') cluster.failures.delete(key);
       else cluster.failures.set(key, step === 'fail' ? new Error('no') : notFound(ResourceSlices, ''));
     }

@@ -9,7 +9,7 @@ import { createEvictionManager, type EvictionManager } from './eviction-manager.
 
 const GI = 2 ** 30;
 const MI = 2 ** 20;
-const time = '2026-01-01T00:00:00Z';
+const TIME = '2026-01-01T00:00:00Z';
 
 interface World {
   memoryBytes: number;
@@ -25,17 +25,19 @@ interface World {
 const CALM: World = { memoryBytes: 4 * GI, nodefsBytes: 50 * GI, inodes: 1000, processes: 10, podsMemoryBytes: GI };
 
 function nodeStats(world: World): NodeStats {
-  const disk = { time, capacityBytes: 100 * GI, inodes: 1000 };
+  const disk = { time: TIME, capacityBytes: 100 * GI, inodes: 1000 };
   const imageFs = { ...disk, capacityBytes: 20 * GI, availableBytes: world.imagefsBytes ?? 0, inodesFree: 900 };
   const fs = { ...disk, availableBytes: world.nodefsBytes, inodesFree: world.inodes };
   return {
     nodeName: 'n',
-    startTime: time,
-    memory: { time, availableBytes: world.memoryBytes, workingSetBytes: 8 * GI - world.memoryBytes },
+    startTime: TIME,
+    memory: { time: TIME, availableBytes: world.memoryBytes, workingSetBytes: 8 * GI - world.memoryBytes },
     fs,
     ...(world.imagefsBytes === undefined ? {} : { runtime: { imageFs, containerFs: world.split ? fs : imageFs } }),
-    rlimit: { time, maxpid: 1000, curproc: world.processes },
-    systemContainers: [{ name: 'pods', startTime: time, memory: { time, workingSetBytes: world.podsMemoryBytes } }],
+    rlimit: { time: TIME, maxpid: 1000, curproc: world.processes },
+    systemContainers: [
+      { name: 'pods', startTime: TIME, memory: { time: TIME, workingSetBytes: world.podsMemoryBytes } },
+    ],
   };
 }
 
@@ -64,14 +66,14 @@ function pod(
 }
 
 function podStats({ metadata }: Pod, use: Use): PodStats {
-  const memory = { time, workingSetBytes: use.memory ?? 0 };
+  const memory = { time: TIME, workingSetBytes: use.memory ?? 0 };
   return {
     podRef: { name: metadata.name!, namespace: 'default', uid: metadata.uid! },
-    startTime: time,
+    startTime: TIME,
     memory,
-    containers: [{ name: 'app', startTime: time, memory, rootfs: { time, usedBytes: use.disk ?? 0 } }],
-    ...(use.volume === undefined ? {} : { volume: [{ time, name: 'cache', usedBytes: use.volume }] }),
-    ...(use.total === undefined ? {} : { 'ephemeral-storage': { time, usedBytes: use.total } }),
+    containers: [{ name: 'app', startTime: TIME, memory, rootfs: { time: TIME, usedBytes: use.disk ?? 0 } }],
+    ...(use.volume === undefined ? {} : { volume: [{ time: TIME, name: 'cache', usedBytes: use.volume }] }),
+    ...(use.total === undefined ? {} : { 'ephemeral-storage': { time: TIME, usedBytes: use.total } }),
     process_stats: { process_count: use.processes ?? 1 },
   };
 }

@@ -29,7 +29,7 @@ import type { FailedPull, PullErrorClass } from '../../component-helpers/pod-nod
 import { pullErrorClass } from './pull-error-class.ts';
 
 /** Of a failure, as it is told to those who ask for the pod's state. */
-const maxMessageChars = 4096;
+const MAX_MESSAGE_CHARS = 4096;
 
 /** Waiting reasons of containers whose image is not there. */
 export type ImageFailureReason =
@@ -205,7 +205,7 @@ class KubeletImageManager implements ImageManager {
     return failures.map(([key, { image, text, atMs, errorClass }]) => ({
       image,
       errorClass,
-      message: text.slice(0, maxMessageChars),
+      message: text.slice(0, MAX_MESSAGE_CHARS),
       failedAt: formatTime(atMs),
       nextTry: formatTime(atMs + this.#backOff.getMs(key)),
     }));

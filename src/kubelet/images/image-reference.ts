@@ -12,13 +12,13 @@ export interface ImageReference {
   readonly pullName: string;
 }
 
-const component = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
-const host =
+const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const HOST =
   '(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?';
 const pattern = new RegExp(
-  `^(?:(${host})/)?(${component}(?:/${component})*)(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
+  `^(?:(${HOST})/)?(${COMPONENT}(?:/${COMPONENT})*)(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?$`,
 );
-const maxNameChars = 255;
+const MAX_NAME_CHARS = 255;
 
 /** Thrown for what is not an image name. */
 export class InvalidImageNameError extends Error {
@@ -50,7 +50,7 @@ export function parseImageReference(image: string): ImageReference {
     registry = undefined;
   }
   const docker = registry === undefined || registry === 'docker.io' || registry === 'index.docker.io';
-  if (path.length > maxNameChars)
+  if (path.length > MAX_NAME_CHARS)
     throw new InvalidImageNameError(image, 'repository name must not be more than 255 characters');
   return {
     registry: docker ? 'docker.io' : registry!,

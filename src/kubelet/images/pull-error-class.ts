@@ -5,7 +5,7 @@
 import { CriError } from '../../cri/cri-error.ts';
 import type { PullErrorClass } from '../../component-helpers/pod-node-state.ts';
 
-const byCode: Readonly<Record<string, PullErrorClass>> = {
+const BY_CODE: Readonly<Record<string, PullErrorClass>> = {
   NotFound: 'NotFound',
   Unauthenticated: 'Unauthorized',
   PermissionDenied: 'Unauthorized',
@@ -15,7 +15,7 @@ const byCode: Readonly<Record<string, PullErrorClass>> = {
 };
 
 /** In this order: a refusal of Docker Hub names both the credentials and a repository that may not exist. */
-const byText: readonly (readonly [RegExp, PullErrorClass])[] = [
+const BY_TEXT: readonly (readonly [RegExp, PullErrorClass])[] = [
   [/\b429 Too Many Requests\b|\btoomanyrequests\b/, 'RateLimited'],
   [/\b401 Unauthorized\b|\b403 Forbidden\b|\bauthorization failed\b|\binsufficient_scope\b/, 'Unauthorized'],
   [/\b404 Not Found\b|: not found$|^not found$|\bmanifest unknown\b/, 'NotFound'],
@@ -26,12 +26,12 @@ const byText: readonly (readonly [RegExp, PullErrorClass])[] = [
 ];
 
 /** As much of a text as is looked through. */
-const maxChars = 8192;
+const MAX_CHARS = 8192;
 
 export function pullErrorClass(error: unknown): PullErrorClass {
   if (!(error instanceof CriError)) return 'Unknown';
-  const known = byCode[error.code];
+  const known = BY_CODE[error.code];
   if (known !== undefined) return known;
-  const text = error.detail.slice(-maxChars);
-  return byText.find(([pattern]) => pattern.test(text))?.[1] ?? 'Unknown';
+  const text = error.detail.slice(-MAX_CHARS);
+  return BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'Unknown';
 }

@@ -34,8 +34,8 @@ export interface HookRunner {
   run(hook: HookRun): Promise<void>;
 }
 
-const maxBodyBytes = 10 * 1024;
-const hookTimeoutMs = 30_000;
+const MAX_BODY_BYTES = 10 * 1024;
+const HOOK_TIMEOUT_MS = 30_000;
 
 /** Resolves a port's number or name. Throws when the container has no such port. */
 export function resolvePort(port: string | number, container: Container): number {
@@ -94,13 +94,13 @@ export function createHookRunner(deps: HookDeps): HookRunner {
       url,
       headers: { 'user-agent': 'kube-lifecycle/1.36', accept: '*/*', ...headers },
       tls: { insecureSkipVerify: true },
-      timeoutMs: hookTimeoutMs,
+      timeoutMs: HOOK_TIMEOUT_MS,
       signal,
     };
-    const endMs = deps.clock.monotonicMs() + hookTimeoutMs;
+    const endMs = deps.clock.monotonicMs() + HOOK_TIMEOUT_MS;
     try {
       const answer = await withHttpFallback(call);
-      await readBody(answer, deps.clock, { maxBytes: maxBodyBytes, endMs });
+      await readBody(answer, deps.clock, { maxBytes: MAX_BODY_BYTES, endMs });
       // The body stays where it is: a pod chooses the host, and reads the error in its events.
       if (answer.status >= 400) throw new Error(`HTTP status ${answer.status}`);
     } catch (error) {
@@ -127,7 +127,7 @@ export function createHookRunner(deps: HookDeps): HookRunner {
     const connection = await deps.net.dial({
       host,
       port,
-      timeoutMs: hookTimeoutMs,
+      timeoutMs: HOOK_TIMEOUT_MS,
       signal,
     });
     connection.destroy();

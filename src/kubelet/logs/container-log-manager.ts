@@ -45,8 +45,8 @@ export interface ContainerLogManager {
 }
 
 /** Of a packed file that is not complete: a process that was killed left it. */
-const partialSuffix = '.gz.tmp';
-const packedBlockBytes = 2 ** 20;
+const PARTIAL_SUFFIX = '.gz.tmp';
+const PACKED_BLOCK_BYTES = 2 ** 20;
 
 /** `20260102-030405`, which sorts by time. */
 function rotationSuffix(nowMs: number): string {
@@ -71,7 +71,7 @@ async function withFile(opening: Promise<FileHandle>, work: (file: FileHandle) =
 /** Pieces of gzip's form one after another are of that form too. A container decides how large its log is. */
 async function packBlocks(from: FileHandle, to: FileHandle, gzip: Gzip): Promise<void> {
   for (let offset = 0; ;) {
-    const block = await from.read(offset, packedBlockBytes);
+    const block = await from.read(offset, PACKED_BLOCK_BYTES);
     if (block.length === 0) return;
     await to.append(await gzip(block));
     offset += block.length;
@@ -96,7 +96,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
   const compress = async (path: string): Promise<void> => {
     const { gzip } = deps;
     if (gzip === undefined) return;
-    const partial = `${path}${partialSuffix}`;
+    const partial = `${path}${PARTIAL_SUFFIX}`;
     await withFile(files.open(path, 'r'), (from) =>
       withFile(files.open(partial, 'a', { mode: 0o640 }), (to) => packBlocks(from, to, gzip)),
     );
@@ -108,7 +108,7 @@ export function createContainerLogManager(deps: LogManagerDeps, config: LogManag
   const removeExcess = async (path: string): Promise<void> => {
     const { directory, name } = splitPath(path);
     const all = (await files.readDir(directory)).filter((candidate) => candidate.startsWith(`${name}.`)).sort();
-    const partial = all.filter((candidate) => candidate.endsWith(partialSuffix));
+    const partial = all.filter((candidate) => candidate.endsWith(PARTIAL_SUFFIX));
     for (const left of partial) await files.remove(`${directory}/${left}`);
     const rotated = all.filter((candidate) => !partial.includes(candidate));
     const excess = rotated.length - (maxFiles - 2);

@@ -12,15 +12,15 @@ export interface LogEntry {
   readonly content: Uint8Array;
 }
 
-const space = 0x20;
+const SPACE = 0x20;
 
 /** Parses a line without its newline; undefined when it is not in the format. */
 export function parseLogLine(line: Uint8Array): LogEntry | undefined {
-  const first = line.indexOf(space);
-  const second = first < 0 ? -1 : line.indexOf(space, first + 1);
+  const first = line.indexOf(SPACE);
+  const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1);
   if (second < 0) return undefined;
   // The runtime leaves out the space when the content is empty.
-  const third = line.indexOf(space, second + 1);
+  const third = line.indexOf(SPACE, second + 1);
   const tagEnd = third < 0 ? line.length : third;
   const text = (from: number, to: number): string =>
     Buffer.from(line.buffer, line.byteOffset + from, to - from).toString('latin1');

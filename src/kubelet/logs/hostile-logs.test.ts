@@ -7,18 +7,18 @@ import type { ByteSink } from '../../platform/streams.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import { readContainerLog, type ReadLogOptions } from './read-container-log.ts';
 
-const line = '2026-01-01T00:00:00.000000001Z stdout F hello\n';
+const LINE = '2026-01-01T00:00:00.000000001Z stdout F hello\n';
 const contents: Readonly<Record<string, string | Uint8Array>> = {
   nothing: '',
   'bytes of every value': Uint8Array.from({ length: 100_000 }, (_, i) => (i * 7) % 256),
   'blank lines': '\n'.repeat(10_000),
   'one line without end': `2026-01-01T00:00:00Z stdout F ${'x'.repeat(2_000_000)}`,
-  'a line that breaks off in its time': `${line}2026-01-0`,
+  'a line that breaks off in its time': `${LINE}2026-01-0`,
   'times that are none': 'yesterday stdout F a\n9999-99-99T99:99:99Z stdout F b\n stdout F c\n',
   'partial lines without end': '2026-01-01T00:00:00Z stdout P x\n'.repeat(20_000),
   'unknown streams and tags': '2026-01-01T00:00:00Z constructor F a\n2026-01-01T00:00:00Z stdout __proto__ b\n',
-  'many lines': line.repeat(20_000),
-  'lone surrogates as UTF-8': Uint8Array.from([...Buffer.from(line), 0xed, 0xa0, 0x80, 0x0a, 0xff, 0xfe, 0x0a]),
+  'many lines': LINE.repeat(20_000),
+  'lone surrogates as UTF-8': Uint8Array.from([...Buffer.from(LINE), 0xed, 0xa0, 0x80, 0x0a, 0xff, 0xfe, 0x0a]),
 };
 
 const all: readonly ReadLogOptions[] = [

@@ -2,19 +2,19 @@
 import type { FileHandle, Files } from '../../platform/files.ts';
 import { parseLogLine } from './cri-log.ts';
 
-const blockBytes = 16 * 1024;
-const newline = 0x0a;
+const BLOCK_BYTES = 16 * 1024;
+const NEWLINE = 0x0a;
 
 /** Offset of the start of the last `lines` lines; the whole file when it has fewer. */
 export async function tailOffset(handle: FileHandle, sizeBytes: number, lines: number): Promise<number> {
   if (lines <= 0) return sizeBytes;
   let remaining = lines;
   for (let end = sizeBytes; end > 0;) {
-    const start = Math.max(0, end - blockBytes);
+    const start = Math.max(0, end - BLOCK_BYTES);
     const block = await handle.read(start, end - start);
     for (let at = block.length - 1; at >= 0; at--) {
       // The newline that ends the file belongs to its last line.
-      if (block[at] === newline && start + at !== sizeBytes - 1 && --remaining === 0) return start + at + 1;
+      if (block[at] === NEWLINE && start + at !== sizeBytes - 1 && --remaining === 0) return start + at + 1;
     }
     end = start;
   }
@@ -37,7 +37,7 @@ export async function readLogTail(input: {
     const bytes = await handle.read(from, sizeBytes - from);
     let text = '';
     for (let at = 0; at < bytes.length;) {
-      const next = bytes.indexOf(newline, at);
+      const next = bytes.indexOf(NEWLINE, at);
       const end = next < 0 ? bytes.length : next;
       const entry = parseLogLine(bytes.subarray(at, end));
       if (entry !== undefined) text += Buffer.from(entry.content).toString('utf8') + (entry.partial ? '' : '\n');

@@ -11,7 +11,7 @@ import { formatLogEntry, parseLogLine } from './cri-log.ts';
 import { readLogTail } from './log-tail.ts';
 import { readContainerLog, type ReadLogOptions } from './read-container-log.ts';
 
-const path = '/log/0.log';
+const PATH = '/log/0.log';
 const entry = (
   second: number,
   content: string,
@@ -37,9 +37,9 @@ function textSink(): ByteSink & { text: string } {
 async function read(text: string, options: ReadLogOptions): Promise<string> {
   const { files, clock } = createSimPlatform();
   await files.makeDir('/log');
-  await files.writeFile(path, text);
+  await files.writeFile(PATH, text);
   const sink = textSink();
-  await readContainerLog({ path, sink, signal: new AbortController().signal }, options, {
+  await readContainerLog({ path: PATH, sink, signal: new AbortController().signal }, options, {
     files,
     clock,
     isRunning: async () => false,
@@ -108,13 +108,13 @@ describe('reading a log', () => {
   it('leaves out what is written while it reads', async () => {
     const { files, clock } = createSimPlatform();
     await files.makeDir('/log');
-    await files.writeFile(path, three);
+    await files.writeFile(PATH, three);
     const open: Files['open'] = async (name, flags) => {
       const handle = await files.open(name, flags);
       const { stat } = handle;
       handle.stat = async () => {
         const found = await stat.call(handle);
-        await files.writeFile(path, three + entry(4, 'four'));
+        await files.writeFile(PATH, three + entry(4, 'four'));
         return found;
       };
       return handle;
@@ -122,16 +122,16 @@ describe('reading a log', () => {
     const writing = Object.assign(Object.create(files) as Files, { open });
     const sink = textSink();
     const deps = { files: writing, clock, isRunning: async () => true };
-    await readContainerLog({ path, sink, signal: new AbortController().signal }, { tailLines: 1 }, deps);
+    await readContainerLog({ path: PATH, sink, signal: new AbortController().signal }, { tailLines: 1 }, deps);
     assert.equal(sink.text, 'three\n');
   });
 
   it('takes the end of a log as a message', async () => {
     const { files } = createSimPlatform();
     await files.makeDir('/log');
-    await files.writeFile(path, three);
-    assert.equal(await readLogTail({ files, path, maxLines: 2, maxBytes: 2048 }), 'two\nthree\n');
-    assert.equal(await readLogTail({ files, path, maxLines: 80, maxBytes: 4 }), 'ree\n');
+    await files.writeFile(PATH, three);
+    assert.equal(await readLogTail({ files, path: PATH, maxLines: 2, maxBytes: 2048 }), 'two\nthree\n');
+    assert.equal(await readLogTail({ files, path: PATH, maxLines: 80, maxBytes: 4 }), 'ree\n');
   });
 });
 
@@ -140,17 +140,17 @@ describe('following', () => {
     const platform = createSimPlatform();
     const { files, clock } = platform;
     await files.makeDir('/log');
-    await files.writeFile(path, entry(1, 'old'));
+    await files.writeFile(PATH, entry(1, 'old'));
     let running = true;
     const sink = textSink();
     const done = readContainerLog(
-      { path, sink, signal: new AbortController().signal },
+      { path: PATH, sink, signal: new AbortController().signal },
       { follow: true, tailLines: 0 },
       { files, clock, isRunning: async () => running },
     );
     await clock.advance(10);
     const append = async (text: string): Promise<void> => {
-      const handle = await files.open(path, 'a');
+      const handle = await files.open(PATH, 'a');
       await handle.append(text);
       await handle.close();
     };
@@ -158,8 +158,8 @@ describe('following', () => {
     await clock.advance(10);
     assert.equal(sink.text, 'new\n');
     await append(entry(3, 'last of the old file'));
-    await files.rename(path, `${path}.1`);
-    await files.writeFile(path, entry(4, 'first of the new'));
+    await files.rename(PATH, `${PATH}.1`);
+    await files.writeFile(PATH, entry(4, 'first of the new'));
     await clock.advance(2000);
     running = false;
     await clock.drive(done);

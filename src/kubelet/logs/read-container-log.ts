@@ -34,12 +34,12 @@ export interface ReadLogDeps {
   isRunning(): Promise<boolean>;
 }
 
-const newline = 0x0a;
-const blockBytes = 64 * 1024;
+const NEWLINE = 0x0a;
+const BLOCK_BYTES = 64 * 1024;
 /** A line longer than this is not the runtime's: it is dropped, not gathered for ever. */
-const maxLineBytes = 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 /** Period in which followed files are read even without a notification. */
-const pollMs = 1000;
+const POLL_MS = 1000;
 
 /** Writes entries for the client, within the byte limit, and tracks partial lines. */
 class EntryWriter {
@@ -105,19 +105,19 @@ class LineReader {
 
   /** The next lines; undefined at the present end. */
   async next(): Promise<Uint8Array[] | undefined> {
-    const block = await this.handle.read(this.#offset, Math.min(blockBytes, this.#end - this.#offset));
+    const block = await this.handle.read(this.#offset, Math.min(BLOCK_BYTES, this.#end - this.#offset));
     if (block.length === 0) return undefined;
     this.#offset += block.length;
     const bytes = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
     const lines: Uint8Array[] = [];
     let at = 0;
-    for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, at)) {
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
       if (!this.#skipping) lines.push(bytes.subarray(at, end));
       this.#skipping = false;
       at = end + 1;
     }
     this.#rest = bytes.subarray(at);
-    if (this.#rest.length > maxLineBytes) {
+    if (this.#rest.length > MAX_LINE_BYTES) {
       this.#rest = new Uint8Array();
       this.#skipping = true;
     }
@@ -163,7 +163,7 @@ async function untilChange(input: { files: Files; clock: Clock; path: string; si
     () => wake.abort(),
     () => undefined,
   );
-  await sleepUnlessAborted(input.clock, pollMs, AbortSignal.any([wake.signal, input.signal]));
+  await sleepUnlessAborted(input.clock, POLL_MS, AbortSignal.any([wake.signal, input.signal]));
   watch.stop();
 }
 

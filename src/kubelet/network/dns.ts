@@ -27,10 +27,10 @@ export interface DnsConfigurer {
   podDns(pod: Pod): Promise<DnsConfig>;
 }
 
-const maxServers = 3;
-const maxSearches = 32;
-const maxSearchChars = 2048;
-const clusterOptions = ['ndots:5'];
+const MAX_SERVERS = 3;
+const MAX_SEARCHES = 32;
+const MAX_SEARCH_CHARS = 2048;
+const CLUSTER_OPTIONS = ['ndots:5'];
 
 /** Parses resolv.conf: nameserver lines, the last search line, the last options line. */
 export function parseResolvConf(text: string): DnsConfig {
@@ -77,7 +77,7 @@ function withPodConfig(base: DnsConfig, pod: Pod): DnsConfig {
 /** Cuts a configuration to the limits of resolvers; the second value is the message of the pod's event. */
 export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: readonly string[] } {
   const warnings: string[] = [];
-  const servers = config.servers.slice(0, maxServers);
+  const servers = config.servers.slice(0, MAX_SERVERS);
   if (servers.length < config.servers.length) {
     warnings.push(
       `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${servers.join(' ')}`,
@@ -85,9 +85,9 @@ export function applyLimits(config: DnsConfig): { config: DnsConfig; warnings: r
   }
   const searches: string[] = [];
   let chars = -1;
-  for (const search of config.searches.slice(0, maxSearches)) {
+  for (const search of config.searches.slice(0, MAX_SEARCHES)) {
     chars += search.length + 1;
-    if (chars > maxSearchChars) break;
+    if (chars > MAX_SEARCH_CHARS) break;
     searches.push(search);
   }
   if (searches.length < config.searches.length) {
@@ -116,7 +116,7 @@ export function createDnsConfigurer(deps: DnsConfigurerDeps): DnsConfigurer {
       clusterDomain === ''
         ? []
         : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
-    return { servers: clusterDns, searches: [...new Set([...own, ...host.searches])], options: clusterOptions };
+    return { servers: clusterDns, searches: [...new Set([...own, ...host.searches])], options: CLUSTER_OPTIONS };
   };
 
   const base = async (pod: Pod): Promise<DnsConfig> => {

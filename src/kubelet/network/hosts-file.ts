@@ -1,7 +1,7 @@
 /** /etc/hosts of pods and their host names. Upstream: kubelet_pods.go (ensureHostsFile, managedHostsFileContent, GeneratePodHostNameAndDomain). */
 import type { HostAlias, Pod } from '../../api/gen/core-v1.ts';
 
-const maxHostNameChars = 63;
+const MAX_HOST_NAME_CHARS = 63;
 
 /** A pod's host name and its domain ('' when it has no subdomain). */
 export interface PodHostName {
@@ -13,7 +13,7 @@ export interface PodHostName {
 export function podHostName(pod: Pod, clusterDomain: string): PodHostName {
   const { hostname, subdomain, hostnameOverride } = pod.spec ?? {};
   if (hostnameOverride) return { hostname: hostnameOverride, domain: '' };
-  const name = (hostname || pod.metadata.name || '').slice(0, maxHostNameChars).replace(/[-.]+$/, '');
+  const name = (hostname || pod.metadata.name || '').slice(0, MAX_HOST_NAME_CHARS).replace(/[-.]+$/, '');
   const domain = subdomain ? `${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}` : '';
   return { hostname: name, domain };
 }

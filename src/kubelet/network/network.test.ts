@@ -6,7 +6,7 @@ import { applyLimits, createDnsConfigurer, formatResolvConf, parseResolvConf } f
 import { hostNetworkHostsFile, managedHostsFile, podHostName, sandboxHostName } from './hosts-file.ts';
 
 const containers = [{ name: 'main' }];
-const hostFile = 'nameserver 192.0.2.1\nsearch corp.example. lan\noptions timeout:1 # slow\n';
+const HOST_FILE = 'nameserver 192.0.2.1\nsearch corp.example. lan\noptions timeout:1 # slow\n';
 const clusterSearches = ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local'];
 
 describe('resolver configuration', () => {
@@ -83,7 +83,7 @@ describe('resolver configuration', () => {
       event: 'MissingClusterDNS',
     },
   ];
-  for (const { about, spec, clusterDns = ['10.96.0.10'], host = hostFile, expected, event } of cases) {
+  for (const { about, spec, clusterDns = ['10.96.0.10'], host = HOST_FILE, expected, event } of cases) {
     it(about, async () => {
       const events: string[] = [];
       const dns = createDnsConfigurer({

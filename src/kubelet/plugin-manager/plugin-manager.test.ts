@@ -4,7 +4,7 @@ import { createFakeSockets, type FakeMethod, type FakeSockets } from '../../grpc
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createPluginManager, type Plugin, type PluginHandler } from './plugin-manager.ts';
 
-const directory = '/var/lib/kubelet/plugins_registry';
+const DIRECTORY = '/var/lib/kubelet/plugins_registry';
 
 interface Fixture {
   readonly platform: SimPlatform;
@@ -26,7 +26,7 @@ async function start(t: TestContext): Promise<Fixture> {
     async ({ name, endpoint }: Plugin): Promise<void> =>
       void handled.push(`${what} ${name} ${endpoint}`);
   const handler = { validatePlugin: note('validate'), registerPlugin: note('register'), deregisterPlugin: note('off') };
-  const manager = createPluginManager({ platform, connect: sockets.connect }, directory);
+  const manager = createPluginManager({ platform, connect: sockets.connect }, DIRECTORY);
   manager.addHandler('CSIPlugin', handler);
   const controller = new AbortController();
   manager.start(controller.signal);
@@ -53,26 +53,26 @@ const csi = { type: 'CSIPlugin', name: 'disks', endpoint: '/csi.sock', supported
 
 test('a socket is registered, wherever below the directory, and taken off when it goes', async (t) => {
   const f = await start(t);
-  plug(f, `${directory}/disks-reg.sock`, csi);
-  await f.platform.files.makeDir(`${directory}/more`);
+  plug(f, `${DIRECTORY}/disks-reg.sock`, csi);
+  await f.platform.files.makeDir(`${DIRECTORY}/more`);
   await f.platform.clock.settle();
-  plug(f, `${directory}/more/b.sock`, { ...csi, name: 'b', endpoint: '' });
+  plug(f, `${DIRECTORY}/more/b.sock`, { ...csi, name: 'b', endpoint: '' });
   await f.platform.clock.settle();
   assert.deepEqual(f.told, ['true', 'true']);
-  await f.platform.files.remove(`${directory}/disks-reg.sock`);
+  await f.platform.files.remove(`${DIRECTORY}/disks-reg.sock`);
   await f.platform.clock.settle();
   assert.deepEqual(f.handled, [
     'validate disks /csi.sock',
     'register disks /csi.sock',
-    `validate b ${directory}/more/b.sock`,
-    `register b ${directory}/more/b.sock`,
+    `validate b ${DIRECTORY}/more/b.sock`,
+    `register b ${DIRECTORY}/more/b.sock`,
     'off disks /csi.sock',
   ]);
 });
 
 test('a plugin that starts anew behind the same name is registered anew', async (t) => {
   const f = await start(t);
-  const path = `${directory}/disks-reg.sock`;
+  const path = `${DIRECTORY}/disks-reg.sock`;
   plug(f, path, csi);
   await f.platform.clock.settle();
   await f.platform.files.remove(path);
@@ -88,10 +88,10 @@ test('a plugin that starts anew behind the same name is registered anew', async 
 test('files, hidden names and sockets from before the start', async (t) => {
   const f = await start(t);
   f.stop();
-  plug(f, `${directory}/early.sock`, csi);
-  await f.platform.files.writeFile(`${directory}/note.txt`, 'no socket');
-  plug(f, `${directory}/.hidden.sock`, csi);
-  const manager = createPluginManager({ platform: f.platform, connect: f.sockets.connect }, directory);
+  plug(f, `${DIRECTORY}/early.sock`, csi);
+  await f.platform.files.writeFile(`${DIRECTORY}/note.txt`, 'no socket');
+  plug(f, `${DIRECTORY}/.hidden.sock`, csi);
+  const manager = createPluginManager({ platform: f.platform, connect: f.sockets.connect }, DIRECTORY);
   manager.addHandler('CSIPlugin', f.handler);
   const controller = new AbortController();
   t.after(() => controller.abort());
@@ -105,11 +105,11 @@ test('what is refused is told to the plugin and tried again', async (t) => {
   f.handler.validatePlugin = async () => {
     throw new Error('too old');
   };
-  plug(f, `${directory}/a.sock`, csi);
-  plug(f, `${directory}/b.sock`, { ...csi, type: 'DevicePlugin' });
+  plug(f, `${DIRECTORY}/a.sock`, csi);
+  plug(f, `${DIRECTORY}/b.sock`, { ...csi, type: 'DevicePlugin' });
   await f.platform.clock.settle();
   assert.deepEqual(f.told.sort(), [
-    `no handler registered for plugin type: DevicePlugin at socket ${directory}/b.sock`,
+    `no handler registered for plugin type: DevicePlugin at socket ${DIRECTORY}/b.sock`,
     'plugin validation failed with err: too old',
   ]);
   f.handler.validatePlugin = async () => undefined;
@@ -126,7 +126,7 @@ test('what is refused is told to the plugin and tried again', async (t) => {
 test('an endpoint that is not the absolute path of a socket is dialed by nobody', async (t) => {
   const f = await start(t);
   for (const [at, endpoint] of ['x', '../csi.sock', 'http://10.0.0.1/', 'unix:///csi.sock', '\0abstract'].entries())
-    plug(f, `${directory}/${at}.sock`, { ...csi, endpoint });
+    plug(f, `${DIRECTORY}/${at}.sock`, { ...csi, endpoint });
   await f.platform.clock.settle();
   assert.deepEqual(f.handled, []);
   assert.equal(f.told.filter((text) => text.endsWith('is not the absolute path of a socket')).length, 5);
@@ -134,11 +134,11 @@ test('an endpoint that is not the absolute path of a socket is dialed by nobody'
 
 test('a plugin that hangs is waited for by nobody else', async (t) => {
   const f = await start(t);
-  plug(f, `${directory}/a.sock`, csi, { GetInfo: () => new Promise<object>(() => undefined) });
-  plug(f, `${directory}/b.sock`, { ...csi, name: 'b' });
+  plug(f, `${DIRECTORY}/a.sock`, csi, { GetInfo: () => new Promise<object>(() => undefined) });
+  plug(f, `${DIRECTORY}/b.sock`, { ...csi, name: 'b' });
   await f.platform.clock.settle();
   assert.deepEqual(f.handled, ['validate b /csi.sock', 'register b /csi.sock']);
-  f.sockets.serve(`${directory}/a.sock`, { GetInfo: () => csi, NotifyRegistrationStatus: () => ({}) });
+  f.sockets.serve(`${DIRECTORY}/a.sock`, { GetInfo: () => csi, NotifyRegistrationStatus: () => ({}) });
   await f.platform.clock.advance(1600);
   assert.deepEqual(f.handled.slice(2), ['validate disks /csi.sock', 'register disks /csi.sock']);
 });

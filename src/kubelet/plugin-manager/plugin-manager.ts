@@ -45,7 +45,7 @@ export interface PluginManagerDeps {
   readonly connect: GrpcConnector;
 }
 
-const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
+const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 
 interface Entry {
   readonly socketPath: string;
@@ -160,5 +160,5 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
 }
 
 function newEntry(socketPath: string): Entry {
-  return { socketPath, backoff: createBackoff(backoffShape), wanted: undefined, working: false, again: false };
+  return { socketPath, backoff: createBackoff(BACKOFF_SHAPE), wanted: undefined, working: false, again: false };
 }

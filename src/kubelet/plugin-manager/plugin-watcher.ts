@@ -20,9 +20,9 @@ export interface PluginWatcherDeps {
 }
 
 /** Should a notice of a change get lost. */
-const rescanPeriodMs = 300_000;
+const RESCAN_PERIOD_MS = 300_000;
 /** After a watch broke. */
-const retryMs = 1000;
+const RETRY_MS = 1000;
 
 interface Scan {
   readonly directories: Set<string>;
@@ -48,7 +48,7 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
       again = true;
       const watch = files.watch(path, rescan, () => {
         if (watches.get(path) === watch) watches.delete(path);
-        clock.setTimer(retryMs, rescan);
+        clock.setTimer(RETRY_MS, rescan);
       });
       watches.set(path, watch);
     }
@@ -78,7 +78,7 @@ export function startPluginWatcher(deps: PluginWatcherDeps, directory: string, s
     else background(log, 'the plugin directory could not be read', scanUntilStill());
   }
 
-  const cancel = clock.setTicker(rescanPeriodMs, rescan);
+  const cancel = clock.setTicker(RESCAN_PERIOD_MS, rescan);
   onAbort(signal, () => {
     cancel();
     for (const watch of watches.values()) watch.stop();

@@ -29,15 +29,15 @@ interface PluginInfo {
   readonly supportedVersions: readonly string[];
 }
 
-const service = 'pluginregistration.Registration';
+const SERVICE = 'pluginregistration.Registration';
 /** Upstream's deadline. A plugin that does not answer GetInfo in time is called again later. */
-const infoTimeoutMs = 1000;
-const notifyTimeoutMs = 10_000;
+const INFO_TIMEOUT_MS = 1000;
+const NOTIFY_TIMEOUT_MS = 10_000;
 
 /** Asks the plugin what it is. Rejects with a GrpcError or the abort's reason. */
 export async function getPluginInfo(caller: GrpcCaller, signal: AbortSignal): Promise<PluginInfo> {
-  const method = { service, method: 'GetInfo' };
-  return (await caller.unary(method, {}, { signal, timeoutMs: infoTimeoutMs })) as PluginInfo;
+  const method = { service: SERVICE, method: 'GetInfo' };
+  return (await caller.unary(method, {}, { signal, timeoutMs: INFO_TIMEOUT_MS })) as PluginInfo;
 }
 
 /** Notifies the plugin whether it is registered; `error`: why not. */
@@ -46,7 +46,7 @@ export async function notifyRegistrationStatus(
   error: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const method = { service, method: 'NotifyRegistrationStatus' };
+  const method = { service: SERVICE, method: 'NotifyRegistrationStatus' };
   const status = { pluginRegistered: error === undefined, error: error ?? '' };
-  await caller.unary(method, status, { signal, timeoutMs: notifyTimeoutMs });
+  await caller.unary(method, status, { signal, timeoutMs: NOTIFY_TIMEOUT_MS });
 }

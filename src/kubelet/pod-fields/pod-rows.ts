@@ -1,11 +1,11 @@
 /** Fields of a pod's spec outside its containers and volumes, and what becomes of them. */
 import type { FieldRows } from './field-rows.ts';
 
-const scheduler = 'by the scheduler';
+const SCHEDULER = 'by the scheduler';
 
 export const POD_ROWS: FieldRows = {
   activeDeadlineSeconds: ['honoured', 'the pod fails with reason DeadlineExceeded'],
-  affinity: ['honoured', `${scheduler}; required node affinity is checked again by the kubelet`],
+  affinity: ['honoured', `${SCHEDULER}; required node affinity is checked again by the kubelet`],
   automountServiceAccountToken: ['honoured', 'by the admission plugin ServiceAccount'],
   dnsConfig: ['honoured', ''],
   dnsPolicy: ['honoured', ''],
@@ -22,10 +22,10 @@ export const POD_ROWS: FieldRows = {
   hostnameOverride: ['honoured', ''],
   imagePullSecrets: ['honoured', ''],
   nodeName: ['honoured', ''],
-  nodeSelector: ['honoured', `${scheduler}; checked again by the kubelet`],
+  nodeSelector: ['honoured', `${SCHEDULER}; checked again by the kubelet`],
   os: ['honoured', 'other than linux: the pod fails with reason PodOSNotSupported'],
   overhead: ['honoured', ''],
-  preemptionPolicy: ['honoured', scheduler],
+  preemptionPolicy: ['honoured', SCHEDULER],
   priority: ['honoured', "also in evictions and at the node's shutdown"],
   priorityClassName: ['honoured', 'by the admission plugin Priority'],
   readinessGates: ['honoured', ''],
@@ -34,7 +34,7 @@ export const POD_ROWS: FieldRows = {
   restartPolicy: ['honoured', ''],
   runtimeClassName: ['honoured', ''],
   schedulerName: ['honoured', ''],
-  schedulingGates: ['honoured', scheduler],
+  schedulingGates: ['honoured', SCHEDULER],
   schedulingGroup: ['no effect', "pods are scheduled one by one, as upstream's with its gate GenericWorkload off"],
   'securityContext.appArmorProfile': ['honoured', ''],
   'securityContext.fsGroup': ['honoured', ''],
@@ -61,6 +61,6 @@ export const POD_ROWS: FieldRows = {
   shareProcessNamespace: ['honoured', ''],
   subdomain: ['honoured', ''],
   terminationGracePeriodSeconds: ['honoured', ''],
-  tolerations: ['honoured', `${scheduler} and the taint eviction controller; NoExecute is checked by the kubelet`],
-  topologySpreadConstraints: ['honoured', scheduler],
+  tolerations: ['honoured', `${SCHEDULER} and the taint eviction controller; NoExecute is checked by the kubelet`],
+  topologySpreadConstraints: ['honoured', SCHEDULER],
 };

@@ -52,7 +52,7 @@ export interface ProbeWorkerDeps {
 }
 
 /** Of an answer, as it is told to those who ask for the pod's state. */
-const maxOutputChars = 1024;
+const MAX_OUTPUT_CHARS = 1024;
 
 const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {
   liveness: 'success',
@@ -246,7 +246,7 @@ class ContainerProbeWorker implements ProbeWorker {
       containerId: this.#containerId,
     });
     if (this.#stopped || probedId !== this.#containerId) return;
-    this.#lastTry = { result, output: output.slice(0, maxOutputChars), atMs: this.#deps.clock.nowMs() };
+    this.#lastTry = { result, output: output.slice(0, MAX_OUTPUT_CHARS), atMs: this.#deps.clock.nowMs() };
     // A probe without a result changes nothing, like one of a container that was replaced meanwhile.
     if (result === 'unknown') return;
     this.#deps.count(result);

@@ -98,14 +98,14 @@ async function optionalText(deps: ContainerRuntimeDeps, path: string): Promise<s
 }
 
 /** Of a file with environment variables. */
-const maxEnvironmentFileBytes = 1024 * 1024;
+const MAX_ENVIRONMENT_FILE_BYTES = 1024 * 1024;
 
 /** Text of a volume's file; undefined where the file is not there. */
 async function volumeText(files: Files, root: string, path: string): Promise<string | undefined> {
   try {
     const resolved = await resolveInside(files, { root, subPath: path, make: false });
     const names = resolved.slice(root.length + 1).split('/');
-    return await readFileInside(files, { root, names }, maxEnvironmentFileBytes);
+    return await readFileInside(files, { root, names }, MAX_ENVIRONMENT_FILE_BYTES);
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT')) return undefined;
     throw error;

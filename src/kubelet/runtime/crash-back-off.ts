@@ -31,12 +31,12 @@ export interface CrashBackOff {
   forget(prefix: string): void;
 }
 
-const resetAfterMs = 600_000;
+const RESET_AFTER_MS = 600_000;
 
 export function createCrashBackOff({ initialMs = 10_000, maxMs = 300_000 }: CrashBackOffConfig): CrashBackOff {
   const entries = new Map<string, Entry>();
   const expired = (entry: Entry, atMs: number): boolean =>
-    atMs - entry.lastUpdateMs > Math.max(resetAfterMs, 2 * maxMs);
+    atMs - entry.lastUpdateMs > Math.max(RESET_AFTER_MS, 2 * maxMs);
   return {
     remainingMs(key, finishedAtMs, nowMs) {
       const entry = entries.get(key);

@@ -12,7 +12,7 @@ export interface NodeFacts {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-const subscript = /^metadata\.(labels|annotations)\['(.*)'\]$/;
+const SUBSCRIPT = /^metadata\.(labels|annotations)\['(.*)'\]$/;
 
 function mapText(map: Readonly<Record<string, string>> | undefined): string {
   return Object.entries(map ?? {})
@@ -31,7 +31,7 @@ export function podFieldValue(input: {
   const { pod, podIps, node } = input;
   const { metadata } = pod;
   const path = input.selector.fieldPath;
-  const match = subscript.exec(path);
+  const match = SUBSCRIPT.exec(path);
   if (match !== null) return getOwn(metadata[match[1] as 'labels' | 'annotations'] ?? {}, match[2]!) ?? '';
   const values: Readonly<Record<string, () => string>> = {
     'metadata.name': () => metadata.name ?? '',

@@ -156,13 +156,13 @@ async function removePodLogs(gone: (uid: string) => boolean, context: RuntimeCon
 }
 
 /** Removals at the same time: enough to keep the runtime busy, few enough to leave it to starting pods. */
-const parallelRemovals = 4;
+const PARALLEL_REMOVALS = 4;
 
 async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   if (items.length === 0) return;
   const rest = items.values();
   await Promise.all(
-    Array.from({ length: parallelRemovals }, async () => {
+    Array.from({ length: PARALLEL_REMOVALS }, async () => {
       for (const item of rest) await work(item);
     }),
   );

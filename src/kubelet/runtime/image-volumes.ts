@@ -3,14 +3,14 @@
  * fails over its empty path. Upstream leaves it at that.
  */
 
-const firstVersions: Readonly<Record<string, readonly [major: number, minor: number]>> = {
+const FIRST_VERSIONS: Readonly<Record<string, readonly [major: number, minor: number]>> = {
   containerd: [2, 1],
   'cri-o': [1, 31],
 };
 
 /** Why the runtime cannot do it; undefined: it can, as far as is known. */
 export function imageVolumeProblem(runtimeName: string, runtimeVersion: string): string | undefined {
-  const first = Object.hasOwn(firstVersions, runtimeName) ? firstVersions[runtimeName] : undefined;
+  const first = Object.hasOwn(FIRST_VERSIONS, runtimeName) ? FIRST_VERSIONS[runtimeName] : undefined;
   const match = /^v?(\d+)\.(\d+)/.exec(runtimeVersion);
   if (first === undefined || match === null) return undefined;
   const [major, minor] = [Number(match[1]), Number(match[2])];

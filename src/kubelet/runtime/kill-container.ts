@@ -12,7 +12,7 @@ import { containerTarget, type RuntimeContext } from './runtime-context.ts';
 import type { TerminationOrdering } from './termination-ordering.ts';
 
 /** Upstream's least time between TERM and KILL. */
-const minimumGracePeriodSeconds = 2;
+const MINIMUM_GRACE_PERIOD_SECONDS = 2;
 
 /** What to kill and why. Without `pod` and `container` both are restored from the container's labels. */
 export interface KillContainer {
@@ -71,7 +71,7 @@ export function graceOf(pod: Pod, container: Container, reason: KillReason): num
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return Number(deletion);
   const own = pod.spec?.terminationGracePeriodSeconds;
-  if (own === undefined) return minimumGracePeriodSeconds;
+  if (own === undefined) return MINIMUM_GRACE_PERIOD_SECONDS;
   const probe =
     reason === 'LivenessProbe'
       ? container.livenessProbe
@@ -138,7 +138,7 @@ export async function killContainer(kill: KillContainer, context: RuntimeContext
   try {
     kill.signal?.throwIfAborted();
     await context.cri.runtime.stopContainer(
-      { containerId, timeoutSeconds: Math.max(graceSeconds, minimumGracePeriodSeconds) },
+      { containerId, timeoutSeconds: Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS) },
       { signal: kill.signal },
     );
   } catch (error) {

@@ -7,21 +7,21 @@ import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
 import { resourcesInPod, resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
 import { containerHash } from './container-hash.ts';
 
-export const podNameLabel = 'io.kubernetes.pod.name';
-export const podNamespaceLabel = 'io.kubernetes.pod.namespace';
-export const podUidLabel = 'io.kubernetes.pod.uid';
-export const containerNameLabel = 'io.kubernetes.container.name';
+export const POD_NAME_LABEL = 'io.kubernetes.pod.name';
+export const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
+export const CONTAINER_NAME_LABEL = 'io.kubernetes.container.name';
 
-const hashAnnotation = 'io.kubernetes.container.hash';
-const restartCountAnnotation = 'io.kubernetes.container.restartCount';
-const messagePathAnnotation = 'io.kubernetes.container.terminationMessagePath';
-const messagePolicyAnnotation = 'io.kubernetes.container.terminationMessagePolicy';
-const preStopAnnotation = 'io.kubernetes.container.preStopHandler';
-const portsAnnotation = 'io.kubernetes.container.ports';
+const HASH_ANNOTATION = 'io.kubernetes.container.hash';
+const RESTART_COUNT_ANNOTATION = 'io.kubernetes.container.restartCount';
+const MESSAGE_PATH_ANNOTATION = 'io.kubernetes.container.terminationMessagePath';
+const MESSAGE_POLICY_ANNOTATION = 'io.kubernetes.container.terminationMessagePolicy';
+const PRE_STOP_ANNOTATION = 'io.kubernetes.container.preStopHandler';
+const PORTS_ANNOTATION = 'io.kubernetes.container.ports';
 /** Not upstream's: upstream keeps the resources of containers in a file of its own. */
-const resourcesAnnotation = 'keelson.dev/container.resources';
-const podGraceAnnotation = 'io.kubernetes.pod.terminationGracePeriod';
-const podDeletionGraceAnnotation = 'io.kubernetes.pod.deletionGracePeriod';
+const RESOURCES_ANNOTATION = 'keelson.dev/container.resources';
+const POD_GRACE_ANNOTATION = 'io.kubernetes.pod.terminationGracePeriod';
+const POD_DELETION_GRACE_ANNOTATION = 'io.kubernetes.pod.deletionGracePeriod';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -48,12 +48,12 @@ export function podLabels(pod: Pod): Texts {
 }
 
 export function containerLabels(container: Container, pod: Pod): Texts {
-  return { ...podIdentity(pod), [containerNameLabel]: container.name };
+  return { ...podIdentity(pod), [CONTAINER_NAME_LABEL]: container.name };
 }
 
 function podIdentity(pod: Pod): Record<string, string> {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
-  return { [podNameLabel]: name, [podNamespaceLabel]: namespace, [podUidLabel]: uid };
+  return { [POD_NAME_LABEL]: name, [POD_NAMESPACE_LABEL]: namespace, [POD_UID_LABEL]: uid };
 }
 
 export function containerAnnotations(input: {
@@ -65,21 +65,21 @@ export function containerAnnotations(input: {
   const { container, pod } = input;
   const annotations: Record<string, string> = {
     ...input.deviceAnnotations,
-    [hashAnnotation]: containerHash(container),
-    [restartCountAnnotation]: String(input.restartCount),
-    [resourcesAnnotation]: stringifyJson(resourcesToKeep(resourcesInPod(pod, container))),
-    [messagePathAnnotation]: container.terminationMessagePath ?? '',
-    [messagePolicyAnnotation]: container.terminationMessagePolicy ?? 'File',
+    [HASH_ANNOTATION]: containerHash(container),
+    [RESTART_COUNT_ANNOTATION]: String(input.restartCount),
+    [RESOURCES_ANNOTATION]: stringifyJson(resourcesToKeep(resourcesInPod(pod, container))),
+    [MESSAGE_PATH_ANNOTATION]: container.terminationMessagePath ?? '',
+    [MESSAGE_POLICY_ANNOTATION]: container.terminationMessagePolicy ?? 'File',
   };
   const { deletionGracePeriodSeconds } = pod.metadata;
   if (deletionGracePeriodSeconds !== undefined)
-    annotations[podDeletionGraceAnnotation] = String(deletionGracePeriodSeconds);
+    annotations[POD_DELETION_GRACE_ANNOTATION] = String(deletionGracePeriodSeconds);
   const grace = pod.spec?.terminationGracePeriodSeconds;
-  if (grace !== undefined) annotations[podGraceAnnotation] = String(grace);
+  if (grace !== undefined) annotations[POD_GRACE_ANNOTATION] = String(grace);
   if (container.lifecycle?.preStop !== undefined)
-    annotations[preStopAnnotation] = stringifyJson(container.lifecycle.preStop);
+    annotations[PRE_STOP_ANNOTATION] = stringifyJson(container.lifecycle.preStop);
   if (container.ports !== undefined && container.ports.length > 0)
-    annotations[portsAnnotation] = stringifyJson(container.ports);
+    annotations[PORTS_ANNOTATION] = stringifyJson(container.ports);
   return annotations;
 }
 
@@ -90,18 +90,18 @@ export function containerFacts(labels: Texts, annotations: Texts): ContainerFact
     return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
   };
   return {
-    podName: labels[podNameLabel] ?? '',
-    podNamespace: labels[podNamespaceLabel] ?? '',
-    podUid: labels[podUidLabel] ?? '',
-    containerName: labels[containerNameLabel] ?? '',
-    hash: annotations[hashAnnotation] ?? '',
-    restartCount: integer(restartCountAnnotation) ?? 0,
-    terminationMessagePath: annotations[messagePathAnnotation] ?? '',
-    terminationMessagePolicy: annotations[messagePolicyAnnotation] ?? '',
-    preStop: parsed<Lifecycle['preStop']>(annotations[preStopAnnotation]),
-    madeWith: parsed<ContainerResources>(annotations[resourcesAnnotation]),
-    podTerminationGracePeriodSeconds: integer(podGraceAnnotation),
-    podDeletionGracePeriodSeconds: integer(podDeletionGraceAnnotation),
+    podName: labels[POD_NAME_LABEL] ?? '',
+    podNamespace: labels[POD_NAMESPACE_LABEL] ?? '',
+    podUid: labels[POD_UID_LABEL] ?? '',
+    containerName: labels[CONTAINER_NAME_LABEL] ?? '',
+    hash: annotations[HASH_ANNOTATION] ?? '',
+    restartCount: integer(RESTART_COUNT_ANNOTATION) ?? 0,
+    terminationMessagePath: annotations[MESSAGE_PATH_ANNOTATION] ?? '',
+    terminationMessagePolicy: annotations[MESSAGE_POLICY_ANNOTATION] ?? '',
+    preStop: parsed<Lifecycle['preStop']>(annotations[PRE_STOP_ANNOTATION]),
+    madeWith: parsed<ContainerResources>(annotations[RESOURCES_ANNOTATION]),
+    podTerminationGracePeriodSeconds: integer(POD_GRACE_ANNOTATION),
+    podDeletionGracePeriodSeconds: integer(POD_DELETION_GRACE_ANNOTATION),
   };
 }
 

@@ -12,12 +12,12 @@ import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { isCriticalPod } from '../types/pod-update.ts';
 import { smallest } from '../../base/lists.ts';
 
-const minShares = 2;
-const maxShares = 262_144;
-const sharesPerCpu = 1024;
-const quotaPeriodUs = 100_000;
-const minQuotaUs = 1000;
-const hugePagePrefix = 'hugepages-';
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+const SHARES_PER_CPU = 1024;
+const QUOTA_PERIOD_US = 100_000;
+const MIN_QUOTA_US = 1000;
+const HUGE_PAGE_PREFIX = 'hugepages-';
 
 /** What the node's configuration and hardware add. */
 export interface LinuxResourceConfig {
@@ -42,13 +42,13 @@ export interface LinuxResourceConfig {
 
 /** CPU shares of a request in thousandths. */
 export function milliCpuToShares(milliCpu: number): number {
-  if (milliCpu === 0) return minShares;
-  return Math.min(Math.max(Math.floor((milliCpu * sharesPerCpu) / 1000), minShares), maxShares);
+  if (milliCpu === 0) return MIN_SHARES;
+  return Math.min(Math.max(Math.floor((milliCpu * SHARES_PER_CPU) / 1000), MIN_SHARES), MAX_SHARES);
 }
 
 /** Quota in microseconds per period of a limit in thousandths; 0: none. */
-export function milliCpuToQuota(milliCpu: number, periodUs: number = quotaPeriodUs): number {
-  return milliCpu === 0 ? 0 : Math.max(Math.floor((milliCpu * periodUs) / 1000), minQuotaUs);
+export function milliCpuToQuota(milliCpu: number, periodUs: number = QUOTA_PERIOD_US): number {
+  return milliCpu === 0 ? 0 : Math.max(Math.floor((milliCpu * periodUs) / 1000), MIN_QUOTA_US);
 }
 
 /** The out-of-memory score adjustment: -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
@@ -100,8 +100,8 @@ function pageSizeText(bytes: number): string {
 function hugePageLimits(limits: Readonly<Record<string, string>>, sizesBytes: readonly number[]) {
   const wanted = new Map(sizesBytes.map((bytes) => [pageSizeText(bytes), 0]));
   for (const [name, quantity] of Object.entries(limits)) {
-    if (name.startsWith(hugePagePrefix))
-      wanted.set(pageSizeText(quantityValue(name.slice(hugePagePrefix.length))), quantityValue(quantity));
+    if (name.startsWith(HUGE_PAGE_PREFIX))
+      wanted.set(pageSizeText(quantityValue(name.slice(HUGE_PAGE_PREFIX.length))), quantityValue(quantity));
   }
   return [...wanted].map(([pageSize, limit]) => ({ pageSize, limit }));
 }
@@ -113,7 +113,7 @@ export function linuxResources(input: {
   config: LinuxResourceConfig;
 }): Init<LinuxContainerResources> {
   const { requests, limits, config } = input;
-  const periodUs = config.cpuCfsQuotaPeriodUs ?? quotaPeriodUs;
+  const periodUs = config.cpuCfsQuotaPeriodUs ?? QUOTA_PERIOD_US;
   const limit = quantityMilliValue(limits['cpu'] ?? '0');
   const requested =
     requests['cpu'] === undefined && limits['cpu'] !== undefined ? limit : quantityMilliValue(requests['cpu'] ?? '0');

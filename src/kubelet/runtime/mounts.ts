@@ -29,13 +29,13 @@ export interface MountContext {
   readonly recursiveReadOnlySupported: boolean;
 }
 
-const propagations: Readonly<Record<string, MountPropagation>> = {
+const PROPAGATIONS: Readonly<Record<string, MountPropagation>> = {
   None: 'PROPAGATION_PRIVATE',
   HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
   Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 };
 /** The termination message file may grow only so far; the reader takes no more. */
-const terminationFileMode = 0o666;
+const TERMINATION_FILE_MODE = 0o666;
 
 function recursiveReadOnly(mount: VolumeMount, context: MountContext): boolean {
   const mode = mount.recursiveReadOnly ?? 'Disabled';
@@ -114,7 +114,7 @@ async function volumeMount(mount: VolumeMount, mountIndex: number, context: Moun
     readonly: (mount.readOnly ?? false) || volume.readOnly,
     recursiveReadOnly: recursiveReadOnly(mount, context),
     selinuxRelabel: volume.selinuxRelabel,
-    propagation: propagations[mount.mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
+    propagation: PROPAGATIONS[mount.mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
   };
 }
 
@@ -169,8 +169,8 @@ export async function terminationMessageMount(input: {
   if (target === '') return undefined;
   const hostPath = `${directory}/${input.unique}`;
   await files.makeDir(directory, { mode: 0o750 });
-  await files.writeFile(hostPath, '', { mode: terminationFileMode });
+  await files.writeFile(hostPath, '', { mode: TERMINATION_FILE_MODE });
   // The umask limits the mode at creation; the container may run as any user.
-  await files.chmod(hostPath, terminationFileMode);
+  await files.chmod(hostPath, TERMINATION_FILE_MODE);
   return { containerPath: target, hostPath, selinuxRelabel: true };
 }

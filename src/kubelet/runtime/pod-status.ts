@@ -14,7 +14,7 @@ import type {
 } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
-import { containerFacts, podUidLabel } from './labels.ts';
+import { containerFacts, POD_UID_LABEL } from './labels.ts';
 import type { TerminationMessages } from './termination-message.ts';
 
 export interface PodStatusDeps {
@@ -120,7 +120,7 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
   };
   for (const sandbox of sandboxes) {
     const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
-    if (sandbox.labels[podUidLabel] === undefined) continue;
+    if (sandbox.labels[POD_UID_LABEL] === undefined) continue;
     const draft = draftOf(uid, name, namespace);
     draft.createdAtMs = Math.max(draft.createdAtMs, sandbox.createdAtMs);
     draft.sandboxes.push({ id: sandbox.id, state: sandbox.state === 'SANDBOX_READY' ? 'running' : 'exited' });
@@ -145,7 +145,7 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
 
   const learnAll = (sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): void => {
     for (const sandbox of sandboxes) podUids.set(sandbox.id, sandbox.metadata?.uid ?? '');
-    for (const container of containers) podUids.set(container.id, container.labels[podUidLabel] ?? '');
+    for (const container of containers) podUids.set(container.id, container.labels[POD_UID_LABEL] ?? '');
   };
 
   const readContainer = async (container: CriContainer, uid: string): Promise<ContainerStatus | undefined> => {
@@ -188,7 +188,7 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
       return [...groupByPod(items, containers).values()].sort((a, b) => b.createdAtMs - a.createdAtMs);
     },
     async getPodStatus(uid, name, namespace) {
-      const labelSelector = { [podUidLabel]: uid };
+      const labelSelector = { [POD_UID_LABEL]: uid };
       const [{ items }, { containers }] = await Promise.all([
         runtime.listPodSandbox({ filter: { labelSelector } }),
         runtime.listContainers({ filter: { labelSelector } }),

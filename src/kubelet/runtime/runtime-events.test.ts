@@ -5,7 +5,7 @@ import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
 import type { CriEvent } from '../../cri/runtime-service.ts';
-import { podUidLabel } from './labels.ts';
+import { POD_UID_LABEL } from './labels.ts';
 import { createPodStatusReader, type PodStatusReader } from './pod-status.ts';
 import { runtimeEvents } from './runtime-events.ts';
 
@@ -22,7 +22,7 @@ function world(containers: Readonly<Record<string, string>>) {
       return {
         containers: Object.entries(containers).map(([id, uid]) => ({
           id,
-          labels: { [podUidLabel]: uid },
+          labels: { [POD_UID_LABEL]: uid },
           annotations: {},
           state: 'CONTAINER_RUNNING',
         })),

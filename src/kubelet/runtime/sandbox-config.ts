@@ -23,7 +23,7 @@ export interface SandboxConfigInput {
   readonly userNamespace?: UserNamespace | undefined;
 }
 
-const protocols: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', SCTP: 'SCTP' };
+const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', SCTP: 'SCTP' };
 
 /** Host ports of all containers that keep running. Pods in the host's network need none. */
 function portMappings(pod: Pod): Init<PortMapping>[] {
@@ -34,7 +34,7 @@ function portMappings(pod: Pod): Init<PortMapping>[] {
       hostIp: port.hostIP ?? '',
       hostPort: port.hostPort ?? 0,
       containerPort: port.containerPort,
-      protocol: protocols[port.protocol ?? 'TCP'] ?? 'TCP',
+      protocol: PROTOCOLS[port.protocol ?? 'TCP'] ?? 'TCP',
     })),
   );
 }

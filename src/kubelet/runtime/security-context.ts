@@ -13,7 +13,7 @@ import type {
 } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 
-const defaultMaskedPaths = [
+const DEFAULT_MASKED_PATHS = [
   '/proc/asound',
   '/proc/acpi',
   '/proc/interrupts',
@@ -27,8 +27,8 @@ const defaultMaskedPaths = [
   '/sys/firmware',
   '/sys/devices/virtual/powercap',
 ];
-const defaultReadonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
-const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
+const DEFAULT_READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+const APP_ARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Node-wide settings. */
 export interface SecurityConfig {
@@ -103,7 +103,7 @@ function runtimeAppArmorProfile(
     if (profile.type === 'Localhost') return { profileType: 'Localhost', localhostRef: profile.localhostProfile ?? '' };
     return { profileType: profile.type === 'Unconfined' ? 'Unconfined' : 'RuntimeDefault' };
   }
-  const text = pod.metadata.annotations?.[`${appArmorAnnotation}${container.name}`];
+  const text = pod.metadata.annotations?.[`${APP_ARMOR_ANNOTATION}${container.name}`];
   if (text === undefined || text === '') return undefined;
   if (text === 'runtime/default') return { profileType: 'RuntimeDefault' };
   if (text === 'unconfined') return { profileType: 'Unconfined' };
@@ -180,8 +180,8 @@ export function containerSecurityContext(
     supplementalGroups: supplementalGroups(pod),
     supplementalGroupsPolicy: pod.spec?.securityContext?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
     noNewPrivs: effective.allowPrivilegeEscalation === false,
-    maskedPaths: unmasked ? [] : defaultMaskedPaths,
-    readonlyPaths: unmasked ? [] : defaultReadonlyPaths,
+    maskedPaths: unmasked ? [] : DEFAULT_MASKED_PATHS,
+    readonlyPaths: unmasked ? [] : DEFAULT_READONLY_PATHS,
     seccomp: runtimeSeccompProfile(privileged ? { type: 'Unconfined' } : effective.seccompProfile, input.config),
     apparmor: runtimeAppArmorProfile(pod, container, effective),
   };

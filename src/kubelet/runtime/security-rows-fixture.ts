@@ -62,9 +62,9 @@ export const plainFacts: ProcessFacts = {
   shmRmidForced: '0',
 };
 
-const asRoot = /container has runAsNonRoot and image will run as root \(pod: "[^"]+", container: [^)]+\)/;
-const byName = /container has runAsNonRoot and image has non-numeric user \(\w+\), cannot verify user is non-root/;
-const breaks = /container's runAsUser breaks non-root policy/;
+const AS_ROOT = /container has runAsNonRoot and image will run as root \(pod: "[^"]+", container: [^)]+\)/;
+const BY_NAME = /container has runAsNonRoot and image has non-numeric user \(\w+\), cannot verify user is non-root/;
+const BREAKS = /container's runAsUser breaks non-root policy/;
 const numeric = { uid: 1000 };
 const nonRoot = { runAsNonRoot: true };
 
@@ -125,18 +125,18 @@ const userRows: readonly SecurityRow[] = [
 
 const nonRootRows: readonly SecurityRow[] = [
   ...(['pod', 'container'] as const).flatMap((level): SecurityRow[] => [
-    { about: `${level} non-root, no user`, image: 'none', [level]: nonRoot, refused: asRoot },
-    { about: `${level} non-root, user 0`, image: 'zero', [level]: nonRoot, refused: asRoot },
-    { about: `${level} non-root, root by name`, image: 'rootName', [level]: nonRoot, refused: byName },
-    { about: `${level} non-root, a name`, image: 'named', [level]: nonRoot, refused: byName },
-    { about: `${level} non-root, a name with a group`, image: 'namedWithGroup', [level]: nonRoot, refused: byName },
+    { about: `${level} non-root, no user`, image: 'none', [level]: nonRoot, refused: AS_ROOT },
+    { about: `${level} non-root, user 0`, image: 'zero', [level]: nonRoot, refused: AS_ROOT },
+    { about: `${level} non-root, root by name`, image: 'rootName', [level]: nonRoot, refused: BY_NAME },
+    { about: `${level} non-root, a name`, image: 'named', [level]: nonRoot, refused: BY_NAME },
+    { about: `${level} non-root, a name with a group`, image: 'namedWithGroup', [level]: nonRoot, refused: BY_NAME },
     { about: `${level} non-root, user 1000`, image: 'numeric', [level]: nonRoot, facts: numeric },
     { about: `${level} non-root, 1000:2000`, image: 'withGroup', [level]: nonRoot, facts: numeric },
     {
       about: `${level} non-root, user 0 asked for`,
       image: 'numeric',
       [level]: { ...nonRoot, runAsUser: 0 },
-      refused: breaks,
+      refused: BREAKS,
     },
     {
       about: `${level} non-root, user 5 asked for`,
@@ -157,7 +157,7 @@ const nonRootRows: readonly SecurityRow[] = [
     image: 'numeric',
     pod: { runAsUser: 0 },
     container: nonRoot,
-    refused: breaks,
+    refused: BREAKS,
   },
   {
     about: "the container's demand met by the pod's user",

@@ -35,17 +35,17 @@ export interface SubpathRequest {
   readonly mountIndex: number;
 }
 
-const maxLinks = 255;
+const MAX_LINKS = 255;
 
-const permissionBits = 0o777;
-const setGroupId = 0o2000;
+const PERMISSION_BITS = 0o777;
+const SET_GROUP_ID = 0o2000;
 
 /** A directory like the volume's own, so that those who may write in the volume may write in it. Upstream: SafeMakeDir. */
 async function makeLikeRoot(
   files: PathFiles,
   { root, names, name }: { readonly root: string; readonly names: readonly string[]; readonly name: string },
 ): Promise<void> {
-  const mode = (await files.stat(root)).mode & (permissionBits | setGroupId);
+  const mode = (await files.stat(root)).mode & (PERMISSION_BITS | SET_GROUP_ID);
   const { openPath } = files;
   if (openPath === undefined) return files.makeDir([root, ...names, name].join('/'), { mode });
   await inDirectory({ openPath }, { root, names }, (parent) => files.makeDir(`${parent}/${name}`, { mode }));
@@ -81,7 +81,7 @@ export async function resolveInside(
       done.push(part);
       continue;
     }
-    if (++links > maxLinks) throw new Error(`subPath "${subPath}": too many symbolic links`);
+    if (++links > MAX_LINKS) throw new Error(`subPath "${subPath}": too many symbolic links`);
     const target = await files.readLink(path);
     if (target.startsWith('/')) {
       if (target !== root && !target.startsWith(`${root}/`)) throw new Error(`subPath "${subPath}" leaves the volume`);

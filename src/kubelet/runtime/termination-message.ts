@@ -7,11 +7,11 @@ import { readLogTail } from '../logs/log-tail.ts';
 import { containerFacts } from './labels.ts';
 import { containerDir, type RuntimePaths } from './paths.ts';
 
-const maxFileBytes = 4096;
-const maxLogBytes = 2048;
-const maxLogLines = 80;
+const MAX_FILE_BYTES = 4096;
+const MAX_LOG_BYTES = 2048;
+const MAX_LOG_LINES = 80;
 /** containerd may report the end of a container before its last lines are in the log. */
-const logRetriesMs = [0, 10, 40];
+const LOG_RETRIES_MS = [0, 10, 40];
 
 /** Finds the message of a container that has exited. */
 export interface TerminationMessages {
@@ -22,7 +22,7 @@ export interface TerminationMessages {
 async function readStart(files: Files, path: string): Promise<string> {
   const handle = await files.open(path, 'r');
   try {
-    return Buffer.from(await handle.read(0, maxFileBytes)).toString('utf8');
+    return Buffer.from(await handle.read(0, MAX_FILE_BYTES)).toString('utf8');
   } finally {
     await handle.close();
   }
@@ -51,9 +51,14 @@ export function createTerminationMessages(deps: {
 
   const fromLog = async (status: ContainerStatus): Promise<string> => {
     try {
-      for (const waitMs of logRetriesMs) {
+      for (const waitMs of LOG_RETRIES_MS) {
         if (waitMs > 0) await clock.sleep(waitMs);
-        const text = await readLogTail({ files, path: status.logPath, maxLines: maxLogLines, maxBytes: maxLogBytes });
+        const text = await readLogTail({
+          files,
+          path: status.logPath,
+          maxLines: MAX_LOG_LINES,
+          maxBytes: MAX_LOG_BYTES,
+        });
         if (text !== '') return text;
       }
       return '';

@@ -33,7 +33,7 @@ export interface DelegatedAuthConfig {
   readonly deniedTtlMs?: number;
 }
 
-const cacheSize = 1024;
+const CACHE_SIZE = 1024;
 
 interface Cached<T> {
   readonly value: T;
@@ -43,8 +43,8 @@ interface Cached<T> {
 export function createDelegatedAuth(deps: DelegatedAuthDeps, config: DelegatedAuthConfig): KubeletAuth {
   const { clock, crypto } = deps.platform;
   const { tokenTtlMs = 120_000, allowedTtlMs = 300_000, deniedTtlMs = 30_000 } = config;
-  const tokens = new Lru<string, Cached<Principal | undefined>>(cacheSize);
-  const decisions = new Lru<string, Cached<boolean>>(cacheSize);
+  const tokens = new Lru<string, Cached<Principal | undefined>>(CACHE_SIZE);
+  const decisions = new Lru<string, Cached<boolean>>(CACHE_SIZE);
 
   async function principalOfToken(token: string): Promise<Principal | undefined> {
     const key = crypto.sha256Hex(token);

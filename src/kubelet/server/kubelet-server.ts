@@ -64,7 +64,7 @@ const DEBUGGING = [
 type ServedDeps = KubeletServerDeps & { readonly startedMs: number; readonly nodeLogs: NodeLogs | undefined };
 type Serve = (deps: ServedDeps, request: HttpRequest, parts: readonly string[]) => Promise<HttpResponse>;
 
-const metricsType = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
+const METRICS_TYPE = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
 
 const routes: Readonly<Record<string, Serve>> = {
   '': async () => notFound(),
@@ -258,5 +258,5 @@ async function serveMetrics(
     probes: probeMetrics,
   };
   const name = parts.join('/');
-  return Object.hasOwn(sources, name) ? textResponse(200, await sources[name]!(), metricsType) : notFound();
+  return Object.hasOwn(sources, name) ? textResponse(200, await sources[name]!(), METRICS_TYPE) : notFound();
 }

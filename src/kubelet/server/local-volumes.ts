@@ -14,7 +14,7 @@ export interface LocalVolumesDeps {
 }
 
 /** A container of a pod that was deleted by force may still run, and its volume be deleted. */
-const containersMayChangeIt = { mayChange: true };
+const CONTAINERS_MAY_CHANGE_IT = { mayChange: true };
 
 /** Answers 200 once nothing of the volume is left. */
 export async function serveLocalVolumes(
@@ -28,6 +28,6 @@ export async function serveLocalVolumes(
   if (parts.length !== 1 || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return textResponse(400, 'invalid volume name\n');
   const children = (await files.exists(root)) ? await files.readDir(root) : [];
   for (const child of children)
-    if (child.startsWith(localPathPrefix(name))) await files.remove(`${root}/${child}`, containersMayChangeIt);
+    if (child.startsWith(localPathPrefix(name))) await files.remove(`${root}/${child}`, CONTAINERS_MAY_CHANGE_IT);
   return textResponse(200, 'ok');
 }

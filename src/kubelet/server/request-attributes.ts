@@ -12,7 +12,7 @@ export interface NodeRequestAttributes {
   readonly subresource: string;
 }
 
-const verbs: Readonly<Record<string, string>> = {
+const VERBS: Readonly<Record<string, string>> = {
   POST: 'create',
   GET: 'get',
   HEAD: 'get',
@@ -21,7 +21,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-const subresources: Readonly<Record<string, readonly string[]>> = {
+const SUBRESOURCES: Readonly<Record<string, readonly string[]>> = {
   stats: ['stats'],
   metrics: ['metrics'],
   logs: ['log'],
@@ -33,12 +33,12 @@ const subresources: Readonly<Record<string, readonly string[]>> = {
   statusz: ['statusz'],
 };
 
-const running = new Set(['exec', 'attach', 'portForward', 'run']);
+const RUNNING = new Set(['exec', 'attach', 'portForward', 'run']);
 
 /** The alternatives for a request, in the order they are tried. */
 export function attributesOf(method: string, path: string): readonly NodeRequestAttributes[] {
   const first = path.split('/')[1] ?? '';
-  const verb = running.has(first) ? 'create' : (verbs[method] ?? '');
-  const names = Object.hasOwn(subresources, first) ? subresources[first]! : ['proxy'];
+  const verb = RUNNING.has(first) ? 'create' : (VERBS[method] ?? '');
+  const names = Object.hasOwn(SUBRESOURCES, first) ? SUBRESOURCES[first]! : ['proxy'];
   return names.map((subresource) => ({ verb, subresource }));
 }

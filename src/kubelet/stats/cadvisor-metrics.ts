@@ -21,7 +21,7 @@ type PodReading = NodeSnapshot['pods'][number];
 type Labels = Readonly<Record<string, string>>;
 type Families = Map<string, MetricFamily & { samples: Sample[] }>;
 
-const cpuPeriodUs = 100_000;
+const CPU_PERIOD_US = 100_000;
 
 /** What is read for these metrics beside the snapshot. */
 export interface CadvisorReadings {
@@ -199,7 +199,7 @@ function specValues(
       gauge('container_spec_cpu_shares', 'CPU share of the container.'),
       milliCpuToShares(quantityMilliValue(requests['cpu'] ?? limits['cpu'] ?? '0')),
     ],
-    [gauge('container_spec_cpu_period', 'CPU period of the container.'), cpuPeriodUs],
+    [gauge('container_spec_cpu_period', 'CPU period of the container.'), CPU_PERIOD_US],
     [
       gauge('container_spec_cpu_quota', 'CPU quota of the container.'),
       cpuLimit === undefined ? undefined : milliCpuToQuota(quantityMilliValue(cpuLimit)),

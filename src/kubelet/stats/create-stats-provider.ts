@@ -40,8 +40,8 @@ export interface StatsProviderConfig {
   readonly volumeStatsPeriodMs?: number;
 }
 
-const shareMs = 1000;
-const forgetRatesMs = 600_000;
+const SHARE_MS = 1000;
+const FORGET_RATES_MS = 600_000;
 
 /** Makes the provider; nothing is read before somebody asks. */
 export function createStatsProvider(deps: StatsProviderDeps, config: StatsProviderConfig): StatsProvider {
@@ -58,7 +58,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
   let last: { readonly atMs: number; readonly snapshot: Promise<NodeSnapshot> } | undefined;
 
   function snapshot(): Promise<NodeSnapshot> {
-    if (last === undefined || clock.monotonicMs() - last.atMs >= shareMs) {
+    if (last === undefined || clock.monotonicMs() - last.atMs >= SHARE_MS) {
       const taken = takeSnapshot({ platform: deps.platform, runtime, host: deps.host, podCgroups: deps.podCgroups });
       const mine = { atMs: clock.monotonicMs(), snapshot: taken };
       last = mine;
@@ -88,7 +88,7 @@ export function createStatsProvider(deps: StatsProviderDeps, config: StatsProvid
     async summary({ onlyCpuAndMemory = false, withoutPressure = false } = {}): Promise<Summary> {
       const now = await snapshot();
       const waits = withoutPressure ? undefined : await pressuresOf(now);
-      rates.forgetBefore(now.nowMs - forgetRatesMs);
+      rates.forgetBefore(now.nowMs - FORGET_RATES_MS);
       const space = onlyCpuAndMemory ? undefined : await readSpace({ config, files, runtime });
       const pods = await Promise.all(
         now.pods.map(async (pod) => podSummary(await readPod({ now, pod, space, disk, config, waits }), rates)),

@@ -3,8 +3,8 @@ import type { Platform } from '../../platform/platform.ts';
 import type { InterfaceStats } from './summary-types.ts';
 
 /** Ticks per second of the times in /proc/stat, on every Linux Node runs on. */
-const ticksPerSecond = 100;
-const nanosPerTick = 1e9 / ticksPerSecond;
+const TICKS_PER_SECOND = 100;
+const NANOS_PER_TICK = 1e9 / TICKS_PER_SECOND;
 
 /** One reading. What cannot be read is absent. */
 export interface NodeUsage {
@@ -52,7 +52,7 @@ export function busyNanoseconds(stat: string): number | undefined {
   const line = /^cpu +(.*)$/m.exec(stat)?.[1];
   if (line === undefined) return undefined;
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(/ +/).map(Number);
-  return (user + nice + system + irq + softirq + steal) * nanosPerTick;
+  return (user + nice + system + irq + softirq + steal) * NANOS_PER_TICK;
 }
 
 /** Counters of each interface but loopback. */

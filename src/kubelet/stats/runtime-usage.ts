@@ -9,7 +9,7 @@ import type { CriRuntime } from '../../cri/runtime-service.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Pressures } from '../../platform/pressure.ts';
-import { containerNameLabel, podUidLabel } from '../runtime/labels.ts';
+import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
 import { criPressures } from './runtime-pressures.ts';
 import { spaceOf, type DeviceSpace } from './space.ts';
 import type { FsStats, InterfaceStats } from './summary-types.ts';
@@ -118,7 +118,7 @@ function newestRuns(all: readonly CriContainerStats[]): readonly CriContainerSta
   const newest = new Map<string, CriContainerStats>();
   for (const stats of all) {
     const { labels = {}, metadata } = stats.attributes ?? {};
-    const key = `${labels[podUidLabel]}/${labels[containerNameLabel]}`;
+    const key = `${labels[POD_UID_LABEL]}/${labels[CONTAINER_NAME_LABEL]}`;
     const known = newest.get(key);
     if (known === undefined || (metadata?.attempt ?? 0) >= (known.attributes?.metadata?.attempt ?? 0))
       newest.set(key, stats);
@@ -134,11 +134,11 @@ function byPod(containers: readonly CriContainerStats[], sandboxes: readonly Pod
     return pod;
   };
   for (const stats of containers) {
-    const uid = stats.attributes?.labels[podUidLabel];
+    const uid = stats.attributes?.labels[POD_UID_LABEL];
     if (uid !== undefined) podOf(uid).containers.push(containerUsage(stats));
   }
   for (const { attributes, linux } of sandboxes) {
-    const uid = attributes?.labels[podUidLabel];
+    const uid = attributes?.labels[POD_UID_LABEL];
     if (uid === undefined || linux === undefined) continue;
     const { network, process, cpu, memory, io } = linux;
     const pressures = criPressures({ cpu: cpu?.psi, memory: memory?.psi, io: io?.psi });
@@ -167,7 +167,7 @@ function containerUsage({ attributes, cpu, memory, io, swap, writableLayer }: Cr
   const pressures = criPressures({ cpu: cpu?.psi, memory: memory?.psi, io: io?.psi });
   return {
     id: attributes?.id ?? '',
-    name: attributes?.labels[containerNameLabel] ?? attributes?.metadata?.name ?? '',
+    name: attributes?.labels[CONTAINER_NAME_LABEL] ?? attributes?.metadata?.name ?? '',
     timeMs: Number(cpu?.timestampMs ?? memory?.timestampMs ?? 0),
     ...valueField('cpuUsageNs', cpu?.usageCoreNanoSeconds),
     ...valueField('workingSetBytes', memory?.workingSetBytes),

@@ -20,7 +20,7 @@ interface Reading {
   nanoCores: number | undefined;
 }
 
-const minWindowMs = 1000;
+const MIN_WINDOW_MS = 1000;
 
 /** Makes an empty set of rates. */
 export function createUsageRates(): UsageRates {
@@ -34,7 +34,7 @@ export function createUsageRates(): UsageRates {
       }
       last.lastSeenMs = timeMs;
       const windowMs = timeMs - last.timeMs;
-      if (windowMs < minWindowMs) return last.nanoCores;
+      if (windowMs < MIN_WINDOW_MS) return last.nanoCores;
       last.nanoCores = Math.round(((counterNs - last.counterNs) / windowMs) * 1000);
       last.timeMs = timeMs;
       last.counterNs = counterNs;

@@ -73,7 +73,7 @@ function withoutReady(pod: Pod, status: PodStatus): PodStatus {
 }
 
 /** Fields of a status that others write, and those compared apart. */
-const notCompared: ReadonlySet<string> = new Set([
+const NOT_COMPARED: ReadonlySet<string> = new Set([
   'resourceClaimStatuses',
   'extendedResourceClaimStatus',
   'nominatedNodeName',
@@ -126,7 +126,7 @@ function sayTheSame(a: Fields, b: Fields, skipped = nothing): boolean {
 
 /** Whether the fields that the kubelet writes are equal, empty and absent counting as one. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
-  return a === b || (sayTheSame(a as Fields, b as Fields, notCompared) && haveSameConditions(a, b));
+  return a === b || (sayTheSame(a as Fields, b as Fields, NOT_COMPARED) && haveSameConditions(a, b));
 }
 
 function illegalTransition(

@@ -9,7 +9,7 @@ import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';
 import type { PodWorkers } from '../pod-workers/pod-syncer.ts';
 
 /** Deletions at a time. */
-const maxDeletions = 5;
+const MAX_DELETIONS = 5;
 
 export interface ContainerDeletorDeps {
   readonly log: Log;
@@ -52,7 +52,7 @@ class DeletionQueue {
     if (this.#ids.has(id)) return;
     this.#ids.add(id);
     this.#waiting.push(id);
-    if (this.#underWay < maxDeletions) background(this.#log, 'containers could not be deleted', this.#work());
+    if (this.#underWay < MAX_DELETIONS) background(this.#log, 'containers could not be deleted', this.#work());
   }
 
   async #work(): Promise<void> {

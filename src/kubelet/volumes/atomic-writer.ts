@@ -34,22 +34,22 @@ export interface AtomicWriteRequest {
   readonly setPermissions?: (dir: string) => Promise<void>;
 }
 
-const dataLink = '..data';
-const newDataLink = '..data_tmp';
-const maxPathLength = 4096;
-const maxNameLength = 255;
+const DATA_LINK = '..data';
+const NEW_DATA_LINK = '..data_tmp';
+const MAX_PATH_LENGTH = 4096;
+const MAX_NAME_LENGTH = 255;
 
 /** Complains about a path that would leave the volume or collide with the writer's own names. */
 export function validatePayloadPath(path: string): void {
   if (path === '') throw new Error('invalid path: path must not be empty: ""');
   if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
-  if (path.length > maxPathLength)
-    throw new Error(`invalid path: must be less than or equal to ${maxPathLength} characters`);
+  if (path.length > MAX_PATH_LENGTH)
+    throw new Error(`invalid path: must be less than or equal to ${MAX_PATH_LENGTH} characters`);
   const parts = path.split('/');
   for (const part of parts) {
     if (part === '..') throw new Error(`invalid path: must not contain '..': ${path}`);
-    if (part.length > maxNameLength)
-      throw new Error(`invalid path: filenames must be less than or equal to ${maxNameLength} characters`);
+    if (part.length > MAX_NAME_LENGTH)
+      throw new Error(`invalid path: filenames must be less than or equal to ${MAX_NAME_LENGTH} characters`);
   }
   if (parts[0]!.startsWith('..')) throw new Error(`invalid path: must not start with '..': ${path}`);
 }
@@ -58,7 +58,7 @@ export function validatePayloadPath(path: string): void {
 export async function writeAtomically(request: AtomicWriteRequest): Promise<boolean> {
   const { files, targetDir, payload } = request;
   for (const path of payload.keys()) validatePayloadPath(path);
-  const current = await readLinkIfAny(files, `${targetDir}/${dataLink}`);
+  const current = await readLinkIfAny(files, `${targetDir}/${DATA_LINK}`);
   const written = current === undefined ? [] : await filesBelow(files, `${targetDir}/${current}`, '');
   const stale = written.filter((path) => !payload.has(path));
   if (current !== undefined && stale.length === 0 && (await isUpToDate(request, current, new Set(written)))) {
@@ -68,9 +68,9 @@ export async function writeAtomically(request: AtomicWriteRequest): Promise<bool
   const stamped = `..${formatTime(request.nowMs).slice(0, 19).replaceAll(/[-T:]/g, '_')}.${request.suffix}`;
   await writeStamped(request, `${targetDir}/${stamped}`);
   await request.setPermissions?.(`${targetDir}/${stamped}`);
-  await files.remove(`${targetDir}/${newDataLink}`);
-  await files.symlink(stamped, `${targetDir}/${newDataLink}`);
-  await files.rename(`${targetDir}/${newDataLink}`, `${targetDir}/${dataLink}`);
+  await files.remove(`${targetDir}/${NEW_DATA_LINK}`);
+  await files.symlink(stamped, `${targetDir}/${NEW_DATA_LINK}`);
+  await files.rename(`${targetDir}/${NEW_DATA_LINK}`, `${targetDir}/${DATA_LINK}`);
   await linkTopNames(files, targetDir, payload);
   await removeStaleNames(request, stamped);
   return true;
@@ -114,7 +114,7 @@ function topNames(payload: Payload): Set<string> {
 async function linkTopNames(files: Files, targetDir: string, payload: Payload): Promise<void> {
   const present = new Set(await files.readDir(targetDir));
   for (const name of topNames(payload))
-    if (!present.has(name)) await files.symlink(`${dataLink}/${name}`, `${targetDir}/${name}`);
+    if (!present.has(name)) await files.symlink(`${DATA_LINK}/${name}`, `${targetDir}/${name}`);
 }
 
 /** Names that are ours and no longer lead anywhere, and earlier time-stamped directories, a killed process's too. */
@@ -122,9 +122,9 @@ async function removeStaleNames(request: AtomicWriteRequest, stamped: string): P
   const { files, targetDir } = request;
   const wanted = topNames(request.payload);
   for (const name of await files.readDir(targetDir)) {
-    if (name === dataLink || name === stamped || wanted.has(name)) continue;
+    if (name === DATA_LINK || name === stamped || wanted.has(name)) continue;
     const path = `${targetDir}/${name}`;
-    const isOurs = name.startsWith('..') || (await readLinkIfAny(files, path))?.startsWith(`${dataLink}/`) === true;
+    const isOurs = name.startsWith('..') || (await readLinkIfAny(files, path))?.startsWith(`${DATA_LINK}/`) === true;
     if (isOurs) await files.remove(path);
   }
 }

@@ -22,7 +22,7 @@ export interface FlexDrivers {
   capabilities(driver: string): Promise<Required<NonNullable<FlexAnswer['capabilities']>>>;
 }
 
-const callDeadlineMs = 120_000;
+const CALL_DEADLINE_MS = 120_000;
 
 /** Makes the access to the drivers below `pluginDir`. */
 export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pluginDir: string): FlexDrivers {
@@ -45,8 +45,8 @@ export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pl
   }
 
   async function run(path: string, command: string, args: readonly string[]): Promise<FlexAnswer | undefined> {
-    const result = await platform.exec.run(path, [command, ...args], { timeoutMs: callDeadlineMs });
-    if (result.timedOut) throw new Error(`driver call ${path} ${command} did not end in ${callDeadlineMs / 1000} s`);
+    const result = await platform.exec.run(path, [command, ...args], { timeoutMs: CALL_DEADLINE_MS });
+    if (result.timedOut) throw new Error(`driver call ${path} ${command} did not end in ${CALL_DEADLINE_MS / 1000} s`);
     const answer = answerOf(result.stdout);
     if (answer?.status === 'Not supported') return undefined;
     if (answer?.status === 'Success') return answer;

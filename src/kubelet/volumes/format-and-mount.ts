@@ -18,10 +18,10 @@ export interface FormatAndMountRequest {
 }
 
 /** blkid found nothing it knows. */
-const blkidNothing = 2;
+const BLKID_NOTHING = 2;
 /** fsck repaired everything, or left errors. */
-const fsckCorrected = 1;
-const fsckUncorrected = 4;
+const FSCK_CORRECTED = 1;
+const FSCK_UNCORRECTED = 4;
 
 /** Rejects when the device holds something else, is damaged, or cannot be mounted. */
 export async function formatAndMount(
@@ -51,7 +51,7 @@ export async function formatAndMount(
 async function contentOf({ exec }: Pick<Platform, 'exec'>, device: string): Promise<string> {
   const args = ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device];
   const { exitCode, stdout, stderr } = await tryTool(exec, 'blkid', args);
-  if (exitCode === blkidNothing) return '';
+  if (exitCode === BLKID_NOTHING) return '';
   if (exitCode !== 0) throw new Error(`blkid ${device} failed: exit status ${exitCode}: ${stderr.trim()}`);
   const facts = new Map(stdout.split('\n').map((line) => line.split('=', 2) as [string, string]));
   const type = facts.get('TYPE') ?? '';
@@ -65,7 +65,7 @@ async function check({ exec, log }: Pick<Platform, 'exec' | 'log'>, device: stri
     return undefined;
   });
   if (result === undefined) return;
-  if (result.exitCode === fsckCorrected) log.info('Device has errors which were corrected by fsck', { device });
-  if (result.exitCode === fsckUncorrected)
+  if (result.exitCode === FSCK_CORRECTED) log.info('Device has errors which were corrected by fsck', { device });
+  if (result.exitCode === FSCK_UNCORRECTED)
     throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${result.stdout.trim()}`);
 }

@@ -6,7 +6,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { VolumePaths } from './volume-paths.ts';
 
 /** First kernel with tmpfs that is never swapped out. */
-const noswapKernel = [6, 4] as const;
+const NOSWAP_KERNEL = [6, 4] as const;
 
 /** Makes the function that sees to the mount; it does the work once and again after a failure. */
 export function createMemoryVolumes(
@@ -18,7 +18,7 @@ export function createMemoryVolumes(
     await platform.files.makeDir(paths.memoryRoot, { mode: 0o750 });
     if (await platform.mounter.isMountPoint(paths.memoryRoot)) return;
     const { kernelVersion } = await platform.host.info();
-    const options = ['mode=0750', ...(isAtLeast(kernelVersion, noswapKernel) ? ['noswap'] : [])];
+    const options = ['mode=0750', ...(isAtLeast(kernelVersion, NOSWAP_KERNEL) ? ['noswap'] : [])];
     await platform.mounter.mount({ source: 'tmpfs', target: paths.memoryRoot, type: 'tmpfs', options });
   };
   return () =>

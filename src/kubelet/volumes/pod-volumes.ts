@@ -21,8 +21,8 @@ import type { SetUpRequest, SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 
 /** Of an error, as it is told to those who ask for the pod's state. */
-const maxMessageChars = 4096;
-const backoffShape = { initialMs: 500, maxMs: 122_000 } as const;
+const MAX_MESSAGE_CHARS = 4096;
+const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 
 /** Volumes whose set-up begins in one turn of the event loop. */
 const VOLUMES_PER_TURN = 100;
@@ -179,7 +179,7 @@ export class PodVolumes {
     return this.#entries.flatMap(({ volume, ready, error, attaching, sinceMs }) => {
       if (ready !== undefined) return [];
       const waitsFor = error instanceof VolumeProcessingError ? 'process' : attaching ? 'attach' : 'mount';
-      const text = error === undefined ? undefined : errorMessage(error).slice(0, maxMessageChars);
+      const text = error === undefined ? undefined : errorMessage(error).slice(0, MAX_MESSAGE_CHARS);
       return [{ name: volume.name, waitsFor, since: formatTime(sinceMs), error: text }];
     });
   }
@@ -220,7 +220,7 @@ export class PodVolumes {
       added.push({
         volume,
         references,
-        backoff: createBackoff(backoffShape),
+        backoff: createBackoff(BACKOFF_SHAPE),
         working: false,
         again: false,
         attaching: false,

@@ -15,7 +15,7 @@ export interface KeySelection {
 }
 
 /** The default of `defaultMode`. */
-export const defaultFileMode = 0o644;
+export const DEFAULT_FILE_MODE = 0o644;
 
 function select(
   contents: ReadonlyMap<string, Uint8Array>,

@@ -10,15 +10,17 @@ export class ToolMissingError extends Error {
   }
 }
 
-const deadlineMs = 120_000;
+const DEADLINE_MS = 120_000;
 
 /** Runs to the end, whatever the exit code. Rejects when the program is missing or does not end in time. */
 export async function tryTool(exec: Exec, file: string, args: readonly string[]): Promise<ExecResult> {
-  const result = await exec.run(file, args, { timeoutMs: deadlineMs, env: { LC_ALL: 'C' } }).catch((error: unknown) => {
-    if (!hasErrorCode(error, 'ENOENT')) throw error;
-    throw new ToolMissingError(file, error);
-  });
-  if (result.timedOut) throw new Error(`${file} ${args[0] ?? ''} did not end in ${deadlineMs / 1000} s`);
+  const result = await exec
+    .run(file, args, { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } })
+    .catch((error: unknown) => {
+      if (!hasErrorCode(error, 'ENOENT')) throw error;
+      throw new ToolMissingError(file, error);
+    });
+  if (result.timedOut) throw new Error(`${file} ${args[0] ?? ''} did not end in ${DEADLINE_MS / 1000} s`);
   return result;
 }
 

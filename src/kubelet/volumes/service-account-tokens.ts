@@ -34,10 +34,10 @@ export interface ServiceAccountTokens {
   forget(boundUid: string): void;
 }
 
-const maxAgeMs = 24 * 3_600_000;
-const maxJitterMs = 10_000;
-const renewShare = 0.8;
-const retryAfterMs = 10_000;
+const MAX_AGE_MS = 24 * 3_600_000;
+const MAX_JITTER_MS = 10_000;
+const RENEW_SHARE = 0.8;
+const RETRY_AFTER_MS = 10_000;
 
 interface CachedToken {
   readonly token: string;
@@ -70,7 +70,8 @@ export function createServiceAccountTokens(deps: {
     const nowMs = clock.nowMs();
     const lifeMs =
       answer.spec?.expirationSeconds === undefined ? expiresAtMs - nowMs : secondsToMs(answer.spec.expirationSeconds);
-    const renewAtMs = Math.min(expiresAtMs - lifeMs * (1 - renewShare), nowMs + maxAgeMs) - random.next() * maxJitterMs;
+    const renewAtMs =
+      Math.min(expiresAtMs - lifeMs * (1 - RENEW_SHARE), nowMs + MAX_AGE_MS) - random.next() * MAX_JITTER_MS;
     return { token, expiresAtMs, renewAtMs, boundUid: request.spec?.boundObjectRef?.uid ?? '' };
   }
 
@@ -83,11 +84,11 @@ export function createServiceAccountTokens(deps: {
       try {
         const fresh = await ask(namespace, serviceAccount, request);
         kept.set(key, fresh);
-        return { ...shown(fresh), refreshAfterMs: Math.max(retryAfterMs, fresh.renewAtMs - clock.nowMs()) };
+        return { ...shown(fresh), refreshAfterMs: Math.max(RETRY_AFTER_MS, fresh.renewAtMs - clock.nowMs()) };
       } catch (error) {
         if (old === undefined || clock.nowMs() >= old.expiresAtMs) throw error;
         log.error("Couldn't update token", { serviceAccount: `${namespace}/${serviceAccount}`, err: error });
-        return { ...shown(old), refreshAfterMs: retryAfterMs };
+        return { ...shown(old), refreshAfterMs: RETRY_AFTER_MS };
       }
     },
     forget(boundUid) {

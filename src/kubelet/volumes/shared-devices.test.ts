@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { PersistentVolumeClaims, PersistentVolumes, Secrets } from '../../api/gen/resources.ts';
-import { base64, createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from './volume-fixture.ts';
+import { base64, createVolumeFixture, FIXTURE_ROOT, podWith, type VolumeFixture } from './volume-fixture.ts';
 
 const never = new AbortController().signal;
 
@@ -177,10 +177,10 @@ test('a file system on a local device is mounted once and bound', async (t) => {
   assert.deepEqual(
     f.platform.mounter.mounts.map(({ source, path }) => [source, path]),
     [
-      ['/dev/vdb', `${fixtureRoot}/plugins/kubernetes.io/local-volume/mounts/pv`],
+      ['/dev/vdb', `${FIXTURE_ROOT}/plugins/kubernetes.io/local-volume/mounts/pv`],
       [
-        `${fixtureRoot}/plugins/kubernetes.io/local-volume/mounts/pv`,
-        `${fixtureRoot}/pods/uid-a/volumes/kubernetes.io~local-volume/pv`,
+        `${FIXTURE_ROOT}/plugins/kubernetes.io/local-volume/mounts/pv`,
+        `${FIXTURE_ROOT}/pods/uid-a/volumes/kubernetes.io~local-volume/pv`,
       ],
     ],
   );
@@ -254,7 +254,7 @@ for (const [program, volume] of withoutProgram)
     assert.match(await firstEvent(f, pod), new RegExp(`the program ${program} is not installed on the node`));
     await unmount(f, pod);
     const plugin = volume.rbd === undefined ? 'iscsi' : 'rbd';
-    const record = `${fixtureRoot}/pods/uid-a/plugins/kubernetes.io~${plugin}/data`;
+    const record = `${FIXTURE_ROOT}/pods/uid-a/plugins/kubernetes.io~${plugin}/data`;
     assert.equal(await f.platform.files.exists(record), false);
   });
 

@@ -4,7 +4,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Bounds of durations of storage, in seconds. */
-export const storageBuckets: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
+export const STORAGE_BUCKETS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
 /** Runs an operation on a volume and counts it. */
 export type MeasureStorage = <T>(plugin: string, operation: string, run: () => Promise<T>) => Promise<T>;
@@ -14,7 +14,7 @@ export function createStorageMeasure({ clock, metrics }: Pick<Platform, 'clock' 
     name: 'storage_operation_duration_seconds',
     help: 'Time of what is done to volumes.',
     labels: ['volume_plugin', 'operation_name', 'status', 'migrated'],
-    buckets: storageBuckets,
+    buckets: STORAGE_BUCKETS,
   });
   return async (plugin, operation, run) => {
     const startMs = clock.monotonicMs();

@@ -10,7 +10,7 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 
-const certificate = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** PEM text of what the projection selects, by name or by signer. Rejects when that is nothing and it is not optional. */
 export async function trustAnchors(client: Client, projection: ClusterTrustBundleProjection): Promise<string> {
@@ -22,7 +22,7 @@ export async function trustAnchors(client: Client, projection: ClusterTrustBundl
         ? `combination of signerName=${signerName ?? ''} and labelSelector matched zero ClusterTrustBundles`
         : `unable to fetch trust anchors: clustertrustbundle "${name}" not found`,
     );
-  const texts = bundles.flatMap(({ spec }) => spec.trustBundle.match(certificate) ?? []);
+  const texts = bundles.flatMap(({ spec }) => spec.trustBundle.match(CERTIFICATE) ?? []);
   return [...new Set(texts)]
     .sort()
     .map((text) => `${text}\n`)

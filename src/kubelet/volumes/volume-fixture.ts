@@ -12,7 +12,7 @@ import type { VolumeManager } from './volume-manager-contract.ts';
 import { createVolumeManager } from './volume-manager.ts';
 
 /** The kubelet's root of the fixture. */
-export const fixtureRoot = '/var/lib/kubelet';
+export const FIXTURE_ROOT = '/var/lib/kubelet';
 
 /** All parts of it. */
 export interface VolumeFixture {
@@ -80,7 +80,7 @@ export function createVolumeFixture(
       node: () => ({ nodeName: 'node-1', hostIps: ['10.0.0.1'], allocatable: { cpu: '4', memory: '8Gi' } }),
     },
     {
-      kubeletRoot: fixtureRoot,
+      kubeletRoot: FIXTURE_ROOT,
       nodeName: 'node-1',
       attachesItself: options.attachesItself ?? false,
       settings: { pluginDir: '/flex/', gitRepo: options.gitRepo ?? false },

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { ConfigMaps, PersistentVolumeClaims, PersistentVolumes, Secrets } from '../../api/gen/resources.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { base64, createVolumeFixture, fixtureRoot, podWith, type VolumeFixture } from './volume-fixture.ts';
+import { base64, createVolumeFixture, FIXTURE_ROOT, podWith, type VolumeFixture } from './volume-fixture.ts';
 
-const volumes = `${fixtureRoot}/pods/uid-1/volumes`;
-const memory = `${fixtureRoot}/memory-volumes/uid-1`;
+const VOLUMES = `${FIXTURE_ROOT}/pods/uid-1/volumes`;
+const MEMORY = `${FIXTURE_ROOT}/memory-volumes/uid-1`;
 const never = new AbortController().signal;
 
 /** The error the wait ended with, or undefined while it goes on. */
@@ -38,7 +38,7 @@ test('a config map volume follows the object', async (t) => {
   fixture.start();
   putConfig(fixture, { a: '1', b: '2' });
   await mountAll(fixture, podWith([configVolume]));
-  const dir = `${volumes}/kubernetes.io~configmap/config`;
+  const dir = `${VOLUMES}/kubernetes.io~configmap/config`;
   assert.equal(await fixture.platform.files.readText(`${dir}/a`), '1');
   assert.deepEqual(
     [...fixture.manager.mountedVolumes('uid-1').values()],
@@ -112,14 +112,14 @@ test('optional sources that are not there make empty volumes', async (t) => {
     ]),
   );
   assert.deepEqual(
-    (await fixture.platform.files.readDir(`${volumes}/kubernetes.io~configmap/config`)).filter(
+    (await fixture.platform.files.readDir(`${VOLUMES}/kubernetes.io~configmap/config`)).filter(
       (name) => !name.startsWith('..'),
     ),
     [],
   );
   putConfig(fixture, { late: 'x' });
   await fixture.platform.clock.settle();
-  assert.equal(await fixture.platform.files.readText(`${volumes}/kubernetes.io~configmap/config/late`), 'x');
+  assert.equal(await fixture.platform.files.readText(`${VOLUMES}/kubernetes.io~configmap/config/late`), 'x');
 });
 
 test('secrets of all pods share one tmpfs and keep their path', async (t) => {
@@ -135,8 +135,8 @@ test('secrets of all pods share one tmpfs and keep their path', async (t) => {
   await mountAll(fixture, podWith([volume], { metadata: { name: 'other', namespace: 'default', uid: 'uid-2' } }));
   assert.equal(fixture.platform.mounter.mounts.length, 1);
   assert.equal(fixture.platform.mounter.mounts[0]!.type, 'tmpfs');
-  const path = `${volumes}/kubernetes.io~secret/keys`;
-  assert.equal(await fixture.platform.files.readLink(path), `${memory}/kubernetes.io~secret/keys`);
+  const path = `${VOLUMES}/kubernetes.io~secret/keys`;
+  assert.equal(await fixture.platform.files.readLink(path), `${MEMORY}/kubernetes.io~secret/keys`);
   assert.equal(await fixture.platform.files.readText(`${path}/key`), 'hush');
   assert.equal((await fixture.platform.files.stat(`${path}/key`)).mode, 0o400);
 });
@@ -245,7 +245,7 @@ test('teardown removes what is ours, unmounts what is mounted and forgets the wa
   assert.equal(fixture.manager.podHasVolumes('uid-1'), false);
   assert.equal(fixture.platform.mounter.mounts.length, 0);
   assert.equal(await fixture.platform.files.readText('/data/precious'), 'keep');
-  assert.deepEqual(await fixture.platform.files.readDir(volumes), []);
+  assert.deepEqual(await fixture.platform.files.readDir(VOLUMES), []);
   await fixture.platform.clock.settle();
   assert.equal(fixture.client.watching, 0);
 });
@@ -257,7 +257,7 @@ test('teardown goes on trying when an unmount fails', async (t) => {
   const pod = podWith([{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
   fixture.pods = [pod];
   await mountAll(fixture, pod);
-  fixture.platform.mounter.failNext(`${volumes}/kubernetes.io~empty-dir/mem`, new Error('target is busy'));
+  fixture.platform.mounter.failNext(`${VOLUMES}/kubernetes.io~empty-dir/mem`, new Error('target is busy'));
   const seen = watchWait(fixture.manager.waitForUnmount(pod, never));
   await fixture.platform.clock.settle();
   assert.equal(seen.state, 'waiting');
@@ -272,25 +272,25 @@ test('the mount of a server that is gone is taken out of the tree', async (t) =>
   const pod = podWith([{ name: 'share', nfs: { server: 'gone', path: '/x' } }]);
   fixture.pods = [pod];
   await mountAll(fixture, pod);
-  fixture.platform.mounter.failNext(`${volumes}/kubernetes.io~nfs/share`, new Error('umount timed out'));
+  fixture.platform.mounter.failNext(`${VOLUMES}/kubernetes.io~nfs/share`, new Error('umount timed out'));
   await fixture.manager.waitForUnmount(pod, never);
   assert.equal(fixture.platform.mounter.mounts.length, 0);
 });
 
 test('volumes an earlier process left are taken down once the sources are known, those of living pods stay', async (t) => {
   const platform = createSimPlatform();
-  const left = `${fixtureRoot}/pods/gone/volumes/kubernetes.io~empty-dir/x/file`;
-  const kept = `${volumes}/kubernetes.io~empty-dir/scratch/file`;
+  const left = `${FIXTURE_ROOT}/pods/gone/volumes/kubernetes.io~empty-dir/x/file`;
+  const kept = `${VOLUMES}/kubernetes.io~empty-dir/scratch/file`;
   for (const path of [left, kept]) {
     await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')));
     await platform.files.writeFile(path, 'data');
   }
   await platform.mounter.mount({
     source: 'server:/x',
-    target: `${fixtureRoot}/pods/gone/volumes/kubernetes.io~nfs/share`,
+    target: `${FIXTURE_ROOT}/pods/gone/volumes/kubernetes.io~nfs/share`,
     type: 'nfs',
   });
-  await platform.files.makeDir(`${fixtureRoot}/pods/gone/volumes/kubernetes.io~nfs/share`);
+  await platform.files.makeDir(`${FIXTURE_ROOT}/pods/gone/volumes/kubernetes.io~nfs/share`);
   const fixture = createVolumeFixture(platform);
   t.after(() => fixture.stop());
   fixture.sourcesReady = false;
@@ -363,7 +363,7 @@ test('use of volumes with content of their own is told', async (t) => {
       { name: 'host', hostPath: { path: '/' } },
     ]),
   );
-  await fixture.platform.files.writeFile(`${volumes}/kubernetes.io~empty-dir/scratch/big`, 'x'.repeat(10_000));
+  await fixture.platform.files.writeFile(`${VOLUMES}/kubernetes.io~empty-dir/scratch/big`, 'x'.repeat(10_000));
   const stats = await fixture.manager.volumeStats('uid-1');
   assert.deepEqual([...stats.keys()], ['scratch']);
   assert.equal(stats.get('scratch')!.inodesUsed, 2);

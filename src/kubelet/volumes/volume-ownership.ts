@@ -43,15 +43,15 @@ export async function setMountOwnership(
   else await setVolumeOwnership({ ...request, files });
 }
 
-const programDeadlineMs = 600_000;
+const PROGRAM_DEADLINE_MS = 600_000;
 
 /** The same by a program with a deadline. Rejects with what the program said. */
 export async function setVolumeOwnershipByProgram(exec: Platform['exec'], request: OwnershipRequest): Promise<void> {
   const order = orderOf(request);
   if (order === undefined) return;
   const [file, ...args] = exec.ownProgram('give-to-group');
-  const result = await exec.run(file, [...args, JSON.stringify(order)], { timeoutMs: programDeadlineMs });
+  const result = await exec.run(file, [...args, JSON.stringify(order)], { timeoutMs: PROGRAM_DEADLINE_MS });
   const what = `giving ${order.path} to group ${order.gid}`;
-  if (result.timedOut) throw new Error(`${what} took longer than ${programDeadlineMs / 1000} s`);
+  if (result.timedOut) throw new Error(`${what} took longer than ${PROGRAM_DEADLINE_MS / 1000} s`);
   if (result.exitCode !== 0) throw new Error(`${what} failed: ${result.stderr.trim()}`);
 }

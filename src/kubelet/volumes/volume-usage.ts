@@ -19,8 +19,8 @@ export interface VolumeUsage {
 
 type UsagePlatform = Pick<Platform, 'files' | 'exec'>;
 
-const duDeadlineMs = 60_000;
-const blockBytes = 4096;
+const DU_DEADLINE_MS = 60_000;
+const BLOCK_BYTES = 4096;
 
 /** Measures `path`. `large`: made by the pod, so counted by `du`. */
 export async function measureVolume(platform: UsagePlatform, path: string, large: boolean): Promise<VolumeUsage> {
@@ -44,8 +44,8 @@ interface Used {
 async function byProgram({ exec }: UsagePlatform, path: string): Promise<Used | undefined> {
   const count = async (...options: string[]): Promise<number | undefined> => {
     const args = ['--summarize', '--one-file-system', ...options, '--', path];
-    const result = await exec.run('du', args, { timeoutMs: duDeadlineMs, env: { LC_ALL: 'C' } });
-    if (result.timedOut) throw new Error(`du ${path} took longer than ${duDeadlineMs / 1000} s`);
+    const result = await exec.run('du', args, { timeoutMs: DU_DEADLINE_MS, env: { LC_ALL: 'C' } });
+    if (result.timedOut) throw new Error(`du ${path} took longer than ${DU_DEADLINE_MS / 1000} s`);
     // Files that went while it counted make it complain, and it still prints the sum.
     const match = /^(\d+)\t/.exec(result.stdout);
     return match === null ? undefined : Number(match[1]);
@@ -68,7 +68,7 @@ async function byWalk(files: Platform['files'], root: string): Promise<Used> {
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     try {
       const stat = await files.lstat(path);
-      bytes += Math.ceil(stat.sizeBytes / blockBytes) * blockBytes;
+      bytes += Math.ceil(stat.sizeBytes / BLOCK_BYTES) * BLOCK_BYTES;
       inodes++;
       if (stat.kind !== 'directory') continue;
       for (const name of await files.readDir(path)) open.push(`${path}/${name}`);

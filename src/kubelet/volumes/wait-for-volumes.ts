@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { PodVolumes } from './pod-volumes.ts';
 
 /** Upstream's podAttachAndMountTimeout: two minutes and three seconds. */
-const timeoutMs = 123_000;
+const TIMEOUT_MS = 123_000;
 
 /** Resolves when all are ready. Rejects at once when a volume cannot be processed, after the time-out, or on abort. */
 export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
@@ -16,7 +16,7 @@ export async function waitForPodVolumes(clock: Clock, volumes: PodVolumes, signa
     else if (volumes.isRefused) reject(missingVolumes(volumes, ''));
   };
   const off = volumes.onChange(check);
-  const cancel = clock.setTimer(timeoutMs, () => reject(missingVolumes(volumes, 'context deadline exceeded')));
+  const cancel = clock.setTimer(TIMEOUT_MS, () => reject(missingVolumes(volumes, 'context deadline exceeded')));
   const unhook = onAbort(signal, () => reject(signal.reason));
   try {
     check();

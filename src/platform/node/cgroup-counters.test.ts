@@ -12,12 +12,12 @@ async function filesWith(contents: Readonly<Record<string, string>>): Promise<Me
   return files;
 }
 
-const cpuStatV2 =
+const CPU_STAT_V2 =
   'usage_usec 9\nuser_usec 5\nsystem_usec 4\nnr_periods 10\nnr_throttled 3\nthrottled_usec 700\nnr_bursts 0\n';
 
 test('Version 2: the counters of a cgroup come from its own files', async () => {
   const files = await filesWith({
-    '/cg/pod/cpu.stat': cpuStatV2,
+    '/cg/pod/cpu.stat': CPU_STAT_V2,
     '/cg/pod/memory.stat': 'anon 1\nfile 2\nkernel 3\nfile_mapped 4\ninactive_file 5\nactive_file 6\n',
     '/cg/pod/memory.events': 'low 0\nhigh 0\nmax 8\noom 2\noom_kill 1\noom_group_kill 0\n',
     '/cg/pod/memory.peak': '4096\n',
@@ -47,7 +47,7 @@ test('Version 2: the counters of a cgroup come from its own files', async () => 
 
 test('Version 2: a container is found by its id with either cgroup driver; without its cgroup there are no counters', async () => {
   const files = await filesWith({
-    '/cg/pod/c1/cpu.stat': cpuStatV2,
+    '/cg/pod/c1/cpu.stat': CPU_STAT_V2,
     '/cg/pod/cri-containerd-c2.scope/cpu.stat': 'user_usec 7\n',
   });
   assert.equal((await readCountersV2(files, '/cg/pod', 'c1'))?.cfsPeriods, 10);

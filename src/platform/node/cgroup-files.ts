@@ -14,10 +14,10 @@ export interface CgroupDeps {
 }
 
 /** Names of the kernel's own files; telling them from directories by name spares a stat each. */
-const interfaceFile =
+const INTERFACE_FILE =
   /^(tasks|notify_on_release|release_agent|(cgroup|cpu|cpuacct|cpuset|memory|io|blkio|pids|hugetlb|rdma|misc|devices|freezer|perf_event|irq|dmem)\.[a-z0-9_.]+)$/i;
-const removeTries = 200;
-const removeRetryMs = 25;
+const REMOVE_TRIES = 200;
+const REMOVE_RETRY_MS = 25;
 
 /** Whether the error says that the file or directory (or the process) is gone. */
 export function isGone(error: unknown): boolean {
@@ -78,7 +78,8 @@ export async function childDirectories(files: Files, path: string): Promise<stri
   const children: string[] = [];
   try {
     for (const name of await files.readDir(path)) {
-      if (!interfaceFile.test(name) && (await files.lstat(`${path}/${name}`)).kind === 'directory') children.push(name);
+      if (!INTERFACE_FILE.test(name) && (await files.lstat(`${path}/${name}`)).kind === 'directory')
+        children.push(name);
     }
   } catch (error) {
     if (!isGone(error)) throw error;
@@ -102,8 +103,8 @@ export async function destroyTree(deps: CgroupDeps, path: string): Promise<void>
       return await removeTree(deps.files, path);
     } catch (error) {
       const busy = hasErrorCode(error, 'EBUSY');
-      if (!busy || tries >= removeTries) throw error;
-      await deps.clock.sleep(removeRetryMs);
+      if (!busy || tries >= REMOVE_TRIES) throw error;
+      await deps.clock.sleep(REMOVE_RETRY_MS);
     }
   }
 }

@@ -17,9 +17,9 @@ import {
 import type { CgroupHierarchy } from './cgroups-v2.ts';
 
 /** Hierarchies without a controller: runc makes a container's cgroup there too, so the tree must go there as well. */
-const bareHierarchies = ['systemd', 'unified', 'perf_event', 'net_cls', 'net_prio'];
+const BARE_HIERARCHIES = ['systemd', 'unified', 'perf_event', 'net_cls', 'net_prio'];
 
-const controllers = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb'];
+const CONTROLLERS = ['cpu', 'cpuacct', 'cpuset', 'memory', 'devices', 'freezer', 'blkio', 'pids', 'hugetlb'];
 
 /** Works on `mountRoot`/<controller> + `root` + name, for the controllers that are mounted. */
 export function createCgroupsV1(
@@ -48,7 +48,7 @@ export function createCgroupsV1(
     async destroy(name) {
       await thaw(deps, pathOf('freezer', name));
       for (const path of await paths(name)) await destroyTree(deps, path);
-      for (const hierarchy of bareHierarchies) {
+      for (const hierarchy of BARE_HIERARCHIES) {
         const path = pathOf(hierarchy, name);
         if (await files.exists(path)) await destroyTree(deps, path);
       }
@@ -82,7 +82,7 @@ export function createCgroupsV1(
 /** Mounts of our controllers; `cpu` and `cpuacct` are often links to one. */
 async function mountedControllers(deps: CgroupDeps, mountRoot: string): Promise<string[]> {
   const byIdentity = new Map<string, string>();
-  for (const controller of controllers) {
+  for (const controller of CONTROLLERS) {
     const path = `${mountRoot}/${controller}`;
     if (!(await deps.files.exists(path))) continue;
     const { dev, ino } = await deps.files.stat(path);

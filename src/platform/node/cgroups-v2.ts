@@ -15,8 +15,8 @@ import {
   readPressures,
 } from './cgroup-files.ts';
 
-const wantedControllers = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb'];
-const defaultCpuPeriodUs = 100_000;
+const WANTED_CONTROLLERS = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb'];
+const DEFAULT_CPU_PERIOD_US = 100_000;
 
 /** What version 2 does with directories; names are checked by the caller. */
 export type CgroupHierarchy = Omit<Cgroups, 'version' | 'criParent'>;
@@ -67,7 +67,7 @@ export function createCgroupsV2(
 async function enableControllers(deps: CgroupDeps, path: string): Promise<void> {
   const available = new Set((await readCgroupFile(deps.files, `${path}/cgroup.controllers`)).split(' '));
   const enabled = new Set((await readCgroupFile(deps.files, `${path}/cgroup.subtree_control`)).split(' '));
-  const missing = wantedControllers.filter((name) => available.has(name) && !enabled.has(name));
+  const missing = WANTED_CONTROLLERS.filter((name) => available.has(name) && !enabled.has(name));
   for (const name of missing) {
     try {
       await deps.files.writeFile(`${path}/cgroup.subtree_control`, `+${name}`);
@@ -89,7 +89,7 @@ async function applyLimits(deps: CgroupDeps, path: string, resources: CgroupReso
   const { memoryMaxBytes, cpuShares, cpuQuotaUs, cpuPeriodUs, pidsMax } = resources;
   if (memoryMaxBytes !== undefined) values.set('memory.max', String(memoryMaxBytes));
   if (cpuShares !== undefined) values.set('cpu.weight', String(cpuSharesToWeight(cpuShares)));
-  if (cpuQuotaUs !== undefined) values.set('cpu.max', `${cpuQuotaUs} ${cpuPeriodUs ?? defaultCpuPeriodUs}`);
+  if (cpuQuotaUs !== undefined) values.set('cpu.max', `${cpuQuotaUs} ${cpuPeriodUs ?? DEFAULT_CPU_PERIOD_US}`);
   if (pidsMax !== undefined) values.set('pids.max', String(pidsMax));
   for (const [size, bytes] of Object.entries(resources.hugePageLimits ?? {}))
     values.set(`hugetlb.${size}.max`, String(bytes));

@@ -8,11 +8,11 @@ import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 
 /** Longest piece of a timer: a day, well below 2^31 ms. */
-const maxPieceMs = 24 * 3_600_000;
+const MAX_PIECE_MS = 24 * 3_600_000;
 /** Lists of timers of longer durations are given back when their last timer is cancelled. */
-const longMs = 60_000;
-const jumpCheckMs = 2_000;
-const jumpThresholdMs = 1_000;
+const LONG_MS = 60_000;
+const JUMP_CHECK_MS = 2_000;
+const JUMP_THRESHOLD_MS = 1_000;
 
 const nothingToRelease = (): void => undefined;
 
@@ -50,16 +50,16 @@ function guardedTimers(log: Log): Timers {
 
 function setTimer(delayMs: number, callback: () => void): CancelTimer {
   if (Number.isNaN(delayMs)) throw new RangeError('timer delay is not a number');
-  if (delayMs <= longMs) {
+  if (delayMs <= LONG_MS) {
     const timer = setTimeout(callback, Math.max(0, delayMs)).unref();
     return () => clearTimeout(timer);
   }
-  if (delayMs <= maxPieceMs) return setLongTimer(delayMs, callback);
+  if (delayMs <= MAX_PIECE_MS) return setLongTimer(delayMs, callback);
   const dueMs = performance.now() + delayMs;
   let cancel: CancelTimer;
   const arm = (): void => {
     const leftMs = dueMs - performance.now();
-    cancel = leftMs > maxPieceMs ? setLongTimer(maxPieceMs, arm) : setLongTimer(leftMs, callback);
+    cancel = leftMs > MAX_PIECE_MS ? setLongTimer(MAX_PIECE_MS, arm) : setLongTimer(leftMs, callback);
   };
   arm();
   return () => cancel();
@@ -88,7 +88,7 @@ function setLongTimer(delayMs: number, callback: () => void): CancelTimer {
 
 function setTicker(periodMs: number, callback: () => void): CancelTimer {
   if (!(periodMs > 0)) throw new RangeError(`ticker period must be positive, got ${periodMs}`);
-  if (periodMs > maxPieceMs) {
+  if (periodMs > MAX_PIECE_MS) {
     let cancel: CancelTimer;
     const beat = (): void => {
       cancel = setTimer(periodMs, beat);
@@ -123,7 +123,7 @@ function createJumpDetector(timers: Timers): Clock['onWallJump'] {
     const nowOffsetMs = Date.now() - performance.now();
     const jumpMs = nowOffsetMs - offsetMs;
     offsetMs = nowOffsetMs;
-    if (Math.abs(jumpMs) > jumpThresholdMs)
+    if (Math.abs(jumpMs) > JUMP_THRESHOLD_MS)
       for (const listener of listeners) timers.setTimer(0, () => listener(jumpMs));
   };
   return (listener) => {
@@ -131,7 +131,7 @@ function createJumpDetector(timers: Timers): Clock['onWallJump'] {
     listeners.add(entry);
     if (stop === undefined) {
       offsetMs = Date.now() - performance.now();
-      stop = timers.setTicker(jumpCheckMs, check);
+      stop = timers.setTicker(JUMP_CHECK_MS, check);
     }
     return () => {
       listeners.delete(entry);

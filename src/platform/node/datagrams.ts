@@ -7,7 +7,7 @@ import { guarded } from '../unexpected.ts';
 import { duplexOf } from './streams.ts';
 
 /** Asked of the kernel, which may give less: bursts must not be lost while this process is busy elsewhere. */
-const receiveBufferBytes = 2 * 1024 * 1024;
+const RECEIVE_BUFFER_BYTES = 2 * 1024 * 1024;
 
 /** Makes the port. A datagram or connection whose handler throws is lost alone. */
 export function createNodeDatagrams(log: Log): Datagrams {
@@ -29,7 +29,7 @@ const openDatagrams: Datagrams['openDatagrams'] = async (at, onMessage) => {
   const family = at.address.includes(':') ? 6 : 4;
   const socket = createSocket({
     type: `udp${family}`,
-    recvBufferSize: receiveBufferBytes,
+    recvBufferSize: RECEIVE_BUFFER_BYTES,
     // Addresses are never names here; Node's own look-up costs a turn of the loop per datagram.
     lookup: (address, _options, found) => found(null, address, family),
   });

@@ -12,7 +12,7 @@ import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
-const defaultTimeoutMs = 60_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 const OWN_PROGRAMS: Readonly<Record<OwnProgram, URL>> = {
   'give-to-group': new URL('./give-to-group-program.ts', import.meta.url),
@@ -65,7 +65,7 @@ class SpawnerExec implements NodeExec {
   }
 
   async run(file: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-    const { signal, input, env, cwd, timeoutMs = defaultTimeoutMs } = options;
+    const { signal, input, env, cwd, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     signal?.throwIfAborted();
     const id = this.#nextId++;
     const unhook = onAbort(signal, () => {

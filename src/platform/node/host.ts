@@ -5,7 +5,7 @@ import type { Host, HostInfo } from '../host.ts';
 import { parseMeminfo, readHugePages } from './host-memory.ts';
 import { readTopology } from './host-topology.ts';
 
-const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+const GO_ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
 /** Reads the machine through the file port; `root` is for tests on sample files. */
 export function createNodeHost(deps: { readonly files: Files; readonly root?: string }): Host {
@@ -29,7 +29,7 @@ export function createNodeHost(deps: { readonly files: Files; readonly root?: st
         kernelVersion: release(),
         osImage: parseOsRelease(await read('/etc/os-release')),
         operatingSystem: 'linux',
-        architecture: goArchitectures[arch()] ?? arch(),
+        architecture: GO_ARCHITECTURES[arch()] ?? arch(),
         cpuCount: availableParallelism(),
         memoryBytes: memory.get('MemTotal') ?? 0,
         swapBytes: memory.get('SwapTotal') ?? 0,

@@ -34,14 +34,14 @@ import { duplexOf, endUnread } from './streams.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 
 /** Upstream's limits: connections idle for 90 s close (HTTP/2: `http2-sessions.ts`); 250 streams per HTTP/2 connection. */
-const idleTimeoutMs = 90_000;
-const defaultMaxStreams = 250;
+const IDLE_TIMEOUT_MS = 90_000;
+const DEFAULT_MAX_STREAMS = 250;
 /** Upstream's ReadHeaderTimeout, and Go's limit of a TLS handshake; how often Node.js looks whether they are over. */
-const headTimeoutMs = 32_000;
-const handshakeTimeoutMs = 10_000;
-const checkEveryMs = 5_000;
+const HEAD_TIMEOUT_MS = 32_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const CHECK_EVERY_MS = 5_000;
 /** Request line and headers together; selectors in queries grow long. */
-const maxHeaderBytes = 64 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Opens servers; see `ListenHttp`. What breaks in an answer goes to `log` and ends that answer alone. */
 export function createListenHttp(
@@ -108,10 +108,10 @@ class Listener implements HttpServer {
     this.#tls = options.tls ?? {};
     this.#sni = options.tls?.sni ?? [];
     const limits = {
-      keepAliveTimeout: idleTimeoutMs,
-      headersTimeout: headTimeoutMs,
-      connectionsCheckingInterval: checkEveryMs,
-      maxHeaderSize: maxHeaderBytes,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
       shouldUpgradeCallback: wantsSwitch,
     };
     this.#server = options.tls === undefined ? http.createServer(limits) : this.#createTls(limits, options.tls);
@@ -195,7 +195,7 @@ class Listener implements HttpServer {
       ...(this.#sni.length > 0 && { SNICallback: answerName }),
       cert: tls.certPem,
       key: tls.keyPem,
-      handshakeTimeout: handshakeTimeoutMs,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       requestCert: tls.clientCaPem !== undefined,
       rejectUnauthorized: false,
       ...verifiedClients(tls.clientCaPem),
@@ -216,7 +216,7 @@ class Listener implements HttpServer {
   }
 
   #startHttp2(socket: TLSSocket): void {
-    const maxConcurrentStreams = this.#tls.http2MaxStreams ?? defaultMaxStreams;
+    const maxConcurrentStreams = this.#tls.http2MaxStreams ?? DEFAULT_MAX_STREAMS;
     const session = performServerHandshake(socket, { settings: { maxConcurrentStreams }, maxSessionMemory: 64 });
     this.#sessions.add(session, socket);
     session.on('error', () => undefined); // the streams of the session end with it
@@ -391,10 +391,10 @@ const brokenAnswer = {
 /** True for what other sides and the system end answers with. Node's own codes of misuse begin with ERR_. */
 function isOfConnection(error: unknown): boolean {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return name === 'AbortError' || (typeof code === 'string' && (!code.startsWith('ERR_') || streamEnds.has(code)));
+  return name === 'AbortError' || (typeof code === 'string' && (!code.startsWith('ERR_') || STREAM_ENDS.has(code)));
 }
 
-const streamEnds = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);
+const STREAM_ENDS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);
 
 function answerHttp1(
   response: http.ServerResponse,

@@ -16,12 +16,12 @@ import type { UnsentAnswers } from './unsent-answers.ts';
 
 const emptyBody: Promise<Uint8Array> = Promise.resolve(new Uint8Array());
 /** Up to this size the copy as text costs less than a second write. */
-const textBytes = 16 * 1024;
+const TEXT_BYTES = 16 * 1024;
 /** Answers up to this size are joined and written at once: one write is cheaper than a copy of it. */
-export const joinBytes = 256 * 1024;
+export const JOIN_BYTES = 256 * 1024;
 
 /** Shorter answers fit the buffers that each connection has anyway. */
-export const countedBytes = 32 * 1024;
+export const COUNTED_BYTES = 32 * 1024;
 
 /** A request as node:http brought it. */
 export class Http1Request implements HttpRequest {
@@ -138,12 +138,12 @@ export function sendHttp1(
   let length = 0;
   for (const chunk of result.chunks) length += chunk.byteLength;
   writeHead(response, result.status, withLength(result, length));
-  if (length > 0 && length <= textBytes) {
+  if (length > 0 && length <= TEXT_BYTES) {
     // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
     response.end(latin1Of(result.chunks, length), 'latin1');
-  } else if (length <= joinBytes) {
+  } else if (length <= JOIN_BYTES) {
     response.end(result.chunks.length <= 1 ? result.chunks[0] : Buffer.concat(result.chunks, length));
-    if (length > countedBytes) unsent.add(response, length);
+    if (length > COUNTED_BYTES) unsent.add(response, length);
   } else {
     return writeInTurns(response, result.chunks, unsent.add(response, length));
   }

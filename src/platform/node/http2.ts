@@ -10,7 +10,7 @@ import {
   type PeerCertificate,
 } from '../http.ts';
 import { sendableHeaderValue } from '../../base/header-text.ts';
-import { countedBytes, joinBytes, plainAddress } from './http1.ts';
+import { COUNTED_BYTES, JOIN_BYTES, plainAddress } from './http1.ts';
 import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
@@ -138,9 +138,9 @@ function sendBytes(
   if (status !== 204 && status !== 304) headers['content-length'] ??= String(length);
   stream.respond(headers, { endStream: bodiless });
   if (bodiless) return undefined;
-  if (length > joinBytes) return writeInTurns(stream, chunks, unsent.add(stream, length));
+  if (length > JOIN_BYTES) return writeInTurns(stream, chunks, unsent.add(stream, length));
   stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-  if (length > countedBytes) unsent.add(stream, length);
+  if (length > COUNTED_BYTES) unsent.add(stream, length);
   return undefined;
 }
 
@@ -150,7 +150,7 @@ async function sendStream(stream: ServerHttp2Stream, result: Extract<HttpRespons
 }
 
 /** Headers of the connection itself, which HTTP/2 forbids. */
-const connectionHeaders = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
+const CONNECTION_HEADERS = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade']);
 
 /** HTTP/2 of Node.js takes any text and leaves out, or cuts, what no header can hold. */
 function sendable(value: string | readonly string[]): string | string[] {
@@ -167,7 +167,7 @@ function headHeaders(result: {
   const headers: Record<string, string | number | string[]> = { ':status': result.status };
   for (const [name, value] of Object.entries(result.headers)) {
     const lower = name.toLowerCase();
-    if (!connectionHeaders.has(lower)) headers[lower] = sendable(value);
+    if (!CONNECTION_HEADERS.has(lower)) headers[lower] = sendable(value);
   }
   return headers;
 }

@@ -13,8 +13,8 @@ export interface LastError {
 }
 
 /** Components are few; whoever names loggers by objects must not fill memory. */
-const maxComponents = 100;
-const maxMessageLength = 500;
+const MAX_COMPONENTS = 100;
+const MAX_MESSAGE_LENGTH = 500;
 
 export class LastErrors {
   readonly #nowMs: () => number;
@@ -27,12 +27,12 @@ export class LastErrors {
   add(logger: string, message: string, error: unknown): void {
     const [component = ''] = logger.split('.', 1);
     const before = this.#byComponent.get(component);
-    if (before === undefined && this.#byComponent.size >= maxComponents) return;
+    if (before === undefined && this.#byComponent.size >= MAX_COMPONENTS) return;
     this.#byComponent.set(component, {
       component,
       count: (before?.count ?? 0) + 1,
       lastTime: new Date(this.#nowMs()).toISOString(),
-      message: textOf(message, error).slice(0, maxMessageLength),
+      message: textOf(message, error).slice(0, MAX_MESSAGE_LENGTH),
     });
   }
 

@@ -24,8 +24,8 @@ export interface NodeLogOptions {
   readonly onError?: (component: string, message: string, error: unknown) => void;
 }
 
-const ranks = { debug: 0, info: 1, warn: 2, error: 3 } as const;
-type Level = keyof typeof ranks;
+const RANKS = { debug: 0, info: 1, warn: 2, error: 3 } as const;
+type Level = keyof typeof RANKS;
 
 /** Makes the log of this process. */
 export function createNodeLog(options: NodeLogOptions = {}): Log {
@@ -124,7 +124,7 @@ function textLog(state: TextLogState): Log {
   const at =
     (name: Level) =>
     (message: string, fields?: LogFields): void => {
-      if (ranks[name] < ranks[state.level]) return;
+      if (RANKS[name] < RANKS[state.level]) return;
       const suppressed = name === 'debug' ? 0 : state.limits.admit(state.component, message);
       if (suppressed === undefined) return;
       const all = { ...state.fields, ...fields, ...(suppressed > 0 && { suppressed }) };
@@ -153,13 +153,13 @@ function textLog(state: TextLogState): Log {
   };
 }
 
-const colors: Readonly<Record<Level, string>> = { debug: '90', info: '36', warn: '33', error: '31' };
+const COLORS: Readonly<Record<Level, string>> = { debug: '90', info: '36', warn: '33', error: '31' };
 
 function formatText(state: TextLogState, level: Level, line: { message: string; fields: LogFields }): string {
   const paint = (code: string, text: string): string => (state.color ? `\u001B[${code}m${text}\u001B[0m` : text);
   const time = new Date().toISOString().slice(11, 23);
   const { err, ...rest } = line.fields;
-  const head = `${paint('90', time)} ${paint(colors[level], level.toUpperCase().padEnd(5))} `;
+  const head = `${paint('90', time)} ${paint(COLORS[level], level.toUpperCase().padEnd(5))} `;
   const component = state.component === '' ? '' : `${paint('1', state.component)}: `;
   const fields = Object.entries(rest).map(([name, value]) => paint('90', ` ${name}=${fieldText(value)}`));
   return `${head}${component}${line.message}${fields.join('')}${errorText(err)}\n`;

@@ -7,7 +7,7 @@ import type { Files } from '../files.ts';
 import type { Mounter } from '../mounter.ts';
 import { parseMountInfo } from './mountinfo.ts';
 
-const deadlineMs = 120_000;
+const DEADLINE_MS = 120_000;
 
 /** Makes the mount port. */
 export function createNodeMounter(deps: { readonly files: Files; readonly exec: Exec }): Mounter {
@@ -18,7 +18,7 @@ export function createNodeMounter(deps: { readonly files: Files; readonly exec: 
     return (await list()).some((mount) => mount.path === wanted);
   };
   const program = async (name: string, args: readonly string[]): Promise<void> => {
-    const result = await deps.exec.run(name, args, { timeoutMs: deadlineMs, env: { LC_ALL: 'C' } });
+    const result = await deps.exec.run(name, args, { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } });
     if (result.exitCode !== 0) throw mountError(name, args, result);
   };
   return {
@@ -57,7 +57,7 @@ function trimSlash(path: string): string {
 }
 
 function mountError(name: string, args: readonly string[], result: ExecResult): Error {
-  const reason = result.timedOut ? `timed out after ${deadlineMs / 1000} s` : `exit status ${result.exitCode}`;
+  const reason = result.timedOut ? `timed out after ${DEADLINE_MS / 1000} s` : `exit status ${result.exitCode}`;
   const text = `${name} failed: ${reason}\narguments: ${args.join(' ')}\noutput: ${(result.stderr + result.stdout).trim()}`;
   return Object.assign(new Error(text), { exitCode: result.exitCode });
 }

@@ -14,9 +14,9 @@ import type { Duplex } from '../streams.ts';
 import { duplexOf } from './streams.ts';
 
 /** TLS identities whose connections are kept. */
-const maxIdentities = 64;
+const MAX_IDENTITIES = 64;
 /** Below the 90 s after which servers like ours drop an idle connection. */
-const idleSocketMs = 60_000;
+const IDLE_SOCKET_MS = 60_000;
 
 /** The network port, and the end of its kept connections. */
 export interface NodeNet extends Net {
@@ -26,14 +26,14 @@ export interface NodeNet extends Net {
 
 /** Makes the network port of this process. */
 export function createNodeNet(): NodeNet {
-  const plain = new http.Agent({ keepAlive: true, timeout: idleSocketMs });
-  const agents = new Lru<string, https.Agent>(maxIdentities, (_key, agent) => retire(agent));
+  const plain = new http.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS });
+  const agents = new Lru<string, https.Agent>(MAX_IDENTITIES, (_key, agent) => retire(agent));
   const agentFor = (call: HttpCall): http.Agent => {
     if (!call.url.startsWith('https:')) return plain;
     const key = JSON.stringify(call.tls ?? {});
     let agent = agents.get(key);
     if (agent === undefined) {
-      agent = new https.Agent({ keepAlive: true, timeout: idleSocketMs, ...tlsOptions(call.tls) });
+      agent = new https.Agent({ keepAlive: true, timeout: IDLE_SOCKET_MS, ...tlsOptions(call.tls) });
       agents.set(key, agent);
     }
     return agent;

@@ -2,7 +2,7 @@
  * The real platform: every port on this machine. Making it starts the spawner process (see exec.ts) while this process is
  * small; nothing else is touched before it is used. `close` ends what the platform itself started.
  */
-import { unexpectedErrorsSpec } from '../metrics.ts';
+import { UNEXPECTED_ERRORS_SPEC } from '../metrics.ts';
 import type { Platform } from '../platform.ts';
 import { createCgroups, detectCgroupVersion } from './cgroups.ts';
 import { createNodeClock } from './clock.ts';
@@ -48,7 +48,7 @@ export interface NodePlatform extends Platform {
 export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatform {
   keepTickShape();
   const metrics = createNodeMetrics();
-  const unexpected = metrics.counter(unexpectedErrorsSpec);
+  const unexpected = metrics.counter(UNEXPECTED_ERRORS_SPEC);
   const errors = new LastErrors(() => Date.now());
   const log = createNodeLog({
     onUnexpected: (component) => unexpected.inc({ component }),

@@ -3,14 +3,14 @@ import { randomFillSync } from 'node:crypto';
 import { nameSuffixFrom, uuidFrom } from '../random-values.ts';
 import type { Random } from '../random.ts';
 
-const blockBytes = 4096;
+const BLOCK_BYTES = 4096;
 
 /** Makes the random source of this process. */
 export function createNodeRandom(): Random {
-  const block = Buffer.allocUnsafeSlow(blockBytes);
-  let used = blockBytes;
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let used = BLOCK_BYTES;
   const take = (length: number): number => {
-    if (used + length > blockBytes) {
+    if (used + length > BLOCK_BYTES) {
       randomFillSync(block);
       used = 0;
     }
@@ -20,7 +20,7 @@ export function createNodeRandom(): Random {
   };
   const bytes = (length: number): Uint8Array => {
     const out = new Uint8Array(length);
-    if (length > blockBytes / 4) return randomFillSync(out);
+    if (length > BLOCK_BYTES / 4) return randomFillSync(out);
     const at = take(length);
     out.set(block.subarray(at, at + length));
     // Keys may be made of these: what was given out does not stay behind.

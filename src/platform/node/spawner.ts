@@ -11,9 +11,9 @@ import { LOG_FILE_VARIABLE } from './log-rotation.ts';
 import { SPAWNER_FAULT, type SpawnerAnswer, type SpawnerRequest } from './spawner-protocol.ts';
 
 /** Output kept of each stream; the rest is dropped. */
-const maxOutputBytes = 16 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** How long output may stay open after the program ended, held by its own children. */
-const lingerMs = 1_000;
+const LINGER_MS = 1_000;
 
 type RunRequest = Extract<SpawnerRequest, { kind: 'run' }>;
 type DaemonRequest = Extract<SpawnerRequest, { kind: 'daemon' }>;
@@ -68,8 +68,8 @@ function collect(id: number, stream: NodeJS.ReadableStream): () => string {
   const chunks: Buffer[] = [];
   let length = 0;
   const keep = (chunk: Buffer): void => {
-    if (length >= maxOutputBytes) return;
-    chunks.push(chunk.subarray(0, maxOutputBytes - length));
+    if (length >= MAX_OUTPUT_BYTES) return;
+    chunks.push(chunk.subarray(0, MAX_OUTPUT_BYTES - length));
     length += chunk.length;
   };
   stream.on('data', ofRun(id, keep));
@@ -106,7 +106,7 @@ function run(request: RunRequest): void {
   const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
     const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     const end = ofRun(id, () => finish(exitCode));
-    const linger = setTimeout(end, lingerMs);
+    const linger = setTimeout(end, LINGER_MS);
     child.once('close', () => {
       clearTimeout(linger);
       end();

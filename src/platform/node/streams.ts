@@ -8,9 +8,9 @@ import type { ByteSink, Duplex } from '../streams.ts';
 const lineEnd = Buffer.from('\r\n');
 const done: Promise<void> = Promise.resolve();
 /** Coalesced bytes that are written without waiting for the end of the turn. */
-const flushBytes = 64 * 1024;
+const FLUSH_BYTES = 64 * 1024;
 /** So much of a long answer is written at once. */
-const pieceBytes = 256 * 1024;
+const PIECE_BYTES = 256 * 1024;
 
 interface CoalescingOptions {
   /** Called where bytes that were written cannot be sent on: the writer may not write again and see it. */
@@ -42,7 +42,7 @@ export class CoalescingSink implements ByteSink {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#chunks.push(bytes);
     this.#bytes += bytes.byteLength;
-    if (this.#bytes >= flushBytes) this.#flush();
+    if (this.#bytes >= FLUSH_BYTES) this.#flush();
     else this.#schedule();
     return this.#blocked ?? done;
   }
@@ -115,14 +115,14 @@ function framedChunk(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
 }
 
 /** Larger chunks are not kept. */
-const keptBytes = 1024 * 1024;
+const KEPT_BYTES = 1024 * 1024;
 let lastFramed: { readonly chunk: Uint8Array; readonly framed: Uint8Array } | undefined;
 
 /** A chunk that goes to many connections one after the other, as watch events do, is framed once. */
 function framedOnce(chunk: Uint8Array): Uint8Array {
   if (lastFramed?.chunk === chunk) return lastFramed.framed;
   const framed = framedChunk([chunk], chunk.byteLength);
-  lastFramed = chunk.byteLength > keptBytes ? undefined : { chunk, framed };
+  lastFramed = chunk.byteLength > KEPT_BYTES ? undefined : { chunk, framed };
   return framed;
 }
 
@@ -156,8 +156,8 @@ export function duplexOf(socket: NodeDuplex): Duplex {
 }
 
 /** How long a peer may take to end its side after ours, as net/http waits; and how long to read what was written. */
-const lingerMs = 500;
-const readMs = 30_000;
+const LINGER_MS = 500;
+const READ_MS = 30_000;
 
 /**
  * Ends a connection from which nobody reads any more. What still comes is dropped: closing on unread bytes would reset the
@@ -168,11 +168,11 @@ export function endUnread(socket: Socket): void {
   const destroy = (): void => {
     socket.destroy();
   };
-  let timer = setTimeout(destroy, readMs).unref();
+  let timer = setTimeout(destroy, READ_MS).unref();
   socket.once('close', () => clearTimeout(timer));
   socket.end(() => {
     clearTimeout(timer);
-    timer = setTimeout(destroy, lingerMs).unref();
+    timer = setTimeout(destroy, LINGER_MS).unref();
   });
   socket.resume();
 }
@@ -199,9 +199,9 @@ export async function writeInTurns(
 ): Promise<void> {
   let left = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
   for (const piece of pieces)
-    for (let at = 0; at < piece.byteLength; at += pieceBytes) {
+    for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) {
       if (target.destroyed) return;
-      const part = piece.subarray(at, at + pieceBytes);
+      const part = piece.subarray(at, at + PIECE_BYTES);
       if (!target.write(part)) await untilDrained(target).catch(() => undefined);
       left -= part.byteLength;
       if (left > 0) unread?.set(left); // What is left at the end is told by the target when it has finished.

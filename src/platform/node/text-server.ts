@@ -8,13 +8,13 @@ import { parentPort } from 'node:worker_threads';
 export type TextReply = { readonly text: string } | { readonly name: string; readonly message: string };
 
 /** As `nice`: the loop, on which everybody waits, goes before texts of megabytes where processors are few. */
-const niceness = 10;
+const NICENESS = 10;
 
 /** Linux has a priority for each thread; elsewhere a thread has its process's. */
 function yieldToOthers(): void {
   if (process.platform !== 'linux') return;
   try {
-    setPriority(Number(basename(readlinkSync('/proc/thread-self'))), niceness);
+    setPriority(Number(basename(readlinkSync('/proc/thread-self'))), NICENESS);
   } catch {
     // A sandbox without /proc, or one that forbids it: the work is the same.
   }

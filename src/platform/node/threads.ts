@@ -11,7 +11,7 @@ interface Job {
 }
 
 /** Longer queues are for nobody: those at their end would wait for minutes. */
-const maxWaiting = 200;
+const MAX_WAITING = 200;
 
 /** The threads of this machine. */
 export function createNodeThreads(): Threads {
@@ -33,7 +33,7 @@ class NodeThreadPool implements ThreadPool {
   }
 
   run(task: ThreadTask, text: string): Promise<string> {
-    if (this.#waiting.length >= maxWaiting) return Promise.reject(new ThreadLimitError('queue'));
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new ThreadLimitError('queue'));
     return new Promise((resolve, reject) => {
       const at = this.#waiting.findIndex((other) => other.text.length > text.length);
       this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, { task, text, resolve, reject });

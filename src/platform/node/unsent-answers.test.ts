@@ -9,10 +9,10 @@ import { createTestAuthority } from './certificates-fixture.ts';
 import { createListenHttp } from './http-server.ts';
 
 /** More than the kernel takes for a connection. */
-const answerBytes = 32 * 1024 * 1024;
-const chunk = Buffer.alloc(answerBytes / 4, 'x');
+const ANSWER_BYTES = 32 * 1024 * 1024;
+const chunk = Buffer.alloc(ANSWER_BYTES / 4, 'x');
 /** Room for two answers and a bit. */
-const limits = { totalBytes: 2.5 * answerBytes, stalledMs: 2000, stillMs: 60_000 };
+const limits = { totalBytes: 2.5 * ANSWER_BYTES, stalledMs: 2000, stillMs: 60_000 };
 
 async function withServer(
   tls: boolean,
@@ -55,7 +55,7 @@ test('streams of one connection that are not read are cut until the rest fits, a
       await until(() => open() === 2);
       let bytes = 0;
       for await (const piece of honest.request({ ':path': '/' })) bytes += (piece as Buffer).length;
-      assert.equal(bytes, answerBytes);
+      assert.equal(bytes, ANSWER_BYTES);
     } finally {
       hostile.destroy();
       honest.destroy();

@@ -4,7 +4,7 @@
  */
 import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
 
-const checkEveryMs = 1000;
+const CHECK_EVERY_MS = 1000;
 
 /** What an answer is written to. */
 interface Target {
@@ -39,7 +39,7 @@ export class UnsentAnswers {
     target.once('close', done);
     target.once('finish', done);
     unread.set(bytes);
-    this.#timer ??= setInterval(() => this.#check(), checkEveryMs).unref();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
     return unread;
   }
 

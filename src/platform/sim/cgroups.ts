@@ -16,7 +16,7 @@ export interface SimCgroups extends Cgroups {
   readonly groups: ReadonlyMap<string, SimCgroup>;
 }
 
-const noUse: CgroupStats = {
+const NO_USE: CgroupStats = {
   cpuUsageNs: 0,
   memoryUsageBytes: 0,
   memoryWorkingSetBytes: 0,
@@ -32,7 +32,7 @@ const NO_PIDS: ReadonlySet<number> = new Set();
 /** Makes a host with the root cgroup alone. */
 export function createSimCgroups(root = '/keelson'): SimCgroups {
   const groups = new Map<string, SimCgroup>();
-  const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: noUse, pressures: {} });
+  const make = (): SimCgroup => ({ resources: {}, pids: NO_PIDS, stats: NO_USE, pressures: {} });
   groups.set('/', make());
   const find = (name: string): SimCgroup => {
     const group = groups.get(name);

@@ -2,7 +2,7 @@
 import type { Datagrams, DatagramSocket } from '../datagrams.ts';
 import type { SimNet, SimNetwork } from './net.ts';
 
-const firstFreePort = 50_000;
+const FIRST_FREE_PORT = 50_000;
 
 /** Joins a host to the datagrams of the network. */
 /** The simulated network does not tell listeners who dialled. */
@@ -15,7 +15,7 @@ export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; add
   return {
     async openDatagrams(at, onMessage): Promise<DatagramSocket> {
       const own = addressOf(at.address);
-      let port = at.port || firstFreePort;
+      let port = at.port || FIRST_FREE_PORT;
       while (at.port === 0 && receivers.has(`${own}:${port}`)) port++;
       const key = `${own}:${port}`;
       if (receivers.has(key)) throw Object.assign(new Error(`bind EADDRINUSE ${key}`), { code: 'EADDRINUSE' });
@@ -35,7 +35,7 @@ export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; add
       };
     },
     async listenStreams(at, onConnection) {
-      let port = at.port || firstFreePort;
+      let port = at.port || FIRST_FREE_PORT;
       while (at.port === 0 && network.listeners.has(`${host.address}:${port}`)) port++;
       const close = net.listenRaw(port, (socket) => onConnection(socket, UNKNOWN_PEER));
       return { local: { address: addressOf(at.address), port }, close: async () => close() };

@@ -33,7 +33,7 @@ export interface SimExec extends Exec {
   readonly daemons: readonly SimDaemon[];
 }
 
-const defaultTimeoutMs = 60_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** Makes a host without programs: every start fails with ENOENT. */
 export function createSimExec(clock: Clock): SimExec {
@@ -76,7 +76,7 @@ export function createSimExec(clock: Clock): SimExec {
 
 /** Ends with the program, its deadline or the signal, whichever is first. */
 async function runProgram(clock: Clock, program: SimProgram, invocation: Invocation): Promise<ExecResult> {
-  const { signal, timeoutMs = defaultTimeoutMs } = invocation.options;
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = invocation.options;
   const { promise, resolve, reject } = Promise.withResolvers<ExecResult>();
   const cancel = clock.setTimer(timeoutMs, () => resolve({ exitCode: 137, stdout: '', stderr: '', timedOut: true }));
   const unhook = onAbort(signal, () => reject(signal!.reason));

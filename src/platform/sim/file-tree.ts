@@ -38,7 +38,7 @@ export interface FileNode extends Sibling<FileNode> {
   linked: boolean;
 }
 
-const maxLinks = 40;
+const MAX_LINKS = 40;
 
 /** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
 export function fileError(code: string, call: string, path: string): Error {
@@ -250,7 +250,7 @@ export class FileTree {
       const next = childOf(at.children, parts[index]!);
       if (next === undefined) return 'ENOENT';
       if (next.kind === 'symlink' && (followLast || index < parts.length - 1)) {
-        if (links >= maxLinks) return 'ELOOP';
+        if (links >= MAX_LINKS) return 'ELOOP';
         const target = resolveLink(pathOf(parts, index + 1), next.data);
         return this.#walk([...knownParts(target), ...parts.slice(index + 1)], followLast, links + 1);
       }

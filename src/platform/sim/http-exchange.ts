@@ -12,7 +12,7 @@ import type { HttpAnswer, HttpCall, HttpUpgrade } from '../net.ts';
 import type { ByteSink } from '../streams.ts';
 import { createDuplexPair } from './streams.ts';
 
-const streamCapacity = 16;
+const STREAM_CAPACITY = 16;
 const encoder = new TextEncoder();
 
 /** Who calls, and how. */
@@ -116,7 +116,7 @@ function plainAnswer(status: number, text: string): HttpAnswer {
 }
 
 function streamAnswer(response: StreamResponse, controller: AbortController): Exchange {
-  const channel = new Channel<Uint8Array>(streamCapacity);
+  const channel = new Channel<Uint8Array>(STREAM_CAPACITY);
   let failure: unknown;
   const sink: ByteSink = {
     async write(chunk) {

@@ -32,7 +32,7 @@ function sharedSpec(spec: MetricSpec): MetricSpec {
   return spec;
 }
 
-const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** A metric of any type. A class, and its own handle: a kubelet makes dozens, a simulation thousands of kubelets. */
 class MemoryMetric implements Counter, Gauge, Histogram {
@@ -125,7 +125,7 @@ function keyOf({ name, labels: names = [] }: MetricSpec, labels: Labels): string
 
 /** Ascending. */
 function boundsOf({ spec }: MemoryMetric): readonly number[] {
-  return spec.buckets ?? defaultBuckets;
+  return spec.buckets ?? DEFAULT_BUCKETS;
 }
 
 function format(metric: MemoryMetric): string {

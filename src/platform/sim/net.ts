@@ -40,8 +40,8 @@ export interface SimNet extends Net {
   listenRaw(port: number, accept: (socket: Duplex) => void): () => void;
 }
 
-const loopbackNames = new Set(['127.0.0.1', 'localhost', '::1', '[::1]', '0.0.0.0', '::', '[::]']);
-const firstFreePort = 40_000;
+const LOOPBACK_NAMES = new Set(['127.0.0.1', 'localhost', '::1', '[::1]', '0.0.0.0', '::', '[::]']);
+const FIRST_FREE_PORT = 40_000;
 
 /** Makes a network without hosts. */
 export function createSimNetwork(clock: Clock): SimNetwork {
@@ -62,7 +62,7 @@ export function createSimNetwork(clock: Clock): SimNetwork {
 export function createSimNet(network: SimNetwork, addresses: readonly string[], loopback?: Pick<Net, 'http'>): SimNet {
   const own = addresses[0] ?? '127.0.0.1';
   const keyOf = (host: string, port: number): string =>
-    loopbackNames.has(host) || addresses.includes(host)
+    LOOPBACK_NAMES.has(host) || addresses.includes(host)
       ? `${own}:${port}`
       : `${network.names.get(host) ?? host}:${port}`;
   const register = (key: string, listener: Listener): (() => void) => {
@@ -85,7 +85,7 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
   const isBeyond = ({ url, unixPath }: HttpCall): boolean => {
     if (loopback === undefined || unixPath !== undefined) return false;
     const { hostname, port, protocol } = new URL(url);
-    return loopbackNames.has(hostname) && !network.listeners.has(`${own}:${portOf(port, protocol)}`);
+    return LOOPBACK_NAMES.has(hostname) && !network.listeners.has(`${own}:${portOf(port, protocol)}`);
   };
   const call = (request: HttpCall, wantsUpgrade: boolean): Promise<HttpAnswer | HttpUpgrade> =>
     withDeadline(network.clock, request, async (limited) => {
@@ -100,7 +100,7 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
     http: (request) => (isBeyond(request) ? loopback!.http(request) : call(request, false)) as Promise<HttpAnswer>,
     upgrade: (request) => call(request, true),
     async lookup(host) {
-      const address = loopbackNames.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
+      const address = LOOPBACK_NAMES.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
       if (parseIp(address) === undefined) throw coded('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
       return [address];
     },
@@ -119,7 +119,7 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
     listenUnix: (path, handler) => register(`${own}|${path}`, { http: handler }),
     listenRaw: (port, accept) => register(`${own}:${port}`, { raw: accept }),
     async listenHttp(options, handler) {
-      let port = options.port || firstFreePort;
+      let port = options.port || FIRST_FREE_PORT;
       while (options.port === 0 && network.listeners.has(keyOf('localhost', port))) port++;
       const running = new Set<AbortController>();
       const close = register(keyOf('localhost', port), { http: tracked(handler, running) });

@@ -5,7 +5,7 @@
 import { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../clock.ts';
 import type { HostInfo } from '../host.ts';
-import { unexpectedErrorsSpec } from '../metrics.ts';
+import { UNEXPECTED_ERRORS_SPEC } from '../metrics.ts';
 import type { Net } from '../net.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
@@ -72,7 +72,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
   const texts = options.beside?.texts ?? new TextInterner();
   const files = createMemoryFiles({ nowMs: () => clock.nowMs(), texts });
   const metrics = createMemoryMetrics();
-  const onUnexpected = (component: string): void => metrics.counter(unexpectedErrorsSpec).inc({ component });
+  const onUnexpected = (component: string): void => metrics.counter(UNEXPECTED_ERRORS_SPEC).inc({ component });
   return {
     clock,
     random: createSeededRandom(options.seed ?? 1),

@@ -11,7 +11,7 @@ export interface SkewedClock extends Clock {
 }
 
 /** Jumps of less are none: time servers steer them away. */
-const noticedJumpMs = 1000;
+const NOTICED_JUMP_MS = 1000;
 
 /** Makes a clock over another one, right at first. */
 export function createSkewedClock(beneath: Clock): SkewedClock {
@@ -37,7 +37,7 @@ export function createSkewedClock(beneath: Clock): SkewedClock {
     setSkew(ms) {
       const jumpMs = ms - skewMs;
       skewMs = ms;
-      if (Math.abs(jumpMs) > noticedJumpMs) for (const listener of [...listeners]) listener(jumpMs);
+      if (Math.abs(jumpMs) > NOTICED_JUMP_MS) for (const listener of [...listeners]) listener(jumpMs);
     },
   };
 }

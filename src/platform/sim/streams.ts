@@ -3,7 +3,7 @@ import { Channel } from '../../base/channel.ts';
 import type { Duplex } from '../streams.ts';
 
 /** Chunks a direction holds before its writer waits. */
-const capacity = 16;
+const CAPACITY = 16;
 
 function goneError(): Error {
   return Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
@@ -16,8 +16,8 @@ interface Direction {
 
 /** Two ends of one connection. */
 export function createDuplexPair(): [Duplex, Duplex] {
-  const forth: Direction = { channel: new Channel(capacity), error: undefined };
-  const back: Direction = { channel: new Channel(capacity), error: undefined };
+  const forth: Direction = { channel: new Channel(CAPACITY), error: undefined };
+  const back: Direction = { channel: new Channel(CAPACITY), error: undefined };
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   const onEnd = (): void => {
     if (forth.channel.closed && back.channel.closed) close();

@@ -34,13 +34,13 @@ export interface VirtualClockOptions {
 }
 
 /** Thousands of machines do more at one instant than a few: so many callbacks more for each timer that waited when it began. */
-const callbacksPerTimer = 20;
+const CALLBACKS_PER_TIMER = 20;
 
 /** Beyond this virtual time a run that waits for something gives up. */
-const defaultLimitMs = 24 * 3_600_000;
+const DEFAULT_LIMIT_MS = 24 * 3_600_000;
 
 /** The start of virtual time when none is given: 2026-01-01T00:00:00Z. */
-export const defaultStartMs = 1_767_225_600_000;
+export const DEFAULT_START_MS = 1_767_225_600_000;
 
 /** A clock that stands still until moved. */
 export class VirtualClock implements Clock {
@@ -61,7 +61,7 @@ export class VirtualClock implements Clock {
   readonly #culprits = new Map<string, number>();
 
   constructor(options: VirtualClockOptions = {}) {
-    this.#wallOffsetMs = options.startMs ?? defaultStartMs;
+    this.#wallOffsetMs = options.startMs ?? DEFAULT_START_MS;
     this.#maxCallbacks = options.maxCallbacksPerInstant ?? 100_000;
     this.#mostNow = this.#maxCallbacks;
     this.#busyTimeoutMs = options.busyTimeoutMs ?? 30_000;
@@ -167,12 +167,12 @@ export class VirtualClock implements Clock {
   }
 
   /** Runs until no timer but tickers is left. Rejects past `limitMs` of virtual time (default a day). */
-  runUntilIdle(limitMs: number = defaultLimitMs): Promise<void> {
+  runUntilIdle(limitMs: number = DEFAULT_LIMIT_MS): Promise<void> {
     return this.runUntil(() => this.#foreground === 0, limitMs);
   }
 
   /** Moves from timer to timer until `condition` holds. Rejects when no timer is left or `limitMs` of virtual time pass. */
-  async runUntil(condition: () => boolean, limitMs: number = defaultLimitMs): Promise<void> {
+  async runUntil(condition: () => boolean, limitMs: number = DEFAULT_LIMIT_MS): Promise<void> {
     const endMs = this.#monotonicMs + limitMs;
     this.#begin();
     try {
@@ -253,7 +253,7 @@ export class VirtualClock implements Clock {
 
   #countAnew(): void {
     this.#callbacksNow = 0;
-    this.#mostNow = this.#maxCallbacks + callbacksPerTimer * this.#timers.size;
+    this.#mostNow = this.#maxCallbacks + CALLBACKS_PER_TIMER * this.#timers.size;
     if (this.#culprits.size > 0) this.#culprits.clear();
   }
 

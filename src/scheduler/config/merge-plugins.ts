@@ -2,7 +2,7 @@
  * From the plugin sets of a configuration to the plugins of each extension point: the default multi-point set changed by the
  * profile's, then each point's own list. Upstream: default_plugins.go (mergePlugins) and framework.go (expandMultiPointPlugins).
  */
-import { extensionPoints, type ExtensionPoint } from '../framework/extension-points.ts';
+import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/extension-points.ts';
 import { defaultPlugins, knownPlugins } from '../plugins/list.ts';
 import type { Fields } from './fields.ts';
 
@@ -34,7 +34,7 @@ export function readPlugins(plugins: Fields): MergedPlugins {
   const explicit: { point: ExtensionPoint; name: string; path: string }[] = [];
   for (const { name, weight } of multiPoint) weights[name] = weight === 0 ? 1 : weight;
   const enabled = Object.fromEntries(
-    extensionPoints.map((point) => {
+    EXTENSION_POINTS.map((point) => {
       const fields = plugins.object(point);
       const set = readSet(fields);
       set.enabled.forEach(({ name, weight }, i) => {

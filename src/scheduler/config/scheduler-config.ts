@@ -1,5 +1,5 @@
 /** What a scheduler is told, checked and complete: profiles with their plugins per extension point, back-off, extenders. Upstream: KubeSchedulerConfiguration after defaulting. */
-import { extensionPoints, type ExtensionPoint } from '../framework/extension-points.ts';
+import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/extension-points.ts';
 import { defaultPlugins } from '../plugins/list.ts';
 
 import type { ExtenderConfig } from './read-extenders.ts';
@@ -30,7 +30,7 @@ export interface SchedulerConfig {
 
 /** All points with the same names: a plugin serves those points it implements. */
 export function enabledEverywhere(names: readonly string[]): Readonly<Record<ExtensionPoint, readonly string[]>> {
-  return Object.fromEntries(extensionPoints.map((point) => [point, names])) as Readonly<
+  return Object.fromEntries(EXTENSION_POINTS.map((point) => [point, names])) as Readonly<
     Record<ExtensionPoint, readonly string[]>
   >;
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { CapacityRequestPolicy, Device } from '../../api/gen/resource-v1.ts';
 import { consumptionOf, usedDevices, type Amounts } from './consumed-capacity.ts';
 
-const driver = 'net.example.com';
+const DRIVER = 'net.example.com';
 
 describe('what a share takes', () => {
   const range: CapacityRequestPolicy = { default: '1Gi', validRange: { min: '1Gi', step: '512Mi', max: '3Gi' } };
@@ -12,7 +12,7 @@ describe('what a share takes', () => {
   const cases: [string, CapacityRequestPolicy | undefined, Amounts, string | undefined][] = [
     ['all, where nothing says otherwise', undefined, {}, '4Gi'],
     ['what is asked for', undefined, { memory: '300Mi' }, '300Mi'],
-    ["with the driver's name", undefined, { [`${driver}/memory`]: '1Gi' }, '1Gi'],
+    ["with the driver's name", undefined, { [`${DRIVER}/memory`]: '1Gi' }, '1Gi'],
     ['not more than there is', undefined, { memory: '5Gi' }, undefined],
     ['nothing that is not there', undefined, { speed: '1' }, undefined],
     ['the default', range, {}, '1Gi'],
@@ -30,12 +30,12 @@ describe('what a share takes', () => {
         name: 'd',
         capacity: { memory: { value: '4Gi', ...(requestPolicy && { requestPolicy }) } },
       };
-      assert.equal(consumptionOf(driver, device, requests)?.['memory'], expected);
+      assert.equal(consumptionOf(DRIVER, device, requests)?.['memory'], expected);
     });
 });
 
 test('counts what claims have: whole devices, shares, and nothing of administrators', () => {
-  const base = { driver, pool: 'p', request: 'r' };
+  const base = { driver: DRIVER, pool: 'p', request: 'r' };
   const results = [
     { ...base, device: 'w' },
     { ...base, device: 'x', shareID: '1', consumedCapacity: { memory: '1Gi' } },
@@ -43,6 +43,6 @@ test('counts what claims have: whole devices, shares, and nothing of administrat
     { ...base, device: 'v', adminAccess: true },
   ];
   const { inUse, shares } = usedDevices([{ devices: { results } }, {}]);
-  assert.deepEqual([...inUse], [`${driver}/p/w`]);
-  assert.deepEqual([...shares], [[`${driver}/p/x`, { memory: '1536Mi' }]]);
+  assert.deepEqual([...inUse], [`${DRIVER}/p/w`]);
+  assert.deepEqual([...shares], [[`${DRIVER}/p/x`, { memory: '1536Mi' }]]);
 });

@@ -2,7 +2,7 @@
 import type { SchedulerPlugin } from './plugin.ts';
 
 /** All points in the order a pod passes them. */
-export const extensionPoints = [
+export const EXTENSION_POINTS = [
   'preEnqueue',
   'queueSort',
   'preFilter',
@@ -18,7 +18,7 @@ export const extensionPoints = [
 ] as const;
 
 /** The name of a point. */
-export type ExtensionPoint = (typeof extensionPoints)[number];
+export type ExtensionPoint = (typeof EXTENSION_POINTS)[number];
 
 /** The method that makes a plugin serve the point. Unreserve goes with Reserve. */
 export function methodOf(point: ExtensionPoint): keyof SchedulerPlugin {

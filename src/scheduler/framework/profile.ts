@@ -3,7 +3,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { ClassMemories, type ClassMemory } from './class-memory.ts';
-import { extensionPoints, methodOf, type ExtensionPoint } from './extension-points.ts';
+import { EXTENSION_POINTS, methodOf, type ExtensionPoint } from './extension-points.ts';
 import type { PointTimer } from './point-timer.ts';
 import type { CycleState, PreFilterResult, SchedulerPlugin } from './plugin.ts';
 import { timedCall } from './plugin-timer.ts';
@@ -47,7 +47,7 @@ export function createProfile(parts: ProfileParts): Profile {
     if (enabled === undefined) return able;
     return enabled[point].flatMap((name) => able.find((plugin) => plugin.name === name) ?? []);
   };
-  const points = Object.fromEntries(extensionPoints.map((point) => [point, serving(point)])) as PluginPoints & object;
+  const points = Object.fromEntries(EXTENSION_POINTS.map((point) => [point, serving(point)])) as PluginPoints & object;
   const memories = (parts.remembers ?? true) ? { memories: new ClassMemories() } : {};
   const timer = parts.timer === undefined ? {} : { timer: parts.timer };
   return { schedulerName, plugins, points, weights, percentageOfNodesToScore, ...memories, ...timer };

@@ -28,7 +28,7 @@ export const predicates: Readonly<Record<string, readonly PluginUse[]>> = {
 };
 
 /** What each priority is now. */
-export const priorities: Readonly<Record<string, string>> = {
+export const PRIORITIES: Readonly<Record<string, string>> = {
   LeastRequestedPriority: 'LeastRequestedPriority',
   BalancedResourceAllocation: 'BalancedResourceAllocation',
   ServiceSpreadingPriority: 'ServiceSpreadingPriority',
@@ -43,7 +43,7 @@ export interface AlgorithmProvider {
 }
 
 /** The providers there were. */
-export const algorithmProviders: Readonly<Record<string, AlgorithmProvider>> = {
+export const ALGORITHM_PROVIDERS: Readonly<Record<string, AlgorithmProvider>> = {
   DefaultProvider: {
     predicates: ['PodFitsPorts', 'PodFitsResources', 'NoDiskConflict', 'PodSelectorMatches', 'PodFitsHost'],
     priorities: [

@@ -12,7 +12,7 @@ import { knownPlugins } from '../plugins/list.ts';
 import { createProfiles } from '../profiles.ts';
 import { schedulePod, type ScheduleResult } from '../schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
-import { predicates, priorities } from './early-names.ts';
+import { predicates, PRIORITIES } from './early-names.ts';
 import { providerConfig, readPolicy } from './read-policy.ts';
 
 const service: Service = { metadata: { name: 'web', namespace: 'default' }, spec: { selector: { app: 'web' } } };
@@ -198,7 +198,7 @@ for (const [policy, problem] of wrong)
 test('every early name leads to plugins there are', () => {
   for (const name of Object.keys(predicates))
     readPolicy(JSON.stringify({ predicates: [{ name }], priorities: [] }), 's');
-  for (const name of Object.keys(priorities))
+  for (const name of Object.keys(PRIORITIES))
     profileOf(readPolicy(JSON.stringify({ predicates: [], priorities: [{ name, weight: 1 }] }), 's'));
   assert.throws(() => providerConfig('Nope', 's'), /plugin "Nope" has not been registered/);
 });

@@ -10,7 +10,7 @@ import { defaultSchedulerConfig, enabledEverywhere, type SchedulerConfig } from 
 import type { ExtensionPoint } from '../framework/extension-points.ts';
 import type { NodeLabelArgs } from '../plugins/node-label/node-label.ts';
 import type { ServiceAffinityArgs } from '../plugins/service-affinity/service-affinity.ts';
-import { algorithmProviders, predicates, priorities } from './early-names.ts';
+import { ALGORITHM_PROVIDERS, predicates, PRIORITIES } from './early-names.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Collects plugins by point. */
@@ -23,7 +23,7 @@ interface Building {
 
 /** The configuration of a named provider. Throws `SchedulerConfigError` when there is none of the name. */
 export function providerConfig(name: string, schedulerName: string): SchedulerConfig {
-  const provider = algorithmProviders[name];
+  const provider = ALGORITHM_PROVIDERS[name];
   if (provider === undefined) throw new SchedulerConfigError([`plugin "${name}" has not been registered`]);
   const building = start();
   for (const predicate of provider.predicates) addPredicate(building, predicate);
@@ -38,7 +38,7 @@ export function readPolicy(text: string, schedulerName: string): SchedulerConfig
   if (root.text('kind', 'Policy') !== 'Policy') root.invalid('kind', root.raw('kind'), 'must be Policy');
   root.text('apiVersion', 'v1');
   const building = start();
-  const fallback = algorithmProviders['DefaultProvider'];
+  const fallback = ALGORITHM_PROVIDERS['DefaultProvider'];
   if (root.has('predicates')) for (const entry of root.objects('predicates')) readPredicate(building, entry);
   else for (const name of fallback?.predicates ?? []) addPredicate(building, name);
   if (root.has('priorities')) for (const entry of root.objects('priorities')) readPriority(building, entry);
@@ -89,7 +89,7 @@ function addPredicate(building: Building, name: string): boolean {
 }
 
 function addPriority(building: Building, name: string, weight: number): boolean {
-  const plugin = priorities[name];
+  const plugin = PRIORITIES[name];
   if (plugin === undefined) return false;
   enable(building, plugin, ['preScore', 'score']);
   building.weights[plugin] = (building.weights[plugin] ?? 0) + weight;

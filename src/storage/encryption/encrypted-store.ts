@@ -121,7 +121,7 @@ function prefixOf(value: Uint8Array): string {
 }
 
 /** Where a resource's keys do not bear its name. */
-const otherNames: Readonly<Record<string, string>> = {
+const OTHER_NAMES: Readonly<Record<string, string>> = {
   minions: 'nodes',
   controllers: 'replicationcontrollers',
   ingress: 'ingresses.networking.k8s.io',
@@ -133,7 +133,7 @@ function groupResourceOf(key: string): string {
   const [, , first = '', second = ''] = key.split('/', 4);
   if (first === 'services') return second === 'endpoints' ? 'endpoints' : 'services';
   if (first.includes('.')) return `${second}.${first}`;
-  const other = otherNames[first];
+  const other = OTHER_NAMES[first];
   if (other !== undefined) return other;
   const group = groups.get(first) ?? '';
   return group === '' ? first : `${first}.${group}`;

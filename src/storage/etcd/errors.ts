@@ -3,7 +3,7 @@ import { GrpcError } from '../../grpc/grpc-error.ts';
 import { StoreError } from '../store.ts';
 
 /** What etcd says in its own words, and what it means for a store. */
-const spoken: readonly (readonly [RegExp, StoreError['code'], string])[] = [
+const SPOKEN: readonly (readonly [RegExp, StoreError['code'], string])[] = [
   [/required revision has been compacted/, 'compacted', ''],
   [/required revision is a future revision/, 'futureRevision', ''],
   [
@@ -16,12 +16,12 @@ const spoken: readonly (readonly [RegExp, StoreError['code'], string])[] = [
 ];
 
 /** The member refused before doing anything: another may take the same call. */
-const refusedUndone =
+const REFUSED_UNDONE =
   /^etcdserver: (no leader|not leader|too many requests|server stopped|not capable|rpc not supported for learner)$/;
 
 /** Whether another try, at another member, cannot do a write twice. */
 export function isUndone(error: unknown): boolean {
-  return error instanceof GrpcError && (!error.sent || refusedUndone.test(error.detail));
+  return error instanceof GrpcError && (!error.sent || REFUSED_UNDONE.test(error.detail));
 }
 
 /** Whether the member, not the request, is to blame. */
@@ -33,7 +33,7 @@ export function isMembersFault(error: unknown): boolean {
 export function storeErrorOf(error: unknown, { doing, writes }: { doing: string; writes: boolean }): unknown {
   if (!(error instanceof GrpcError)) return error;
   const { code, detail } = error;
-  for (const [pattern, storeCode, advice] of spoken)
+  for (const [pattern, storeCode, advice] of SPOKEN)
     if (pattern.test(detail)) return new StoreError(storeCode, `${detail}${advice}`, { cause: error });
   const text = `etcd: ${doing}: ${detail}`;
   if (code === 'PermissionDenied' || code === 'Unauthenticated')

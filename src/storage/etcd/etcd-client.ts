@@ -10,7 +10,7 @@ import { createGrpcCaller, type GrpcCaller, type GrpcTls } from '../../grpc/grpc
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { StoreError } from '../store.ts';
 import { isMembersFault, isUndone, storeErrorOf } from './errors.ts';
-import { type EtcdAnswers, etcdTable, mvccTable } from './etcd-table.ts';
+import { type EtcdAnswers, ETCD_TABLE, mvccTable } from './etcd-table.ts';
 
 /** Where etcd is. */
 export interface EtcdClientConfig {
@@ -115,7 +115,7 @@ export class EtcdClient {
     const headers = { hasleader: 'true' };
     return {
       url,
-      caller: createGrpcCaller({ clock: this.#clock }, { target, tables: [mvccTable, etcdTable], headers }),
+      caller: createGrpcCaller({ clock: this.#clock }, { target, tables: [mvccTable, ETCD_TABLE], headers }),
     };
   }
 
@@ -128,5 +128,5 @@ export class EtcdClient {
 
 function methodOf(name: string): { service: string; method: string } {
   const [service = '', method = ''] = name.split('/');
-  return { service: `${etcdTable.package}.${service}`, method };
+  return { service: `${ETCD_TABLE.package}.${service}`, method };
 }

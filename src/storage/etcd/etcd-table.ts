@@ -13,7 +13,7 @@ export const mvccTable = {
 } as const satisfies ProtobufTable;
 
 /** The services. A `oneof` is written as its members: exactly one of them is set. */
-export const etcdTable = {
+export const ETCD_TABLE = {
   package: 'etcdserverpb',
   enums: { CompareResult: 'EQUAL GREATER LESS NOT_EQUAL', CompareTarget: 'VERSION CREATE MOD VALUE LEASE' },
   messages: {

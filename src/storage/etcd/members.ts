@@ -19,7 +19,7 @@ export interface EtcdMembers {
 }
 
 /** A member that lists the members may not have heard of a removal which the leader has decided. */
-const gone = /member (not found|has already been removed)|permanently removed/;
+const GONE = /member (not found|has already been removed)|permanently removed/;
 
 /** Connects with the first call. */
 export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdClientConfig): EtcdMembers {
@@ -37,7 +37,7 @@ export function createEtcdMembers(deps: { readonly clock: Clock }, config: EtcdC
       try {
         await client.call('Cluster/MemberRemove', { ID }, { doing: 'removing a member', writes: true });
       } catch (error) {
-        if (!(error instanceof StoreError && gone.test(error.message))) throw error;
+        if (!(error instanceof StoreError && GONE.test(error.message))) throw error;
       }
     },
     setEndpoints: (endpoints) => client.setEndpoints(endpoints),

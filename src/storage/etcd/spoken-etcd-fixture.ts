@@ -4,7 +4,7 @@ import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { frame } from '../../grpc/grpc-frames.ts';
 import { createMessageCodec } from '../../grpc/message-codec.ts';
-import { type EtcdMember, etcdTable, mvccTable } from './etcd-table.ts';
+import { type EtcdMember, ETCD_TABLE, mvccTable } from './etcd-table.ts';
 
 /** gRPC's status and message; status 0 comes with an answer that lists these members, or is empty. */
 export interface Spoken {
@@ -18,7 +18,7 @@ export async function startSpokenEtcd(
   answer: (path: string) => Spoken,
 ): Promise<{ readonly url: string; stop(): void }> {
   const server = createServer();
-  const codec = createMessageCodec([mvccTable, etcdTable]);
+  const codec = createMessageCodec([mvccTable, ETCD_TABLE]);
   const sessions = new Set<{ destroy(): void }>();
   server.on('session', (session) => void sessions.add(session));
   server.on('stream', (stream, headers) => {

@@ -18,13 +18,13 @@ type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
 type Answer<Op extends keyof WireRequests> = WireRequests[Op]['answer'];
 
 /** Revisions compacted in one transaction: others must not wait long. */
-const compactionStep = 2_000;
+const COMPACTION_STEP = 2_000;
 
 /** Values handed over at once by a scan. */
-const scanPageBytes = 1024 * 1024;
+const SCAN_PAGE_BYTES = 1024 * 1024;
 
 /** Pages (of 8 KB) a backup copies at once. */
-const backupPages = 256;
+const BACKUP_PAGES = 256;
 
 interface EntryRow {
   readonly key: string;
@@ -75,7 +75,7 @@ export class StoreDatabase {
       openSchema(opened);
       this.#database = opened;
       this.#freePages = new FreePages(opened);
-      this.#compactedRevision = Number(this.#prepare(sql.selectCompacted).get()!['revision']);
+      this.#compactedRevision = Number(this.#prepare(sql.SELECT_COMPACTED).get()!['revision']);
       this.#revision = this.#readRevision();
       this.#readHistory();
     } catch (error) {
@@ -137,10 +137,10 @@ export class StoreDatabase {
   scan(request: Ask<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
     const { start, end } = request;
     let page = createPage();
-    for (const raw of this.#prepare(sql.selectValues, true).iterate(start, end)) {
+    for (const raw of this.#prepare(sql.SELECT_VALUES, true).iterate(start, end)) {
       const [revision, key, created, value] = raw as unknown as [number, string, number, Uint8Array | null];
       if (this.#index.get(key)?.revision !== revision) continue;
-      if (addToPage(page, { key, revision, created, value }) < scanPageBytes) continue;
+      if (addToPage(page, { key, revision, created, value }) < SCAN_PAGE_BYTES) continue;
       if (!onPage(wirePage(page))) return { revision: this.#revision };
       page = createPage();
     }
@@ -151,7 +151,7 @@ export class StoreDatabase {
   events(request: Ask<'events'>): Answer<'events'> {
     const { start, end, afterRevision } = request;
     if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
-    const rows = this.#prepare(sql.selectEvents).all(afterRevision, start, end) as unknown as (EntryRow & {
+    const rows = this.#prepare(sql.SELECT_EVENTS).all(afterRevision, start, end) as unknown as (EntryRow & {
       readonly deleted: number;
     })[];
     const values: Uint8Array[] = [];
@@ -166,13 +166,13 @@ export class StoreDatabase {
   compact(request: Ask<'compact'>): Answer<'compact'> {
     if (request.revision > this.#revision) throw futureError(request.revision, this.#revision);
     const from = this.#compactedRevision;
-    const to = Math.min(request.revision, from + compactionStep);
+    const to = Math.min(request.revision, from + COMPACTION_STEP);
     if (to <= from) return { compactedRevision: from };
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      this.#prepare(sql.deleteSuperseded).run(from, to);
-      this.#prepare(sql.deleteTombstones).run(from, to);
-      this.#prepare(sql.updateCompacted).run(to);
+      this.#prepare(sql.DELETE_SUPERSEDED).run(from, to);
+      this.#prepare(sql.DELETE_TOMBSTONES).run(from, to);
+      this.#prepare(sql.UPDATE_COMPACTED).run(to);
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#abandon();
@@ -208,7 +208,7 @@ export class StoreDatabase {
   async backupTo(path: string): Promise<void> {
     try {
       makePrivate(path);
-      await backup(this.#database, path, { rate: backupPages });
+      await backup(this.#database, path, { rate: BACKUP_PAGES });
     } catch (error) {
       throw storeErrorOf(error, `copying to ${path}`);
     }
@@ -222,7 +222,7 @@ export class StoreDatabase {
 
   /** The next change gets a revision above this one; all up to it count as compacted. For compacted stores. */
   skipTo(revision: number): void {
-    this.#prepare(sql.updateCompacted).run(revision);
+    this.#prepare(sql.UPDATE_COMPACTED).run(revision);
     this.#compactedRevision = revision;
     this.#revision = this.#readRevision();
   }
@@ -243,13 +243,13 @@ export class StoreDatabase {
     const created = live?.created ?? revision;
     const deleted = value === undefined ? 1 : 0;
     const expires = expiresMs < 0 ? null : expiresMs;
-    this.#prepare(sql.insertChange).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
+    this.#prepare(sql.INSERT_CHANGE).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
     batch.staged.set(key, value === undefined ? undefined : { revision, created });
     return { revision, created };
   }
 
   #row(revision: number): EntryRow {
-    const row = this.#prepare(sql.selectRow).get(revision) as unknown as EntryRow | undefined;
+    const row = this.#prepare(sql.SELECT_ROW).get(revision) as unknown as EntryRow | undefined;
     if (row === undefined) throw new StoreError('corrupt', `the store's file lacks revision ${revision}`);
     return row;
   }
@@ -264,7 +264,7 @@ export class StoreDatabase {
   /** The same at an earlier revision: keys not changed since, and what the first change since found. */
   #rowsThen(start: string, end: string, revision: number): RowsThen {
     const first = new Map<string, number>();
-    for (const row of this.#prepare(sql.selectUndone).iterate(revision, start, end)) {
+    for (const row of this.#prepare(sql.SELECT_UNDONE).iterate(revision, start, end)) {
       const { key, previous } = row as unknown as { key: string; previous: number };
       if (!first.has(key)) first.set(key, previous);
     }
@@ -280,7 +280,7 @@ export class StoreDatabase {
   }
 
   #readHistory(): void {
-    for (const raw of this.#prepare(sql.selectHistory, true).iterate()) {
+    for (const raw of this.#prepare(sql.SELECT_HISTORY, true).iterate()) {
       const [revision, key, deleted, created, expires] = raw as unknown as HistoryRow;
       this.#index.set(key, deleted === 1 ? undefined : { revision, created });
       if (expires !== null) this.#expiries.set(key, { key, revision, expiresMs: expires });
@@ -294,7 +294,7 @@ export class StoreDatabase {
   }
 
   #readRevision(): number {
-    const last = Number(this.#prepare(sql.selectLastRevision).get()!['revision'] ?? 0);
+    const last = Number(this.#prepare(sql.SELECT_LAST_REVISION).get()!['revision'] ?? 0);
     return Math.max(1, last, this.#compactedRevision);
   }
 

@@ -16,11 +16,11 @@ interface Kept extends RowsThen {
 }
 
 /** Ranges kept: as many as are read at a time, and some. */
-const keptRanges = 4;
+const KEPT_RANGES = 4;
 
 /** The rows of some ranges. */
 export class PastRows {
-  readonly #kept = new Lru<string, Kept>(keptRanges);
+  readonly #kept = new Lru<string, Kept>(KEPT_RANGES);
 
   /** Revisions of the rows in [start, end), the first of them at `from`. `find` is asked when they are not known. */
   rows(

@@ -7,8 +7,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { rewriteOldFile } from './free-pages.ts';
 
 /** Marks a file as a Keelson store ("Keel"). */
-const applicationId = 0x4b65656c;
-const formatVersion = 1;
+const APPLICATION_ID = 0x4b65656c;
+const FORMAT_VERSION = 1;
 
 /** Opens the tables, making them in an empty file. Throws when the file is another program's or of a later version. */
 export function openSchema(database: DatabaseSync): void {
@@ -33,8 +33,8 @@ export function openSchema(database: DatabaseSync): void {
 
 function createTables(database: DatabaseSync): void {
   database.exec(`
-    PRAGMA application_id = ${applicationId};
-    PRAGMA user_version = ${formatVersion};
+    PRAGMA application_id = ${APPLICATION_ID};
+    PRAGMA user_version = ${FORMAT_VERSION};
     CREATE TABLE change (
       revision INTEGER PRIMARY KEY,
       key TEXT NOT NULL,
@@ -51,8 +51,8 @@ function createTables(database: DatabaseSync): void {
 
 function checkTables(database: DatabaseSync): void {
   const read = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()![name]);
-  if (read('application_id') !== applicationId) throw new Error('the file is a database of another program');
+  if (read('application_id') !== APPLICATION_ID) throw new Error('the file is a database of another program');
   const version = read('user_version');
-  if (version !== formatVersion)
-    throw new Error(`the store has format ${version}, this version reads ${formatVersion}`);
+  if (version !== FORMAT_VERSION)
+    throw new Error(`the store has format ${version}, this version reads ${FORMAT_VERSION}`);
 }

@@ -41,8 +41,8 @@ export interface SqliteStoreOptions {
 }
 
 /** A batch holds at most so many writes, and about so many bytes. */
-const maxBatchWrites = 2_000;
-const maxBatchBytes = 16 * 1024 * 1024;
+const MAX_BATCH_WRITES = 2_000;
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 type StoreClient = WorkerClient<WireRequests>;
 
@@ -225,7 +225,7 @@ class SqliteStore implements Store {
     let count = 0;
     for (const { value } of this.#queue) {
       bytes += value?.byteLength ?? 0;
-      if (count > 0 && (bytes > maxBatchBytes || count >= maxBatchWrites)) break;
+      if (count > 0 && (bytes > MAX_BATCH_BYTES || count >= MAX_BATCH_WRITES)) break;
       count++;
     }
     if (count < this.#queue.length) return this.#queue.splice(0, count);

@@ -11,7 +11,7 @@ import { actionText, nameOfUser, resourceText, type AccessRequest } from './acce
 import { cureOf } from './nearest-roles.ts';
 import { grantsOf, nameOfBinding, nameOfBoundRole, nameOfRole, rulesOf, type Grant, type Policy } from './policy.ts';
 
-const maxCauses = 3;
+const MAX_CAUSES = 3;
 
 export async function missingRightCause(asked: {
   readonly request: AccessRequest;
@@ -36,7 +36,7 @@ export async function missingRightCause(asked: {
       ...(isNode ? ['of a node the Node authorizer decides too: it allows what the pods of the node need'] : []),
       ...facts,
     ],
-    because: because.slice(0, maxCauses),
+    because: because.slice(0, MAX_CAUSES),
   });
   return isNode ? missing : withCure(missing, cureOf(request, policy.roles));
 }

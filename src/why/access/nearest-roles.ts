@@ -7,7 +7,7 @@ import { shellWord } from '../shell-word.ts';
 import { actionText, resourceText, type AccessRequest } from './access-request.ts';
 import { nameOfRole, type AnyRole } from './policy.ts';
 
-const maxNamed = 3;
+const MAX_NAMED = 3;
 
 /** Existing roles that allow it, the narrowest first. Left out: roles of components, whose names have a colon, and those that allow everything. */
 export function nearestRoles(request: AccessRequest, roles: readonly AnyRole[]): readonly AnyRole[] {
@@ -37,7 +37,7 @@ export function cureOf(request: AccessRequest, roles: readonly AnyRole[]): Cure 
   const [first] = nearest;
   if (first === undefined)
     return { text: `make a role that allows to ${actionText(request)}, and bind it`, command: ownRole(request) };
-  const named = nearest.slice(0, maxNamed).map((role) => `${nameOfRole(role).kind} ${role.metadata.name}`);
+  const named = nearest.slice(0, MAX_NAMED).map((role) => `${nameOfRole(role).kind} ${role.metadata.name}`);
   const text = `bind ${named.join(', or ')}, or a role for this alone`;
   return { text, command: bindCommand(request, nameOfRole(first)) };
 }

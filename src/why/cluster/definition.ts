@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import type { Cause, Diagnosis } from '../explanation.ts';
 
 /** By condition, and the status that means trouble. */
-const troubles = [
+const TROUBLES = [
   { type: 'NamesAccepted', status: 'False', cure: 'choose other names: another definition has them already' },
   { type: 'NonStructuralSchema', status: 'True', cure: 'make the schema structural, as the message says' },
   { type: 'KubernetesAPIApprovalPolicyConformant', status: 'False', cure: 'use another group: *.k8s.io is protected' },
@@ -15,7 +15,7 @@ const troubles = [
 ] as const;
 
 export async function explainDefinition(definition: CustomResourceDefinition, _evidence: Evidence): Promise<Diagnosis> {
-  const causes = troubles.flatMap(({ type, status, cure }): Cause[] => {
+  const causes = TROUBLES.flatMap(({ type, status, cure }): Cause[] => {
     const condition = conditionOf(definition, type);
     if (condition?.status !== status) return [];
     return [{ ...conditionCause(CustomResourceDefinitions, definition, condition), cure: { text: cure } }];

@@ -12,9 +12,9 @@ import { nameOfObject, nameOf } from '../object-name.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Objects that are named; the others mostly wait for the same. */
-const maxObjects = 10;
+const MAX_OBJECTS = 10;
 /** Conditions that say that a deletion cannot go on. Upstream: namespace/deletion status_condition_utils.go. */
-const failures = [
+const FAILURES = [
   'NamespaceDeletionDiscoveryFailure',
   'NamespaceDeletionGroupVersionParsingFailure',
   'NamespaceDeletionContentFailure',
@@ -32,7 +32,7 @@ export async function explainNamespace(namespace: Namespace, evidence: Evidence)
 }
 
 async function failureCauses(namespace: Namespace, evidence: Evidence): Promise<readonly Cause[]> {
-  const found = failures.flatMap((type) => {
+  const found = FAILURES.flatMap((type) => {
     const condition = conditionOf(namespace, type);
     return condition?.status === 'True' ? [condition] : [];
   });
@@ -51,7 +51,7 @@ async function remainingCauses(namespace: Namespace, evidence: Evidence): Promis
   for (const info of await deletable(evidence)) {
     const objects = await evidence.list(info, { namespace: namespace.metadata.name ?? '', metadataOnly: true });
     for (const object of objects) {
-      if (causes.length >= maxObjects) return causes;
+      if (causes.length >= MAX_OBJECTS) return causes;
       causes.push(remainingCause(info, object));
     }
   }

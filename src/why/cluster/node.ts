@@ -8,7 +8,7 @@ import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
 /** What helps against pressure, by condition. */
-const pressures: Readonly<Record<string, string>> = {
+const PRESSURES: Readonly<Record<string, string>> = {
   MemoryPressure: 'end or move pods that use much memory, or give the node more',
   DiskPressure: 'free disk: remove images and logs, or give the node a larger disk',
   PIDPressure: 'end pods with many processes, or raise the limit of processes',
@@ -46,11 +46,11 @@ async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cau
 
 function pressureCauses(node: Node): readonly Cause[] {
   return (node.status?.conditions ?? [])
-    .filter(({ type, status }) => Object.hasOwn(pressures, type) && status === 'True')
+    .filter(({ type, status }) => Object.hasOwn(PRESSURES, type) && status === 'True')
     .map((condition) => ({
       ...conditionCause(Nodes, node, condition),
       code: condition.type,
-      cure: { text: pressures[condition.type]! },
+      cure: { text: PRESSURES[condition.type]! },
     }));
 }
 

@@ -7,7 +7,7 @@ import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
 /** Signers of the controller manager. */
-const builtIn = 'kubernetes.io/';
+const BUILT_IN = 'kubernetes.io/';
 
 export async function explainSigningRequest(
   request: CertificateSigningRequest,
@@ -32,7 +32,7 @@ function pendingCause(request: CertificateSigningRequest): Cause {
       message: 'nobody has approved it',
       cure: { text: 'approve it, if it is known to be right', command: `kubectl certificate approve ${object.name}` },
     });
-  const own = signerName.startsWith(builtIn);
+  const own = signerName.startsWith(BUILT_IN);
   return cause({
     code: 'NotSigned',
     object,

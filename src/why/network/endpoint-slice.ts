@@ -5,17 +5,17 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Diagnosis } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-const serviceLabel = 'kubernetes.io/service-name';
+const SERVICE_LABEL = 'kubernetes.io/service-name';
 
 export async function explainEndpointSlice(slice: EndpointSlice, evidence: Evidence): Promise<Diagnosis> {
   const { namespace = '', labels = {} } = slice.metadata;
   const endpoints = slice.endpoints ?? [];
   const ready = endpoints.filter(({ conditions }) => conditions?.ready !== false).length;
   const summary = `has ${ready} of ${endpoints.length} endpoints ready`;
-  const name = labels[serviceLabel];
+  const name = labels[SERVICE_LABEL];
   if (name === undefined) {
-    const message = `it has no label ${serviceLabel}, so it belongs to no service`;
-    const cure = { text: `label it ${serviceLabel}=SERVICE` };
+    const message = `it has no label ${SERVICE_LABEL}, so it belongs to no service`;
+    const cure = { text: `label it ${SERVICE_LABEL}=SERVICE` };
     const object = nameOfObject(EndpointSlices, slice);
     return { state: 'Trouble', summary, causes: [cause({ code: 'NoService', object, message, cure })] };
   }

@@ -5,8 +5,8 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-const defaultClass = 'ingressclass.kubernetes.io/is-default-class';
-const oldAnnotation = 'kubernetes.io/ingress.class';
+const DEFAULT_CLASS = 'ingressclass.kubernetes.io/is-default-class';
+const OLD_ANNOTATION = 'kubernetes.io/ingress.class';
 
 export async function explainIngress(ingress: Ingress, evidence: Evidence): Promise<Diagnosis> {
   const addresses = ingress.status?.loadBalancer?.ingress ?? [];
@@ -27,9 +27,9 @@ async function classCauses(ingress: Ingress, evidence: Evidence): Promise<Cause[
   const name = ingress.spec?.ingressClassName;
   const object = nameOfObject(Ingresses, ingress);
   if (name === undefined) {
-    if (ingress.metadata.annotations?.[oldAnnotation] !== undefined) return [];
+    if (ingress.metadata.annotations?.[OLD_ANNOTATION] !== undefined) return [];
     const classes = await evidence.list(IngressClasses);
-    if (classes.some(({ metadata }) => metadata.annotations?.[defaultClass] === 'true')) return [];
+    if (classes.some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')) return [];
     const text =
       classes.length === 0
         ? 'install an ingress controller'

@@ -71,7 +71,7 @@ async function crashCause(pod: Pod, status: ContainerStatus, evidence: Evidence)
 }
 
 /** By the waiting reason, as the kubelet writes it. */
-const cures: Readonly<Record<string, string>> = {
+const CURES: Readonly<Record<string, string>> = {
   CreateContainerConfigError: 'mend what the message names in the specification of the container',
   CreateContainerError: 'mend what the runtime says of the container',
   RunContainerError: 'check command, args and the mounts: the runtime could not start the process',
@@ -81,7 +81,7 @@ const cures: Readonly<Record<string, string>> = {
 
 function waitingCause(pod: Pod, { name, state }: ContainerStatus): Cause {
   const { reason = '', message = '' } = state?.waiting ?? {};
-  const cure = cures[reason];
+  const cure = CURES[reason];
   return cause({
     code: reason,
     object: nameOfObject(Pods, pod),

@@ -10,7 +10,7 @@ import { finalizerCauses } from '../finalizers.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
 /** How long a node that answers may take for what follows the grace period. */
-const slackMs = 30_000;
+const SLACK_MS = 30_000;
 
 export async function deletionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const ofNode = await nodeCauses(pod, evidence);
@@ -63,7 +63,7 @@ function graceCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readon
         cure: { text: 'let the program end when it gets SIGTERM, or shorten terminationGracePeriodSeconds' },
       }),
     ];
-  if (nodeIsAway || nowMs <= deadlineMs + slackMs || running(pod).length === 0) return [];
+  if (nodeIsAway || nowMs <= deadlineMs + SLACK_MS || running(pod).length === 0) return [];
   return [
     cause({
       code: 'ContainersDoNotEnd',

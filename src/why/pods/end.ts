@@ -8,7 +8,7 @@ import { nameOfObject } from '../object-name.ts';
 import { terminationCause } from './termination.ts';
 
 /** By `status.reason`, as the kubelet and controllers write it. */
-const byReason: Readonly<Record<string, Cure>> = {
+const BY_REASON: Readonly<Record<string, Cure>> = {
   Evicted: {
     text: 'free what the node ran short of, or give the pod requests (and limits) as large as what it really uses',
   },
@@ -19,7 +19,7 @@ const byReason: Readonly<Record<string, Cure>> = {
 };
 
 /** By the reason of the condition DisruptionTarget. */
-const byDisruption: Readonly<Record<string, string>> = {
+const BY_DISRUPTION: Readonly<Record<string, string>> = {
   PreemptionByScheduler: 'raise the priority of this pod, or add nodes, so that both have room',
   DeletionByTaintManager: 'remove the taint of the node, or tolerate it in the pod',
   EvictionByEvictionAPI: 'somebody evicted it, as kubectl drain does',
@@ -31,9 +31,9 @@ export async function endCauses(pod: Pod, evidence: Evidence): Promise<readonly 
   const { reason = '', message = '' } = pod.status ?? {};
   const disruption = podCondition(pod, 'DisruptionTarget');
   const causes: Cause[] = [];
-  if (reason !== '') causes.push(endedBy(pod, reason, message, byReason[reason]));
+  if (reason !== '') causes.push(endedBy(pod, reason, message, BY_REASON[reason]));
   if (disruption?.status === 'True' && reason !== 'Evicted') {
-    const text = byDisruption[disruption.reason ?? ''];
+    const text = BY_DISRUPTION[disruption.reason ?? ''];
     causes.push(
       endedBy(
         pod,

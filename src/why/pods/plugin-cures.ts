@@ -1,7 +1,7 @@
 /** What helps against each plugin of the scheduler that refuses nodes. One row a plugin. */
 import type { Cure } from '../explanation.ts';
 
-export const pluginCures: Readonly<Record<string, Cure>> = {
+export const PLUGIN_CURES: Readonly<Record<string, Cure>> = {
   NodeResourcesFit: { text: 'request less, end other pods, or add a node with room' },
   NodeName: { text: 'spec.nodeName names a node that does not exist or does not match' },
   NodePorts: { text: 'the host port is taken: choose another, or leave out hostPort' },

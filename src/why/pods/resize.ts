@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-const cures: Readonly<Record<string, string>> = {
+const CURES: Readonly<Record<string, string>> = {
   Deferred: 'end other pods of the node: the kubelet grants the resize when there is room',
   Infeasible: 'ask for less than the node has, or create the pod anew elsewhere',
   Error: 'mend what the message names; the kubelet tries again by itself',
@@ -18,7 +18,7 @@ export async function resizeCauses(pod: Pod, _evidence: Evidence): Promise<reado
     const { reason = '', message = '', lastTransitionTime } = condition ?? {};
     // In progress without a reason is on its way.
     if (condition?.status !== 'True' || reason === '') return [];
-    const cure = cures[reason];
+    const cure = CURES[reason];
     return [
       cause({
         code: `Resize${reason}`,

@@ -6,11 +6,11 @@ import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
-import { pluginCures } from './plugin-cures.ts';
+import { PLUGIN_CURES } from './plugin-cures.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Nodes whose verdict is told word for word. */
-const maxNodes = 3;
+const MAX_NODES = 3;
 
 export async function schedulingCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const gates = gateCauses(pod);
@@ -63,14 +63,14 @@ async function claimCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause
 function verdictCause(pod: Pod, why: PodWhy, nodes: readonly NodeVerdict[], claims: readonly Cause[]): Cause {
   const plugins = [...new Set(nodes.flatMap((node) => refusals(node).map(({ name }) => name)))];
   const facts = nodes
-    .slice(0, maxNodes)
+    .slice(0, MAX_NODES)
     .flatMap((node) => [
       ...refusals(node).map(
         ({ name, reasons = [], lacks = [] }) => `${node.name}: ${[...reasons, ...lacks].join('; ')} (${name})`,
       ),
     ]);
   const first = plugins[0];
-  const cure = first === undefined ? undefined : pluginCures[first];
+  const cure = first === undefined ? undefined : PLUGIN_CURES[first];
   return cause({
     code: first === undefined ? 'NoNodes' : `Unschedulable.${first}`,
     object: nameOfObject(Pods, pod),
@@ -78,7 +78,7 @@ function verdictCause(pod: Pod, why: PodWhy, nodes: readonly NodeVerdict[], clai
       nodes.length === 0
         ? 'there is no node'
         : `no node suits it (${nodes.length} ${nodes.length === 1 ? 'was' : 'were'} asked): ${(why.now ?? why.lastDecision)?.message ?? ''}`,
-    facts: [...facts, ...(nodes.length > maxNodes ? [`and ${nodes.length - maxNodes} more nodes`] : [])],
+    facts: [...facts, ...(nodes.length > MAX_NODES ? [`and ${nodes.length - MAX_NODES} more nodes`] : [])],
     cure: cure ?? { text: 'add a node' },
     because: claims,
   });

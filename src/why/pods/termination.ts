@@ -12,10 +12,10 @@ export interface ContainerEnd {
   readonly previous: boolean;
 }
 
-const logLines = 5;
+const LOG_LINES = 5;
 /** Exit codes from here on are 128 and a signal. */
-const signalBase = 128;
-const signals: Readonly<Record<number, string>> = {
+const SIGNAL_BASE = 128;
+const SIGNALS: Readonly<Record<number, string>> = {
   1: 'SIGHUP',
   2: 'SIGINT',
   3: 'SIGQUIT',
@@ -53,19 +53,19 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
 function codeOf({ reason = '', exitCode }: ContainerStateTerminated): string {
   if (reason === 'OOMKilled') return 'OutOfMemory';
   if (reason === 'StartError' || reason === 'ContainerCannotRun') return 'ContainerCannotStart';
-  return exitCode > signalBase && signals[exitCode - signalBase] !== undefined ? 'KilledBySignal' : 'ContainerExited';
+  return exitCode > SIGNAL_BASE && SIGNALS[exitCode - SIGNAL_BASE] !== undefined ? 'KilledBySignal' : 'ContainerExited';
 }
 
 function signalText({ exitCode, signal }: ContainerStateTerminated): string {
-  const number = signal !== undefined && signal > 0 ? signal : exitCode - signalBase;
-  const name = signals[number];
+  const number = signal !== undefined && signal > 0 ? signal : exitCode - SIGNAL_BASE;
+  const name = SIGNALS[number];
   return name === undefined ? '' : ` (${name})`;
 }
 
 /** The last lines of its log, where there are some. */
 async function lastLines(pod: Pod, { status, previous }: ContainerEnd, evidence: Evidence): Promise<readonly string[]> {
   const { namespace = '', name = '' } = pod.metadata;
-  const query = `container=${encodeURIComponent(status.name)}&tailLines=${logLines}${previous ? '&previous=true' : ''}`;
+  const query = `container=${encodeURIComponent(status.name)}&tailLines=${LOG_LINES}${previous ? '&previous=true' : ''}`;
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
   const text = await evidence.text(`log of ${status.name} of pod/${namespace}/${name}`, path);
   return (text ?? '').split('\n').filter((line) => line !== '');

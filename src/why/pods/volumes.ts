@@ -14,7 +14,7 @@ import { mentionCauses, usedVolumes, volumeMentions } from './references.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** A volume that takes longer keeps the pod. */
-const maxUsualMs = 30_000;
+const MAX_USUAL_MS = 30_000;
 
 export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   if (hasStarted(pod)) return [];
@@ -24,7 +24,7 @@ export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readon
   const state = await nodeStateOf(pod, evidence);
   if (state !== undefined)
     return state.volumes
-      .filter(({ error, since }) => error !== undefined || evidence.nowMs - parseTime(since) > maxUsualMs)
+      .filter(({ error, since }) => error !== undefined || evidence.nowMs - parseTime(since) > MAX_USUAL_MS)
       .map((volume) => awaitedCause(pod, volume));
   return latestEventCause(pod, evidence, {
     reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],

@@ -16,7 +16,7 @@ interface Meaning {
   readonly cure?: Cure;
 }
 
-const meanings: Readonly<Record<RefusingPart, Meaning>> = {
+const MEANINGS: Readonly<Record<RefusingPart, Meaning>> = {
   authentication: {
     code: 'NotAuthenticated',
     message: 'the API server does not recognize who asks',
@@ -55,7 +55,7 @@ const meanings: Readonly<Record<RefusingPart, Meaning>> = {
 export async function explainRefused(request: RefusedRequest, evidence: Evidence): Promise<Diagnosis> {
   const { code: status, reason, user, time } = request;
   const { part } = request.refusedBy;
-  const { code, message, cure } = meanings[part];
+  const { code, message, cure } = MEANINGS[part];
   const by = part === 'authentication' ? '' : ` by ${user === '' ? 'nobody known' : user}`;
   const found = cause({
     code,

@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import type { Cause, Cure, Diagnosis } from '../explanation.ts';
 
 /** By the reason of the condition that is False. Upstream: podautoscaler's setCondition calls. */
-const cures: Readonly<Record<string, Cure>> = {
+const CURES: Readonly<Record<string, Cure>> = {
   FailedGetScale: { text: 'name an object that exists and can be scaled in spec.scaleTargetRef' },
   FailedUpdateScale: { text: 'mend what the message says of the target' },
   FailedGetResourceMetric: {
@@ -49,7 +49,7 @@ function isAtBound(reason: string | undefined): boolean {
 function falseCause(autoscaler: HorizontalPodAutoscaler, type: string): readonly Cause[] {
   const condition = conditionOf(autoscaler, type);
   if (condition?.status !== 'False') return [];
-  const cure = cures[condition.reason ?? ''];
+  const cure = CURES[condition.reason ?? ''];
   const found = conditionCause(HorizontalPodAutoscalers, autoscaler, condition);
   return [cure === undefined ? found : { ...found, cure }];
 }

@@ -7,7 +7,7 @@ import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
 /** What the controller writes as events, by reason: what would help. */
-const cures: Readonly<Record<string, string>> = {
+const CURES: Readonly<Record<string, string>> = {
   UnknownTimeZone: 'name a time zone of the tz database in spec.timeZone',
   UnparseableSchedule: 'write spec.schedule as five fields: minute, hour, day of month, month, day of week',
   TooManyMissedTimes: 'set startingDeadlineSeconds, or see why the controller manager was away',
@@ -61,7 +61,7 @@ async function forbiddenCauses(cronJob: CronJob, evidence: Evidence): Promise<re
 async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
   const lastMs = parseTime(cronJob.status?.lastScheduleTime) || 0;
   const event = (await evidence.events(cronJob)).find(
-    (one) => Object.hasOwn(cures, one.reason ?? '') && timeOfEvent(one) > lastMs,
+    (one) => Object.hasOwn(CURES, one.reason ?? '') && timeOfEvent(one) > lastMs,
   );
   if (event === undefined) return [];
   const { reason = '', message = '' } = event;
@@ -72,7 +72,7 @@ async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readon
       message: `a start did not come about (${reason})`,
       since: formatTime(timeOfEvent(event)),
       facts: message === '' ? [] : [message],
-      cure: { text: cures[reason]! },
+      cure: { text: CURES[reason]! },
     }),
   ];
 }

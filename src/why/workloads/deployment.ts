@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 
-const revisionAnnotation = 'deployment.kubernetes.io/revision';
+const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
 
 export async function explainDeployment(deployment: Deployment, evidence: Evidence): Promise<Diagnosis> {
   const { spec, status = {} } = deployment;
@@ -60,7 +60,7 @@ async function setCauses(deployment: Deployment, evidence: Evidence): Promise<re
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {
-  return Number(metadata.annotations?.[revisionAnnotation] ?? 0);
+  return Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
 }
 
 /** A rollout past its deadline is told first, with what keeps it behind. */

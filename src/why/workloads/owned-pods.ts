@@ -10,7 +10,7 @@ import { cause, firstCauses, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
 /** Pods that are explained; the others mostly have the same cause. */
-const maxExplained = 3;
+const MAX_EXPLAINED = 3;
 
 /** Pods whose controller is the object. */
 export async function ownedPods(
@@ -30,7 +30,7 @@ export async function ownedPods(
 export async function unreadyPodCauses(pods: readonly Pod[], evidence: Evidence): Promise<readonly Cause[]> {
   const unready = pods.filter((pod) => isPodActive(pod) && !isPodReady(pod));
   const causes: Cause[] = [];
-  for (const pod of unready.slice(0, maxExplained)) {
+  for (const pod of unready.slice(0, MAX_EXPLAINED)) {
     const diagnosis = await evidence.explain(Pods, pod);
     if (diagnosis.state === 'Progressing') continue;
     const object = nameOfObject(Pods, pod);
@@ -57,7 +57,7 @@ function withoutRepetition(causes: readonly Cause[]): readonly Cause[] {
 export async function failedPodCauses(pods: readonly Pod[], evidence: Evidence): Promise<readonly Cause[]> {
   const failed = pods.filter(({ status }) => status?.phase === 'Failed');
   const causes: Cause[] = [];
-  for (const pod of failed.slice(0, maxExplained)) {
+  for (const pod of failed.slice(0, MAX_EXPLAINED)) {
     const { summary, causes: because } = await evidence.explain(Pods, pod);
     const object = nameOfObject(Pods, pod);
     causes.push(cause({ code: 'PodFailed', object, message: `pod ${object.name} ${summary}`, because }));

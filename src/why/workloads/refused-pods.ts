@@ -13,7 +13,7 @@ import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 import { refuserCauses } from '../requests/refuser-causes.ts';
 
 /** A refusal that is older than this may have been mended. */
-const recentMs = 15 * 60_000;
+const RECENT_MS = 15 * 60_000;
 
 /** The refusal that the controller met last, and what is behind it; none where its pods are all created. */
 export async function refusedPodCauses(
@@ -24,7 +24,7 @@ export async function refusedPodCauses(
   const condition = conditionOf(owner, 'ReplicaFailure');
   const event = (await evidence.events(owner)).find(({ reason }) => reason === 'FailedCreate');
   const eventMs = event === undefined ? 0 : timeOfEvent(event);
-  const isRefused = condition?.status === 'True' || evidence.nowMs - eventMs < recentMs;
+  const isRefused = condition?.status === 'True' || evidence.nowMs - eventMs < RECENT_MS;
   const message = condition?.status === 'True' ? condition.message : event?.message;
   if (!isRefused || message === undefined) return [];
   const since = condition?.lastTransitionTime ?? (eventMs === 0 ? undefined : formatTime(eventMs));

@@ -7,7 +7,7 @@ import { exchangeOf, type Request } from './api-requests.ts';
 import { mutatedJson } from './bodies.ts';
 import { names } from './objects.ts';
 
-const registration = '/apis/admissionregistration.k8s.io/v1';
+const REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
 
 const expressions: readonly string[] = [
   'true',
@@ -156,12 +156,12 @@ function request(random: Random): Request {
   const configMap = { metadata: { name }, data: { a: pick(random, ['b', 'a'.repeat(40)]) } };
   const crd = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${pick(random, ['as', 'bs', 'cs'])}.fuzz.io`;
   return weighted<() => Request>(random, [
-    [6, () => ({ method: 'POST', path: `${registration}/${low}admissionpolicies`, body: json(own(random, name)) })],
+    [6, () => ({ method: 'POST', path: `${REGISTRATION}/${low}admissionpolicies`, body: json(own(random, name)) })],
     [
       4,
       () => ({
         method: 'POST',
-        path: `${registration}/${low}admissionpolicybindings`,
+        path: `${REGISTRATION}/${low}admissionpolicybindings`,
         body: json(binding(random, `${side}AdmissionPolicyBinding`, name)),
       }),
     ],
@@ -169,7 +169,7 @@ function request(random: Random): Request {
       3,
       () => ({
         method: 'POST',
-        path: `${registration}/${low}webhookconfigurations`,
+        path: `${REGISTRATION}/${low}webhookconfigurations`,
         body: json(webhooks(random, `${side}WebhookConfiguration`, name)),
       }),
     ],
@@ -177,7 +177,7 @@ function request(random: Random): Request {
       3,
       () => ({
         method: 'DELETE',
-        path: `${registration}/${low}${pick(random, ['webhookconfigurations', 'admissionpolicies', 'admissionpolicybindings'])}/${name}`,
+        path: `${REGISTRATION}/${low}${pick(random, ['webhookconfigurations', 'admissionpolicies', 'admissionpolicybindings'])}/${name}`,
       }),
     ],
     [2, () => ({ method: 'PATCH', path: crd, body: merge(conversionPatch(random)) })],

@@ -6,7 +6,7 @@ import { devicePluginTable } from '../../../src/kubelet/device-manager/device-pl
 import { draTable } from '../../../src/kubelet/dra-manager/dra-api.ts';
 import { registrationTable } from '../../../src/kubelet/plugin-manager/registration-client.ts';
 import { podResourcesTable } from '../../../src/kubelet/pod-resources/pod-resources-api.ts';
-import { csiTable } from '../../../src/kubelet/volumes/csi/csi-table.ts';
+import { CSI_TABLE } from '../../../src/kubelet/volumes/csi/csi-table.ts';
 import { chance, pick, type Random, weighted } from '../draw.ts';
 import {
   type Bytes,
@@ -140,7 +140,7 @@ function peerAnswer(random: Random, { table, output, path }: Method): PeerAnswer
 }
 
 const registration = methodsOf(registrationTable);
-const pluginMethods = [devicePluginTable, csiTable, draTable('v1'), draTable('v1beta1')].flatMap(methodsOf);
+const pluginMethods = [devicePluginTable, CSI_TABLE, draTable('v1'), draTable('v1beta1')].flatMap(methodsOf);
 
 const text = (number: number, value: string): Buffer => {
   const bytes = Buffer.from(value);
@@ -194,7 +194,7 @@ function registerRequest(random: Random): Bytes {
 }
 
 const criMethods = methodsOf(criTable);
-const peerMethods = [...criMethods, ...criMethods, ...methodsOf(devicePluginTable), ...methodsOf(csiTable)];
+const peerMethods = [...criMethods, ...criMethods, ...methodsOf(devicePluginTable), ...methodsOf(CSI_TABLE)];
 const provoking = ['/runningpods/', '/stats/summary', '/metrics/resource', '/metrics/cadvisor', '/metrics'];
 
 /** A pod of the node comes or goes, which makes the kubelet call everybody. */

@@ -4,22 +4,22 @@ import { hostileStrings } from '../values/hostile.ts';
 
 export type Header = readonly [name: string, value: string];
 
-const json = 'application/json';
-const group = 'g=meta.k8s.io;v=v1';
+const JSON = 'application/json';
+const GROUP = 'g=meta.k8s.io;v=v1';
 const accepts: readonly string[] = [
-  json,
+  JSON,
   '*/*',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',
   'application/vnd.kubernetes.protobuf, application/json',
-  `${json};as=Table;${group}`,
-  `${json};as=Table;g=meta.k8s.io;v=v1beta1,${json}`,
-  `application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;${group}`,
-  `${json};as=PartialObjectMetadataList;${group}`,
-  `application/yaml;as=Table;${group}`,
-  `${json};as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2`,
-  `${json};as=__proto__;g=constructor;v=v1`,
-  `${json};stream=watch`,
+  `${JSON};as=Table;${GROUP}`,
+  `${JSON};as=Table;g=meta.k8s.io;v=v1beta1,${JSON}`,
+  `application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;${GROUP}`,
+  `${JSON};as=PartialObjectMetadataList;${GROUP}`,
+  `application/yaml;as=Table;${GROUP}`,
+  `${JSON};as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2`,
+  `${JSON};as=__proto__;g=constructor;v=v1`,
+  `${JSON};stream=watch`,
   'application/cbor',
   'text/plain',
   'text/html',
@@ -27,12 +27,12 @@ const accepts: readonly string[] = [
   '*',
   'a/b;q=0',
   ';;;',
-  `${json};q=`,
-  `${json},`.repeat(500),
+  `${JSON};q=`,
+  `${JSON},`.repeat(500),
 ];
 
 export const contentTypes: readonly string[] = [
-  json,
+  JSON,
   'application/yaml',
   'application/vnd.kubernetes.protobuf',
   'application/json-patch+json',
@@ -43,8 +43,8 @@ export const contentTypes: readonly string[] = [
   'application/cbor',
   'text/plain',
   'multipart/form-data',
-  `${json}; charset=utf-16`,
-  `${json};${';'.repeat(300)}`,
+  `${JSON}; charset=utf-16`,
+  `${JSON};${';'.repeat(300)}`,
   '__proto__',
   '',
 ];

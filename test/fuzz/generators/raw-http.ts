@@ -5,20 +5,20 @@ import { hostileStrings } from '../values/hostile.ts';
 import { mutateBytes } from '../values/mutate-bytes.ts';
 import { webSocketFrames, spdyFrames } from './stream-frames.ts';
 
-const body = '{"metadata":{"name":"fuzz-a"}}';
-const post = 'POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+const BODY = '{"metadata":{"name":"fuzz-a"}}';
+const POST = 'POST /api/v1/namespaces/fuzz/configmaps HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
 const heads: readonly string[] = [
-  `${post}Content-Length: ${body.length}\r\n\r\n${body}`,
-  `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\n${body}`,
-  `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  `${post}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
-  `${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
-  `${post}Transfer-Encoding: chunked\r\n\r\n5;a=b\r\n{"a":\r\n2\r\n1}\r\n0\r\nX-Trailer: 1\r\n\r\n`,
-  `${post}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n${body}`,
-  `${post}Transfer-Encoding: chunked\r\n\r\n-1\r\n${body}`,
-  `${post}Content-Length: 99999999999\r\n\r\n${body}`,
-  `${post}Content-Length: 1e2\r\n\r\n${body}`,
-  `${post}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
+  `${POST}Content-Length: ${BODY.length}\r\n\r\n${BODY}`,
+  `${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n${BODY}`,
+  `${POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  `${POST}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
+  `${POST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
+  `${POST}Transfer-Encoding: chunked\r\n\r\n5;a=b\r\n{"a":\r\n2\r\n1}\r\n0\r\nX-Trailer: 1\r\n\r\n`,
+  `${POST}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n${BODY}`,
+  `${POST}Transfer-Encoding: chunked\r\n\r\n-1\r\n${BODY}`,
+  `${POST}Content-Length: 99999999999\r\n\r\n${BODY}`,
+  `${POST}Content-Length: 1e2\r\n\r\n${BODY}`,
+  `${POST}Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`,
   'GET /version HTTP/1.0\r\n\r\n',
   'GET /version HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
   'GET /version HTTP/1.1\r\n\r\n',

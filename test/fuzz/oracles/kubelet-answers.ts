@@ -87,7 +87,7 @@ function pathsOf(exchange: Exchange): string[] {
 }
 
 /** Texts of errors that are the program's own: no client is told of them. */
-const programError =
+const PROGRAM_ERROR =
   /is not a function|Cannot read|undefined|is not iterable|Invalid (array|string) length|Maximum call/;
 
 /** Every call that HTTP/2 took is answered by a status, with words that are the service's. */
@@ -104,6 +104,6 @@ export function judgeGrpc(
   }
   const { 'grpc-status': status = '', 'grpc-message': message = '' } = headers;
   if (!/^([0-9]|1[0-6])$/.test(status)) return { signature: `grpc-status ${status}`, detail: `${path}: ${message}` };
-  if (!programError.test(decodeURIComponent(message))) return undefined;
+  if (!PROGRAM_ERROR.test(decodeURIComponent(message))) return undefined;
   return { signature: `gRPC ${status} ${general(message)}`, detail: `${path}: ${message.slice(0, 300)}` };
 }

@@ -2,13 +2,13 @@
 import { aborted } from '../../../src/base/abort.ts';
 import { devicePluginTable } from '../../../src/kubelet/device-manager/device-plugin-api.ts';
 import { registrationTable } from '../../../src/kubelet/plugin-manager/registration-client.ts';
-import { csiTable } from '../../../src/kubelet/volumes/csi/csi-table.ts';
+import { CSI_TABLE } from '../../../src/kubelet/volumes/csi/csi-table.ts';
 import type { Method } from './steady-peers.ts';
 
 type Methods = Readonly<Record<string, Method>>;
 
 export const deviceTables = [registrationTable, devicePluginTable];
-export const csiTables = [registrationTable, csiTable];
+export const csiTables = [registrationTable, CSI_TABLE];
 
 export function registrarMethods([type, name, version]: readonly string[]): Methods {
   return {

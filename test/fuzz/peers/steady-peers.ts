@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { ServerHttp2Stream } from 'node:http2';
 import { frame } from '../../../src/grpc/grpc-frames.ts';
-import { grpcCodes, isGrpcCode } from '../../../src/grpc/grpc-error.ts';
+import { GRPC_CODES, isGrpcCode } from '../../../src/grpc/grpc-error.ts';
 import { createMessageCodec } from '../../../src/grpc/message-codec.ts';
 import type { ProtobufTable } from '../../../src/grpc/protobuf-table.ts';
 import { criTable } from '../../../src/cri/gen/cri-table.ts';
@@ -101,8 +101,8 @@ function answering(tables: readonly ProtobufTable[], methods: Readonly<Record<st
         return { how: 'answer', data: encode(await answer), trailers: [['grpc-status', '0']] };
       } catch (error) {
         if (life.signal.aborted) return undefined;
-        if (!isGrpcCode(error, ...grpcCodes)) throw error;
-        const status = String(grpcCodes.indexOf(error.code));
+        if (!isGrpcCode(error, ...GRPC_CODES)) throw error;
+        const status = String(GRPC_CODES.indexOf(error.code));
         const trailers = [
           ['grpc-status', status] as const,
           ['grpc-message', encodeURIComponent(error.detail)] as const,

@@ -2,12 +2,12 @@
 import type { OwnClient } from './own-client.ts';
 import { makeRunningPod } from './prepare.ts';
 
-const registration = '/apis/admissionregistration.k8s.io/v1';
+const REGISTRATION = '/apis/admissionregistration.k8s.io/v1';
 const collections = [
-  `${registration}/validatingwebhookconfigurations`,
-  `${registration}/mutatingwebhookconfigurations`,
-  `${registration}/validatingadmissionpolicybindings`,
-  `${registration}/mutatingadmissionpolicybindings`,
+  `${REGISTRATION}/validatingwebhookconfigurations`,
+  `${REGISTRATION}/mutatingwebhookconfigurations`,
+  `${REGISTRATION}/validatingadmissionpolicybindings`,
+  `${REGISTRATION}/mutatingadmissionpolicybindings`,
 ];
 
 /** Replica counts may be any number; what they make is not of interest here. */

@@ -69,9 +69,9 @@ const silence: CrashWorld = {
   stepMs: 1000,
 };
 
-const driver = 'gpu.example.com';
+const DRIVER = 'gpu.example.com';
 const sliceOf = (...taints: { key: string; effect: string }[]): object => ({
-  driver,
+  driver: DRIVER,
   nodeName: 'n',
   pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
   devices: [{ name: 'd', taints }],
@@ -82,7 +82,7 @@ const reserve =
   async (h) => {
     const { metadata } = await h.get(Pods, `default/${pod}`);
     const reservedFor = [{ resource: 'pods', name: pod, uid: metadata.uid! }];
-    const result = { driver, pool: 'p', device: 'd', request: 'gpu', tolerations };
+    const result = { driver: DRIVER, pool: 'p', device: 'd', request: 'gpu', tolerations };
     const status = { allocation: { devices: { results: [result] } }, reservedFor };
     await h.update(ResourceClaims, `default/${claim}`, (draft) => void (draft.status = status), 'status');
   };
@@ -170,7 +170,7 @@ const approve =
     const approved = { ...csr, status: { conditions } };
     await h.clock.drive(h.admin.resource(CertificateSigningRequests).update(approved, { subresource: 'approval' }));
   };
-const bootstrap = 'system:bootstrap:abcdef';
+const BOOTSTRAP = 'system:bootstrap:abcdef';
 
 const HOUR_MS = 3_600_000;
 
@@ -234,14 +234,14 @@ export const nodeWorlds = {
     config: { clusterSigning },
     before: mayAsk,
     steps: [
-      all(ask('r', bootstrap, CLIENT), approve('r')),
-      all(ask('wrong', bootstrap, { ...CLIENT, request: servingRequest }), approve('wrong')),
+      all(ask('r', BOOTSTRAP, CLIENT), approve('r')),
+      all(ask('wrong', BOOTSTRAP, { ...CLIENT, request: servingRequest }), approve('wrong')),
     ],
     restMs: 5000,
   },
   'certificatesigningrequest-approving-controller': {
     before: mayAsk,
-    steps: [ask('r', bootstrap, CLIENT), ask('s', bootstrap, CLIENT)],
+    steps: [ask('r', BOOTSTRAP, CLIENT), ask('s', BOOTSTRAP, CLIENT)],
     restMs: 5000,
   },
   'kubelet-serving-certificate-approving-controller': {
@@ -259,7 +259,7 @@ export const nodeWorlds = {
     restMs: 5000,
   },
   'certificatesigningrequest-cleaner-controller': {
-    before: all(mayAsk, ask('judged', bootstrap, CLIENT), ask('pending', bootstrap, CLIENT), approve('judged')),
+    before: all(mayAsk, ask('judged', BOOTSTRAP, CLIENT), ask('pending', BOOTSTRAP, CLIENT), approve('judged')),
     steps: [create(CertificateSigningRequests, 'by-hand', { spec: { ...CLIENT, signerName: 'example.com/own' } })],
     restMs: 30 * HOUR_MS,
     stepMs: HOUR_MS / 2,

@@ -2,8 +2,8 @@
 import { arrayOf, definitionOf, objectOf, rulesOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, workload } from '../manifest.ts';
 
-const namespace = 'autoscaler';
-const group = 'autoscaler.world.example';
+const NAMESPACE = 'autoscaler';
+const GROUP = 'autoscaler.world.example';
 const budget = objectOf({
   nodes: textOf(10, { default: '10%', pattern: '^((100|[0-9]{1,2})%|[0-9]+)$' }),
   schedule: textOf(64),
@@ -53,10 +53,10 @@ const spec = objectOf(
 
 export const autoscaler: Project = {
   name: 'autoscaler',
-  namespace,
+  namespace: NAMESPACE,
   definitions: ['NodePool', 'NodeClaim'].map((kind) =>
     definitionOf({
-      group,
+      group: GROUP,
       kind,
       isClusterScoped: true,
       versions: [
@@ -66,11 +66,11 @@ export const autoscaler: Project = {
     }),
   ),
   objects: [
-    namespaceOf(namespace),
-    ...accountWithRole('autoscaler', namespace, group),
+    namespaceOf(NAMESPACE),
+    ...accountWithRole('autoscaler', NAMESPACE, GROUP),
     workload(
       'Deployment',
-      { name: 'autoscaler', namespace },
+      { name: 'autoscaler', namespace: NAMESPACE },
       {
         priorityClassName: 'system-cluster-critical',
         topologySpreadConstraints: [
@@ -98,7 +98,7 @@ export const autoscaler: Project = {
   ],
   samples: ['general', 'spot'].map((name) =>
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'NodePool',
       { name },
       {

@@ -3,8 +3,8 @@ import { CA_BUNDLE } from '../ca-bundle.ts';
 import { arrayOf, definitionOf, objectOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'certificates';
-const group = 'certificates.world.example';
+const NAMESPACE = 'certificates';
+const GROUP = 'certificates.world.example';
 
 const issuer = objectOf({
   acme: objectOf({ server: textOf(512), email: textOf(320) }, { required: ['server'] }),
@@ -24,17 +24,17 @@ const conversion = {
     strategy: 'Webhook',
     webhook: {
       conversionReviewVersions: ['v1'],
-      clientConfig: { caBundle: CA_BUNDLE, service: { name: 'webhook', namespace, path: '/convert' } },
+      clientConfig: { caBundle: CA_BUNDLE, service: { name: 'webhook', namespace: NAMESPACE, path: '/convert' } },
     },
   },
 };
 
 export const certificates: Project = {
   name: 'certificates',
-  namespace,
+  namespace: NAMESPACE,
   definitions: [
     definitionOf({
-      group,
+      group: GROUP,
       kind: 'Certificate',
       versions: [
         { name: 'v1', spec: certificate },
@@ -44,7 +44,7 @@ export const certificates: Project = {
     }),
     ...['Issuer', 'ClusterIssuer'].map((kind) =>
       definitionOf({
-        group,
+        group: GROUP,
         kind,
         isClusterScoped: kind === 'ClusterIssuer',
         versions: [{ name: 'v1', spec: issuer }],
@@ -52,13 +52,13 @@ export const certificates: Project = {
     ),
   ],
   objects: [
-    namespaceOf(namespace),
+    namespaceOf(NAMESPACE),
     ...['controller', 'webhook', 'injector'].flatMap((name) => [
-      ...accountWithRole(`certificates-${name}`, namespace, group),
-      manifest('v1', 'ServiceAccount', { name, namespace }),
-      workload('Deployment', { name, namespace }),
+      ...accountWithRole(`certificates-${name}`, NAMESPACE, GROUP),
+      manifest('v1', 'ServiceAccount', { name, namespace: NAMESPACE }),
+      workload('Deployment', { name, namespace: NAMESPACE }),
     ]),
-    serviceOf('webhook', namespace),
+    serviceOf('webhook', NAMESPACE),
     manifest(
       'rbac.authorization.k8s.io/v1',
       'Role',
@@ -80,22 +80,22 @@ export const certificates: Project = {
       { name: 'certificates-leader', namespace: 'kube-system' },
       {
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'certificates-leader' },
-        subjects: [{ apiGroup: '', kind: 'ServiceAccount', name: 'controller', namespace }],
+        subjects: [{ apiGroup: '', kind: 'ServiceAccount', name: 'controller', namespace: NAMESPACE }],
       },
     ),
   ],
   samples: [
-    manifest(`${group}/v1`, 'ClusterIssuer', { name: 'self-signed' }, { spec: { selfSigned: {} } }),
+    manifest(`${GROUP}/v1`, 'ClusterIssuer', { name: 'self-signed' }, { spec: { selfSigned: {} } }),
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'Issuer',
-      { name: 'acme', namespace },
+      { name: 'acme', namespace: NAMESPACE },
       { spec: { acme: { server: 'https://acme.example/directory' } } },
     ),
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'Certificate',
-      { name: 'web', namespace },
+      { name: 'web', namespace: NAMESPACE },
       { spec: { secretName: 'web-tls', dnsNames: ['web.example'], issuerRef: { name: 'acme' } } },
     ),
   ],

@@ -2,8 +2,8 @@
 import { definitionOf, largeSpec, objectOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'gitops';
-const group = 'gitops.world.example';
+const NAMESPACE = 'gitops';
+const GROUP = 'gitops.world.example';
 const parts = ['application-controller', 'repository-server', 'notifier', 'dashboard'];
 
 const roleRef = (name: string) => ({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name });
@@ -11,44 +11,44 @@ const rules = [{ apiGroups: [''], resources: ['secrets', 'configmaps'], verbs: [
 
 export const gitops: Project = {
   name: 'gitops',
-  namespace,
+  namespace: NAMESPACE,
   isLarge: true,
   definitions: [
     definitionOf({
-      group,
+      group: GROUP,
       kind: 'Application',
       versions: [{ name: 'v1alpha1', spec: objectOf({ source: { type: 'string' }, prune: { type: 'boolean' } }) }],
     }),
-    definitionOf({ group, kind: 'ApplicationSet', versions: [{ name: 'v1alpha1', spec: largeSpec(5, 3) }] }),
+    definitionOf({ group: GROUP, kind: 'ApplicationSet', versions: [{ name: 'v1alpha1', spec: largeSpec(5, 3) }] }),
   ],
   objects: [
-    namespaceOf(namespace),
+    namespaceOf(NAMESPACE),
     ...parts.flatMap((name) => [
-      ...accountWithRole(name, namespace, group),
-      manifest('rbac.authorization.k8s.io/v1', 'Role', { name, namespace }, { rules }),
+      ...accountWithRole(name, NAMESPACE, GROUP),
+      manifest('rbac.authorization.k8s.io/v1', 'Role', { name, namespace: NAMESPACE }, { rules }),
       manifest(
         'rbac.authorization.k8s.io/v1',
         'RoleBinding',
-        { name, namespace },
+        { name, namespace: NAMESPACE },
         { roleRef: roleRef(name), subjects: [{ kind: 'ServiceAccount', name }] },
       ),
-      serviceOf(name, namespace),
-      workload(name === 'application-controller' ? 'StatefulSet' : 'Deployment', { name, namespace }),
+      serviceOf(name, NAMESPACE),
+      workload(name === 'application-controller' ? 'StatefulSet' : 'Deployment', { name, namespace: NAMESPACE }),
     ]),
-    manifest('v1', 'Secret', { name: 'admin', namespace }, { type: 'Opaque' }),
-    manifest('v1', 'ConfigMap', { name: 'settings', namespace }),
+    manifest('v1', 'Secret', { name: 'admin', namespace: NAMESPACE }, { type: 'Opaque' }),
+    manifest('v1', 'ConfigMap', { name: 'settings', namespace: NAMESPACE }),
     manifest(
       'networking.k8s.io/v1',
       'NetworkPolicy',
-      { name: 'dashboard', namespace },
+      { name: 'dashboard', namespace: NAMESPACE },
       { spec: { podSelector: {}, ingress: [{}], policyTypes: ['Ingress'] } },
     ),
   ],
   samples: Array.from({ length: 10 }, (_, index) =>
     manifest(
-      `${group}/v1alpha1`,
+      `${GROUP}/v1alpha1`,
       index % 2 === 0 ? 'Application' : 'ApplicationSet',
-      { name: `shop-${index}`, namespace, finalizers: ['resources.gitops.world.example'] },
+      { name: `shop-${index}`, namespace: NAMESPACE, finalizers: ['resources.gitops.world.example'] },
       {
         spec:
           index % 2 === 0

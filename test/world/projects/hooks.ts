@@ -3,19 +3,19 @@ import { CA_BUNDLE } from '../ca-bundle.ts';
 import { definitionOf, objectOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project } from '../manifest.ts';
 
-const namespace = 'hooks';
-const group = 'hooks.world.example';
+const NAMESPACE = 'hooks';
+const GROUP = 'hooks.world.example';
 const count = { type: 'integer', minimum: 0, default: 1 };
 const image = textOf(253);
 
 /** Objects in both versions: what is stored as v1 is read as v1beta1, and the other way round. */
 const samples = [
-  manifest(`${group}/v1`, 'Site', { name: 'new', namespace }, { spec: { image: 'site:1', replicas: 2 } }),
-  manifest(`${group}/v1beta1`, 'Site', { name: 'old', namespace }, { spec: { image: 'site:1', size: 3 } }),
+  manifest(`${GROUP}/v1`, 'Site', { name: 'new', namespace: NAMESPACE }, { spec: { image: 'site:1', replicas: 2 } }),
+  manifest(`${GROUP}/v1beta1`, 'Site', { name: 'old', namespace: NAMESPACE }, { spec: { image: 'site:1', size: 3 } }),
   manifest(
-    `${group}/v1beta1`,
+    `${GROUP}/v1beta1`,
     'Site',
-    { name: 'kept', namespace, finalizers: [`${group}/cleanup`], labels: { own: 'label' } },
+    { name: 'kept', namespace: NAMESPACE, finalizers: [`${GROUP}/cleanup`], labels: { own: 'label' } },
     { spec: { image: 'site:1' } },
   ),
 ];
@@ -24,20 +24,20 @@ const samples = [
 export function hooks(url: string): Project {
   const clientConfig = (path: string) => ({ url: `${url}${path}`, caBundle: CA_BUNDLE });
   const hook = (name: string) => ({
-    name: `${name}.${group}`,
+    name: `${name}.${GROUP}`,
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',
     failurePolicy: 'Fail',
     matchPolicy: 'Equivalent',
     clientConfig: clientConfig(`/${name}`),
-    rules: [{ apiGroups: [group], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['sites'] }],
+    rules: [{ apiGroups: [GROUP], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['sites'] }],
   });
   return {
     name: 'hooks',
-    namespace,
+    namespace: NAMESPACE,
     definitions: [
       definitionOf({
-        group,
+        group: GROUP,
         kind: 'Site',
         versions: [
           { name: 'v1', spec: objectOf({ image, replicas: count }, { required: ['image'] }) },
@@ -52,8 +52,8 @@ export function hooks(url: string): Project {
       }),
     ],
     objects: [
-      namespaceOf(namespace),
-      ...accountWithRole('hooks', namespace, group),
+      namespaceOf(NAMESPACE),
+      ...accountWithRole('hooks', NAMESPACE, GROUP),
       manifest(
         'admissionregistration.k8s.io/v1',
         'MutatingWebhookConfiguration',

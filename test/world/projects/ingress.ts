@@ -2,12 +2,12 @@
 import { CA_BUNDLE } from '../ca-bundle.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'ingress';
+const NAMESPACE = 'ingress';
 const job = (name: string) =>
   manifest(
     'batch/v1',
     'Job',
-    { name, namespace },
+    { name, namespace: NAMESPACE },
     {
       spec: {
         ttlSecondsAfterFinished: 0,
@@ -40,25 +40,28 @@ const webhook = {
   sideEffects: 'None',
   failurePolicy: 'Fail',
   matchPolicy: 'Equivalent',
-  clientConfig: { caBundle: CA_BUNDLE, service: { name: 'ingress', namespace, path: '/v1/ingresses', port: 443 } },
+  clientConfig: {
+    caBundle: CA_BUNDLE,
+    service: { name: 'ingress', namespace: NAMESPACE, path: '/v1/ingresses', port: 443 },
+  },
   objectSelector: { matchLabels: { 'ingress.world.example/checked': 'yes' } },
   rules: [rule],
 };
 
 export const ingress: Project = {
   name: 'ingress',
-  namespace,
+  namespace: NAMESPACE,
   definitions: [],
   objects: [
-    namespaceOf(namespace),
-    ...accountWithRole('ingress', namespace, 'networking.k8s.io'),
-    serviceOf('ingress', namespace, {
+    namespaceOf(NAMESPACE),
+    ...accountWithRole('ingress', NAMESPACE, 'networking.k8s.io'),
+    serviceOf('ingress', NAMESPACE, {
       type: 'LoadBalancer',
       externalTrafficPolicy: 'Local',
       ipFamilyPolicy: 'SingleStack',
       ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
     }),
-    workload('Deployment', { name: 'ingress', namespace }),
+    workload('Deployment', { name: 'ingress', namespace: NAMESPACE }),
     job('admission-create'),
     job('admission-patch'),
     manifest(
@@ -78,7 +81,7 @@ export const ingress: Project = {
     manifest(
       'networking.k8s.io/v1',
       'Ingress',
-      { name: 'web', namespace },
+      { name: 'web', namespace: NAMESPACE },
       {
         spec: {
           ingressClassName: 'world',

@@ -2,8 +2,8 @@
 import { arrayOf, definitionOf, objectOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'monitoring';
-const group = 'monitoring.world.example';
+const NAMESPACE = 'monitoring';
+const GROUP = 'monitoring.world.example';
 const rule = objectOf(
   {
     alert: textOf(256),
@@ -15,7 +15,7 @@ const rule = objectOf(
 );
 const definitions = [
   definitionOf({
-    group,
+    group: GROUP,
     kind: 'Rule',
     versions: [
       {
@@ -25,7 +25,7 @@ const definitions = [
     ],
   }),
   definitionOf({
-    group,
+    group: GROUP,
     kind: 'Monitor',
     versions: [
       {
@@ -45,17 +45,17 @@ const names = ['exporter', 'state-metrics', 'collector'];
 
 export const monitoring: Project = {
   name: 'monitoring',
-  namespace,
+  namespace: NAMESPACE,
   definitions,
   objects: [
-    namespaceOf(namespace),
+    namespaceOf(NAMESPACE),
     ...names.flatMap((name) => [
-      ...accountWithRole(name, namespace, group),
-      serviceOf(name, namespace, { clusterIP: 'None', ports: [{ name: 'https', port: 8443, targetPort: 'https' }] }),
+      ...accountWithRole(name, NAMESPACE, GROUP),
+      serviceOf(name, NAMESPACE, { clusterIP: 'None', ports: [{ name: 'https', port: 8443, targetPort: 'https' }] }),
       manifest(
         'networking.k8s.io/v1',
         'NetworkPolicy',
-        { name, namespace },
+        { name, namespace: NAMESPACE },
         {
           spec: {
             podSelector: { matchLabels: { 'app.kubernetes.io/name': name } },
@@ -68,22 +68,22 @@ export const monitoring: Project = {
     ]),
     workload(
       'DaemonSet',
-      { name: 'exporter', namespace },
+      { name: 'exporter', namespace: NAMESPACE },
       { hostNetwork: true, hostPID: true, tolerations: [{ operator: 'Exists' }] },
     ),
-    workload('Deployment', { name: 'state-metrics', namespace }),
-    workload('StatefulSet', { name: 'collector', namespace }),
+    workload('Deployment', { name: 'state-metrics', namespace: NAMESPACE }),
+    workload('StatefulSet', { name: 'collector', namespace: NAMESPACE }),
     manifest(
       'v1',
       'Pod',
-      { name: 'probe', namespace },
+      { name: 'probe', namespace: NAMESPACE },
       { spec: { restartPolicy: 'Never', containers: [{ name: 'probe', image: 'registry.example/probe:v1' }] } },
     ),
     ...Array.from({ length: 20 }, (_, index) =>
       manifest(
         'v1',
         'ConfigMap',
-        { name: `dashboard-${index}`, namespace },
+        { name: `dashboard-${index}`, namespace: NAMESPACE },
         {
           data: {
             'dashboard.json': JSON.stringify({
@@ -96,9 +96,9 @@ export const monitoring: Project = {
   ],
   samples: [
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'Rule',
-      { name: 'alerts', namespace },
+      { name: 'alerts', namespace: NAMESPACE },
       {
         spec: {
           groups: [
@@ -111,9 +111,9 @@ export const monitoring: Project = {
       },
     ),
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'Monitor',
-      { name: 'exporter', namespace },
+      { name: 'exporter', namespace: NAMESPACE },
       { spec: { selector: { matchLabels: { app: 'exporter' } } } },
     ),
   ],

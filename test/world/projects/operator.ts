@@ -2,8 +2,8 @@
 import { definitionOf, objectOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, workload } from '../manifest.ts';
 
-const namespace = 'operator';
-const group = 'operator.world.example';
+const NAMESPACE = 'operator';
+const GROUP = 'operator.world.example';
 const replicas = { type: 'integer', format: 'int32', minimum: 0, default: 1 };
 const scale = {
   scale: {
@@ -15,10 +15,10 @@ const scale = {
 
 export const operator: Project = {
   name: 'operator',
-  namespace,
+  namespace: NAMESPACE,
   definitions: [
     definitionOf({
-      group,
+      group: GROUP,
       kind: 'Database',
       versions: [
         {
@@ -33,15 +33,15 @@ export const operator: Project = {
     }),
   ],
   objects: [
-    namespaceOf(namespace),
-    ...accountWithRole('manager', namespace, group),
-    workload('Deployment', { name: 'manager', namespace }),
+    namespaceOf(NAMESPACE),
+    ...accountWithRole('manager', NAMESPACE, GROUP),
+    workload('Deployment', { name: 'manager', namespace: NAMESPACE }),
   ],
   samples: Array.from({ length: 5 }, (_, index) =>
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'Database',
-      { name: `db-${index}`, namespace, finalizers: [`databases.${group}`] },
+      { name: `db-${index}`, namespace: NAMESPACE, finalizers: [`databases.${GROUP}`] },
       { spec: { replicas: index, size: index } },
     ),
   ),

@@ -3,8 +3,8 @@ import { CA_BUNDLE } from '../ca-bundle.ts';
 import { definitionOf, largeSpec } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'policies';
-const group = 'policies.world.example';
+const NAMESPACE = 'policies';
+const GROUP = 'policies.world.example';
 const kinds = [
   'Policy',
   'ClusterPolicy',
@@ -17,40 +17,40 @@ const kinds = [
   'Image',
   'Generating',
 ];
-const registration = 'admissionregistration.k8s.io/v1';
+const REGISTRATION = 'admissionregistration.k8s.io/v1';
 const webhook = (name: string) => ({
-  name: `${name}.${group}`,
+  name: `${name}.${GROUP}`,
   admissionReviewVersions: ['v1'],
   sideEffects: 'NoneOnDryRun',
   failurePolicy: 'Ignore',
   timeoutSeconds: 2,
-  clientConfig: { caBundle: CA_BUNDLE, service: { name: 'engine', namespace, path: `/${name}` } },
+  clientConfig: { caBundle: CA_BUNDLE, service: { name: 'engine', namespace: NAMESPACE, path: `/${name}` } },
   matchConditions: [{ name: 'not-nodes', expression: "!('system:nodes' in request.userInfo.groups)" }],
-  rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'], scope: '*' }],
+  rules: [{ apiGroups: [GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*/*'], scope: '*' }],
 });
 
 export const policies: Project = {
   name: 'policies',
-  namespace,
+  namespace: NAMESPACE,
   definitions: kinds.map((kind) =>
     definitionOf({
-      group,
+      group: GROUP,
       kind,
       isClusterScoped: kind.startsWith('Cluster'),
       versions: ['v1', 'v1beta1'].map((name) => ({ name, spec: largeSpec(3, 2) })),
     }),
   ),
   objects: [
-    namespaceOf(namespace),
+    namespaceOf(NAMESPACE),
     ...['engine', 'reports', 'cleanup'].flatMap((name) => [
-      ...accountWithRole(name, namespace, group),
-      serviceOf(name, namespace),
-      workload('Deployment', { name, namespace }),
+      ...accountWithRole(name, NAMESPACE, GROUP),
+      serviceOf(name, NAMESPACE),
+      workload('Deployment', { name, namespace: NAMESPACE }),
     ]),
     manifest(
       'batch/v1',
       'CronJob',
-      { name: 'cleanup', namespace },
+      { name: 'cleanup', namespace: NAMESPACE },
       {
         spec: {
           schedule: '*/10 * * * *',
@@ -70,19 +70,19 @@ export const policies: Project = {
       },
     ),
     manifest(
-      registration,
+      REGISTRATION,
       'MutatingWebhookConfiguration',
       { name: 'policies-mutate' },
       { webhooks: ['mutate-fail', 'mutate-ignore'].map(webhook) },
     ),
     manifest(
-      registration,
+      REGISTRATION,
       'ValidatingWebhookConfiguration',
       { name: 'policies-validate' },
       { webhooks: ['validate-fail', 'validate-ignore'].map(webhook) },
     ),
     manifest(
-      registration,
+      REGISTRATION,
       'ValidatingAdmissionPolicy',
       { name: 'world-replicas' },
       {
@@ -104,7 +104,7 @@ export const policies: Project = {
       },
     ),
     manifest(
-      registration,
+      REGISTRATION,
       'ValidatingAdmissionPolicyBinding',
       { name: 'world-replicas' },
       {
@@ -117,8 +117,13 @@ export const policies: Project = {
     ),
   ],
   samples: kinds.map((kind) =>
-    manifest(`${group}/v1`, kind, kind.startsWith('Cluster') ? { name: 'sample' } : { name: 'sample', namespace }, {
-      spec: { image: 'a:1', group0: { labels: { a: 'b' }, limit: '10%' } },
-    }),
+    manifest(
+      `${GROUP}/v1`,
+      kind,
+      kind.startsWith('Cluster') ? { name: 'sample' } : { name: 'sample', namespace: NAMESPACE },
+      {
+        spec: { image: 'a:1', group0: { labels: { a: 'b' }, limit: '10%' } },
+      },
+    ),
   ),
 };

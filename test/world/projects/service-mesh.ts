@@ -2,8 +2,8 @@
 import { arrayOf, definitionOf, objectOf, rulesOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, serviceOf, workload } from '../manifest.ts';
 
-const namespace = 'mesh-system';
-const group = 'mesh.world.example';
+const NAMESPACE = 'mesh-system';
+const GROUP = 'mesh.world.example';
 
 const labels = {
   type: 'object',
@@ -40,25 +40,25 @@ const serviceEntry = objectOf(
 );
 
 const webhook = (name: string, rule: object) => ({
-  name: `${name}.${group}`,
+  name: `${name}.${GROUP}`,
   admissionReviewVersions: ['v1'],
   sideEffects: 'None',
   failurePolicy: 'Ignore',
   reinvocationPolicy: 'IfNeeded',
   timeoutSeconds: 5,
-  clientConfig: { service: { name: 'pilot', namespace, path: `/${name}`, port: 443 } },
+  clientConfig: { service: { name: 'pilot', namespace: NAMESPACE, path: `/${name}`, port: 443 } },
   namespaceSelector: { matchLabels: { 'mesh.world.example/inject': 'enabled' } },
   rules: [rule],
 });
 const pods = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
-const entries = { apiGroups: [group], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*'] };
+const entries = { apiGroups: [GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*'] };
 
 export const serviceMesh: Project = {
   name: 'service mesh',
-  namespace,
+  namespace: NAMESPACE,
   definitions: [
     definitionOf({
-      group,
+      group: GROUP,
       kind: 'ServiceEntry',
       versions: [
         { name: 'v1', spec: serviceEntry },
@@ -66,20 +66,20 @@ export const serviceMesh: Project = {
       ],
     }),
     definitionOf({
-      group,
+      group: GROUP,
       kind: 'Sidecar',
       versions: [{ name: 'v1', spec: objectOf({ outbound: { 'x-kubernetes-preserve-unknown-fields': true } }) }],
     }),
   ],
   objects: [
-    namespaceOf(namespace, { 'pod-security.kubernetes.io/enforce': 'privileged' }),
-    ...accountWithRole('pilot', namespace, group),
-    serviceOf('pilot', namespace),
-    workload('Deployment', { name: 'pilot', namespace }),
-    ...accountWithRole('node-agent', namespace, group),
+    namespaceOf(NAMESPACE, { 'pod-security.kubernetes.io/enforce': 'privileged' }),
+    ...accountWithRole('pilot', NAMESPACE, GROUP),
+    serviceOf('pilot', NAMESPACE),
+    workload('Deployment', { name: 'pilot', namespace: NAMESPACE }),
+    ...accountWithRole('node-agent', NAMESPACE, GROUP),
     workload(
       'DaemonSet',
-      { name: 'node-agent', namespace },
+      { name: 'node-agent', namespace: NAMESPACE },
       {
         hostNetwork: true,
         tolerations: [{ operator: 'Exists' }],
@@ -108,7 +108,7 @@ export const serviceMesh: Project = {
     manifest(
       'autoscaling/v2',
       'HorizontalPodAutoscaler',
-      { name: 'pilot', namespace },
+      { name: 'pilot', namespace: NAMESPACE },
       {
         spec: {
           maxReplicas: 5,
@@ -123,16 +123,16 @@ export const serviceMesh: Project = {
     manifest(
       'policy/v1',
       'PodDisruptionBudget',
-      { name: 'pilot', namespace },
+      { name: 'pilot', namespace: NAMESPACE },
       { spec: { minAvailable: 1, selector: { matchLabels: { 'app.kubernetes.io/name': 'pilot' } } } },
     ),
   ],
   samples: ['v1', 'v1beta1'].flatMap((version) =>
     ['pay', 'mail'].map((name) =>
       manifest(
-        `${group}/${version}`,
+        `${GROUP}/${version}`,
         'ServiceEntry',
-        { name: `${name}-${version}`, namespace },
+        { name: `${name}-${version}`, namespace: NAMESPACE },
         {
           spec: {
             hosts: [`${name}.example`],

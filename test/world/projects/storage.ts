@@ -2,8 +2,8 @@
 import { arrayOf, definitionOf, largeSpec, objectOf, textOf } from '../definition.ts';
 import { accountWithRole, manifest, namespaceOf, type Project, workload } from '../manifest.ts';
 
-const namespace = 'storage';
-const group = 'storage.world.example';
+const NAMESPACE = 'storage';
+const GROUP = 'storage.world.example';
 const cluster = objectOf({
   image: textOf(512),
   network: objectOf({
@@ -21,14 +21,14 @@ const cluster = objectOf({
 
 export const storage: Project = {
   name: 'storage',
-  namespace,
+  namespace: NAMESPACE,
   definitions: ['StorageCluster', 'BlockPool', 'ObjectStore', 'Client', 'Mirror'].map((kind) =>
-    definitionOf({ group, kind, versions: [{ name: 'v1', spec: cluster }] }),
+    definitionOf({ group: GROUP, kind, versions: [{ name: 'v1', spec: cluster }] }),
   ),
   objects: [
-    namespaceOf(namespace),
-    ...accountWithRole('storage-operator', namespace, group),
-    workload('Deployment', { name: 'storage-operator', namespace }),
+    namespaceOf(NAMESPACE),
+    ...accountWithRole('storage-operator', NAMESPACE, GROUP),
+    workload('Deployment', { name: 'storage-operator', namespace: NAMESPACE }),
     manifest(
       'scheduling.k8s.io/v1',
       'PriorityClass',
@@ -38,7 +38,7 @@ export const storage: Project = {
     manifest(
       'storage.k8s.io/v1',
       'CSIDriver',
-      { name: `block.${group}` },
+      { name: `block.${GROUP}` },
       { spec: { attachRequired: true, podInfoOnMount: false, fsGroupPolicy: 'File' } },
     ),
     manifest(
@@ -46,7 +46,7 @@ export const storage: Project = {
       'StorageClass',
       { name: 'world-block' },
       {
-        provisioner: `block.${group}`,
+        provisioner: `block.${GROUP}`,
         parameters: { pool: 'replicated' },
         reclaimPolicy: 'Delete',
         allowVolumeExpansion: true,
@@ -55,9 +55,9 @@ export const storage: Project = {
   ],
   samples: [
     manifest(
-      `${group}/v1`,
+      `${GROUP}/v1`,
       'StorageCluster',
-      { name: 'main', namespace },
+      { name: 'main', namespace: NAMESPACE },
       {
         spec: {
           image: 'registry.example/storage:v1',
@@ -71,9 +71,9 @@ export const storage: Project = {
     ),
     ...['BlockPool', 'ObjectStore'].map((kind) =>
       manifest(
-        `${group}/v1`,
+        `${GROUP}/v1`,
         kind,
-        { name: 'replicated', namespace },
+        { name: 'replicated', namespace: NAMESPACE },
         { spec: { image: 'a:1', devices: null, template: { group0: { command: null } } } },
       ),
     ),

@@ -19,18 +19,18 @@ interface Compiled {
 const compiled = new Lru<string, Compiled>(256);
 
 /** Compiling costs so much for each instruction of the program, where the pattern was not compiled lately. */
-const compilingCost = 8;
+const COMPILING_COST = 8;
 /**
  * Units of work, characters times instructions, for one of cost. Upstream prices characters and a quarter of the pattern's
  * length alone; a pattern that repeats what it repeats is short and takes long.
  */
-const workOfUnit = 16;
+const WORK_OF_UNIT = 16;
 /** Of finding one more match, however simple the pattern. */
-const matchWork = 12;
+const MATCH_WORK = 12;
 /** Of a search for all matches. */
-const searchWork = 20;
+const SEARCH_WORK = 20;
 /** Ordinary names and labels cost what they do upstream. */
-const freeWork = 1024;
+const FREE_WORK = 1024;
 
 /** Declares the library. */
 export function defineRegex(declarations: Declarations): void {
@@ -47,7 +47,7 @@ export function defineRegex(declarations: Declarations): void {
 export function compilePattern(pattern: string): void {
   const known = compiled.get(pattern);
   if (known === undefined) compileNew(pattern);
-  else chargeWork(compilingCost * known.size);
+  else chargeWork(COMPILING_COST * known.size);
 }
 
 function compiledOf(pattern: string): Compiled {
@@ -56,7 +56,7 @@ function compiledOf(pattern: string): Compiled {
 
 function compileNew(pattern: string): Compiled {
   const size = programSize(pattern);
-  chargeWork(compilingCost * size);
+  chargeWork(COMPILING_COST * size);
   try {
     const made = { regex: compileRe2(pattern), size };
     compiled.set(pattern, made);
@@ -68,7 +68,7 @@ function compileNew(pattern: string): Compiled {
 
 function priced(text: string, pattern: string): Compiled {
   const made = compiledOf(pattern);
-  chargeWork(Math.floor(Math.max(0, text.length * made.size - freeWork) / workOfUnit));
+  chargeWork(Math.floor(Math.max(0, text.length * made.size - FREE_WORK) / WORK_OF_UNIT));
   return made;
 }
 
@@ -78,12 +78,12 @@ function matches(text: string, pattern: string): boolean {
 
 function findAll(text: string, pattern: string, limit: bigint): string[] {
   const { regex, size } = legal(text, pattern);
-  chargeWork(searchWork);
+  chargeWork(SEARCH_WORK);
   const matcher = regex.matcher(text);
   const found: string[] = [];
   while ((limit < 0n || BigInt(found.length) < limit) && matcher.find()) {
     const part = matcher.group() ?? '';
-    chargeWork(matchWork + Math.floor(((part.length + 1) * size) / (workOfUnit / 4)));
+    chargeWork(MATCH_WORK + Math.floor(((part.length + 1) * size) / (WORK_OF_UNIT / 4)));
     found.push(part);
   }
   return found;

@@ -20,16 +20,16 @@ interface TimestampParts {
 
 const OFFSET = /^([+-]?)(\d+):([+-]?\d+)$/;
 /** What zones cost beyond the price of a call: of a zone met first, and of each use of a named one. */
-const zoneCost = 1000;
-const namedZoneCost = 100;
-const offsetCost = 20;
+const ZONE_COST = 1000;
+const NAMED_ZONE_COST = 100;
+const OFFSET_COST = 20;
 /** What taking a moment apart costs. */
-const partCost = 20;
+const PART_COST = 20;
 const DAY_MS = 86_400_000;
 
 /** Throws {@link FunctionError} for an unknown zone. */
 export function timestampParts(wallMs: number, zone: string): TimestampParts {
-  chargeWork(partCost);
+  chargeWork(PART_COST);
   const local = dateOf(wallMs + offsetMs(wallMs, zone));
   const year = local.getUTCFullYear();
   const startOfYear = parseYear(year);
@@ -55,7 +55,7 @@ function parseYear(year: number): number {
 function offsetMs(wallMs: number, zone: string): number {
   if (zone === 'UTC' || zone === '') return 0;
   copyWork(zone.length);
-  chargeWork(offsetCost);
+  chargeWork(OFFSET_COST);
   if (zone.includes(':')) return fixedOffsetMs(zone);
   return namedOffsetMs(wallMs, zone);
 }
@@ -80,7 +80,7 @@ const formats = new Lru<string, Intl.DateTimeFormat>(100);
 function formatOf(zone: string): Intl.DateTimeFormat {
   let format = formats.get(zone);
   if (format !== undefined) return format;
-  chargeWork(zoneCost);
+  chargeWork(ZONE_COST);
   try {
     format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   } catch {
@@ -91,7 +91,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 }
 
 function namedOffsetMs(wallMs: number, zone: string): number {
-  chargeWork(namedZoneCost);
+  chargeWork(NAMED_ZONE_COST);
   const parts = formatOf(zone).formatToParts(wallMs);
   const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
   const [, sign, hours = '0', minutes = '0', seconds = '0'] = /^GMT([+-])?(\d+)?:?(\d+)?:?(\d+)?$/.exec(name) ?? [];

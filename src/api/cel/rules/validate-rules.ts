@@ -41,9 +41,9 @@ export function* ruleSteps(schema: RuleSchema, values: RuleValues, field: Field)
 }
 
 /** A step ends with the evaluation that takes it beyond so much: a few milliseconds. */
-const costOfStep = 50_000;
+const COST_OF_STEP = 50_000;
 /** What an evaluation costs beside its expression: values are wrapped for it. */
-const baseCost = 100;
+const BASE_COST = 100;
 
 /** What messages made by expressions may have at most, in bytes. */
 const MAX_MESSAGE_BYTES = 5 * 1024;
@@ -95,7 +95,7 @@ class RuleWalk {
       const list = unchanged && !usesOldSelf ? this.findings.warnings : this.findings.errors;
       const found = this.#evaluate(compiled, { self, oldSelf }, { schema, value: values.value, field });
       if (found !== undefined) list.push(found);
-      if (this.#spentInStep < costOfStep) continue;
+      if (this.#spentInStep < COST_OF_STEP) continue;
       this.#spentInStep = 0;
       yield;
     }
@@ -127,7 +127,7 @@ class RuleWalk {
 
   #spend(meter: Meter): void {
     this.#budget -= Math.min(meter.spent, this.#budget);
-    this.#spentInStep += meter.spent + baseCost;
+    this.#spentInStep += meter.spent + BASE_COST;
   }
 
   #failure(failure: RuntimeError, rule: ValidationRule, at: Place): FieldCause {

@@ -2,7 +2,7 @@
 import type { CertificateSigningRequest } from '../../../api/gen/certificates-v1.ts';
 import type { CryptoPort } from '../../../platform/crypto.ts';
 
-const kubeletSigners = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet'];
+const KUBELET_SIGNERS = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet'];
 
 /** Why the node may not make the request. */
 export async function certificateProblem(
@@ -10,7 +10,7 @@ export async function certificateProblem(
   node: string,
   crypto: CryptoPort,
 ): Promise<string | undefined> {
-  if (!kubeletSigners.includes(spec.signerName)) return undefined;
+  if (!KUBELET_SIGNERS.includes(spec.signerName)) return undefined;
   const { parseRequest } = await import('../../../component-helpers/pki/certificates.ts');
   try {
     const { commonName } = await parseRequest(crypto, Buffer.from(spec.request, 'base64').toString('utf8'));

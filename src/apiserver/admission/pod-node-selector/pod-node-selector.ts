@@ -11,8 +11,8 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-const annotation = 'scheduler.alpha.kubernetes.io/node-selector';
-const clusterDefault = 'clusterDefaultNodeSelector';
+const ANNOTATION = 'scheduler.alpha.kubernetes.io/node-selector';
+const CLUSTER_DEFAULT = 'clusterDefaultNodeSelector';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -25,8 +25,8 @@ export function createPodNodeSelector(
     const { namespace } = attributes;
     const found = objects().get(Namespaces, '', namespace) ?? (await objects().getFresh(Namespaces, '', namespace));
     if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
-    const text = found.metadata.annotations?.[annotation];
-    if (text === undefined) return selectors.get(clusterDefault) ?? {};
+    const text = found.metadata.annotations?.[ANNOTATION];
+    if (text === undefined) return selectors.get(CLUSTER_DEFAULT) ?? {};
     const labels = labelsOf(text);
     if (labels === undefined) throw refusal(attributes, `invalid selector: [${text}]`);
     return labels;

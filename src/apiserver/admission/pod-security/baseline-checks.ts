@@ -42,14 +42,14 @@ function isAllowedAppArmor(value: string): boolean {
   return value === '' || value === 'runtime/default' || value.startsWith('localhost/');
 }
 
-const defaultCapabilities = new Set(
+const DEFAULT_CAPABILITIES = new Set(
   'AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT'.split(
     ' ',
   ),
 );
 
 function capabilities(pod: CheckedPod): Violation | undefined {
-  const extra = (added: readonly string[] = []): string[] => added.filter((one) => !defaultCapabilities.has(one));
+  const extra = (added: readonly string[] = []): string[] => added.filter((one) => !DEFAULT_CAPABILITIES.has(one));
   const names = namesOf(pod, (c) => extra(c.securityContext?.capabilities?.add).length > 0);
   if (names.length === 0) return undefined;
   const all = distinct(pod.containers.flatMap((c) => extra(c.securityContext?.capabilities?.add)));
@@ -112,10 +112,10 @@ function privileged(pod: CheckedPod): Violation | undefined {
   return { reason: 'privileged', detail: `${containersText(names)} must not set securityContext.privileged=true` };
 }
 
-const seLinuxTypes = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
+const SE_LINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
 
 function seLinux(pod: CheckedPod, minor: number): Violation | undefined {
-  const types = minor >= 31 ? [...seLinuxTypes, 'container_engine_t'] : seLinuxTypes;
+  const types = minor >= 31 ? [...SE_LINUX_TYPES, 'container_engine_t'] : SE_LINUX_TYPES;
   const isBad = (options: SELinuxOptions | undefined): boolean =>
     options !== undefined &&
     (!types.includes(options.type ?? '') || (options.user ?? '') !== '' || (options.role ?? '') !== '');
@@ -149,7 +149,7 @@ function seccomp(pod: CheckedPod): Violation | undefined {
 }
 
 /** Allowed since which minor version. */
-const safeSysctls: Readonly<Record<string, number>> = {
+const SAFE_SYSCTLS: Readonly<Record<string, number>> = {
   'kernel.shm_rmid_forced': 0,
   'net.ipv4.ip_local_port_range': 0,
   'net.ipv4.tcp_syncookies': 0,
@@ -167,7 +167,7 @@ const safeSysctls: Readonly<Record<string, number>> = {
 function sysctls({ spec }: CheckedPod, minor: number): Violation | undefined {
   const bad = (spec.securityContext?.sysctls ?? [])
     .map(({ name }) => name)
-    .filter((name) => !Object.hasOwn(safeSysctls, name) || safeSysctls[name]! > minor);
+    .filter((name) => !Object.hasOwn(SAFE_SYSCTLS, name) || SAFE_SYSCTLS[name]! > minor);
   if (bad.length === 0) return undefined;
   return { reason: plural(bad.length, 'forbidden sysctl', 'forbidden sysctls'), detail: bad.join(', ') };
 }

@@ -4,7 +4,7 @@ import type { Pod } from '../../../api/gen/core-v1.ts';
 import { reasonsText, violationsOf } from './evaluate.ts';
 import { type LevelVersion, levelText } from './policy.ts';
 
-const maxPods = 3000;
+const MAX_PODS = 3000;
 
 /** One pod per controller first: the others mostly repeat it. */
 function prioritized(pods: readonly Stored<Pod>[]): Pod[] {
@@ -25,7 +25,7 @@ function prioritized(pods: readonly Stored<Pod>[]): Pod[] {
 /** Warnings in upstream's words; one per combination of broken rules. */
 export function existingPodsWarnings(namespace: string, pods: readonly Stored<Pod>[], enforce: LevelVersion): string[] {
   const broken = new Map<string, { name: string; count: number }>();
-  const checked = prioritized(pods).slice(0, maxPods);
+  const checked = prioritized(pods).slice(0, MAX_PODS);
   for (const { metadata, spec } of checked) {
     const reasons = spec === undefined ? '' : reasonsText(violationsOf(metadata, spec, enforce));
     if (reasons === '') continue;

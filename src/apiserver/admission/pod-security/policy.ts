@@ -27,10 +27,10 @@ const MODES: readonly Mode[] = ['enforce', 'audit', 'warn'];
 /** Prefix of the labels, and of audit annotations. */
 export const PREFIX = 'pod-security.kubernetes.io/';
 
-const anything: LevelVersion = { level: 'privileged', version: 'latest' };
+const ANYTHING: LevelVersion = { level: 'privileged', version: 'latest' };
 
 /** Where nothing is asked for. */
-export const PRIVILEGED_POLICY: Policy = { enforce: anything, audit: anything, warn: anything };
+export const PRIVILEGED_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
 
 /** `restricted:latest`, `baseline:v1.25`. */
 export function levelText({ level, version }: LevelVersion): string {

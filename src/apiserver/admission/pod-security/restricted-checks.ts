@@ -35,7 +35,7 @@ function capabilities(pod: CheckedPod): Violation | undefined {
   return details.length === 0 ? undefined : { reason: 'unrestricted capabilities', detail: details.join('; ') };
 }
 
-const allowedVolumes = new Set([
+const ALLOWED_VOLUMES = new Set([
   'configMap',
   'csi',
   'downwardAPI',
@@ -53,7 +53,7 @@ function volumeType({ name: _name, ...source }: Volume): string {
 }
 
 function restrictedVolumes({ spec }: CheckedPod): Violation | undefined {
-  const bad = (spec.volumes ?? []).filter((volume) => !allowedVolumes.has(volumeType(volume)));
+  const bad = (spec.volumes ?? []).filter((volume) => !ALLOWED_VOLUMES.has(volumeType(volume)));
   if (bad.length === 0) return undefined;
   const types = distinct(bad.map(volumeType));
   const volumes = `${plural(bad.length, 'volume', 'volumes')} ${quoted(bad.map(({ name }) => name))}`;

@@ -21,8 +21,8 @@ import { areCovered, mergeTolerations } from './tolerations.ts';
 
 const schema = typeSchema('core.v1.Toleration') as StructSchema;
 
-const defaultAnnotation = 'scheduler.alpha.kubernetes.io/defaultTolerations';
-const allowedAnnotation = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist';
+const DEFAULT_ANNOTATION = 'scheduler.alpha.kubernetes.io/defaultTolerations';
+const ALLOWED_ANNOTATION = 'scheduler.alpha.kubernetes.io/tolerationsWhitelist';
 
 /** Defaults for namespaces without the annotations. */
 export interface TolerationConfig {
@@ -50,17 +50,18 @@ export function createPodTolerationRestriction(
       if (spec === undefined) return;
       let tolerations: readonly Toleration[] = spec.tolerations ?? [];
       if (attributes.operation === 'CREATE') {
-        const own = readTolerations(attributes, await namespaceOf(attributes), defaultAnnotation) ?? config.default;
+        const own = readTolerations(attributes, await namespaceOf(attributes), DEFAULT_ANNOTATION) ?? config.default;
         tolerations = await inSteps(attributes, mergeTolerations(own, tolerations));
       }
       if (computePodQosClass(pod) !== 'BestEffort')
-        tolerations = await inSteps(attributes, mergeTolerations(tolerations, [memoryPressure]));
+        tolerations = await inSteps(attributes, mergeTolerations(tolerations, [MEMORY_PRESSURE]));
       if (tolerations.length > 0) spec.tolerations = [...tolerations];
     },
     async validate(attributes) {
       const tolerations = (attributes.object as Pod).spec?.tolerations ?? [];
       if (tolerations.length === 0) return;
-      const allowed = readTolerations(attributes, await namespaceOf(attributes), allowedAnnotation) ?? config.whitelist;
+      const allowed =
+        readTolerations(attributes, await namespaceOf(attributes), ALLOWED_ANNOTATION) ?? config.whitelist;
       if (allowed.length === 0) return;
       if (!(await inSteps(attributes, areCovered(tolerations, allowed))))
         throw refusal(
@@ -71,7 +72,7 @@ export function createPodTolerationRestriction(
   };
 }
 
-const memoryPressure: Toleration = {
+const MEMORY_PRESSURE: Toleration = {
   key: 'node.kubernetes.io/memory-pressure',
   operator: 'Exists',
   effect: 'NoSchedule',

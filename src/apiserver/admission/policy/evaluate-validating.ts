@@ -104,17 +104,17 @@ interface Answer {
 }
 
 /** A few milliseconds' worth. */
-const costOfStep = 50_000;
+const COST_OF_STEP = 50_000;
 
 /** What the expressions of one policy may cost together. */
 class Budget {
   #left = RUNTIME_COST_BUDGET;
-  #nextStep = RUNTIME_COST_BUDGET - costOfStep;
+  #nextStep = RUNTIME_COST_BUDGET - COST_OF_STEP;
 
   /** Whether so much was spent since the last step that others are to have their turn. */
   endsStep(): boolean {
     if (this.#left > this.#nextStep) return false;
-    this.#nextStep = this.#left - costOfStep;
+    this.#nextStep = this.#left - COST_OF_STEP;
     return true;
   }
 

@@ -9,7 +9,7 @@ import { invalid } from '../../../api/status-error.ts';
 import type { AdmissionPlugin } from '../contract.ts';
 
 /** Where the kinds that hold pods have their specs. */
-const specPaths: Readonly<Record<string, readonly string[]>> = {
+const SPEC_PATHS: Readonly<Record<string, readonly string[]>> = {
   '/pods': ['spec'],
   '/podtemplates': ['template', 'spec'],
   '/replicationcontrollers': ['spec', 'template', 'spec'],
@@ -22,7 +22,7 @@ const specPaths: Readonly<Record<string, readonly string[]>> = {
 };
 
 const pathOf = ({ group, resource }: Pick<ResourceInfo, 'group' | 'resource'>): readonly string[] | undefined =>
-  specPaths[`${group}/${resource}`];
+  SPEC_PATHS[`${group}/${resource}`];
 
 /** Paths of fields that ask for it. */
 function privilegedIn(object: unknown, path: readonly string[]): string[] {

@@ -56,16 +56,16 @@ export function uncovered(
   return `insufficient quota to match these scopes: [${texts.join(' ')}]`;
 }
 
-const kinds = [
+const KINDS = [
   'apiserver.config.k8s.io/v1 ResourceQuotaConfiguration',
   'resourcequota.admission.k8s.io/v1beta1 Configuration',
 ];
-const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /** Reads the plugin's configuration. Throws an Error that names the mistake. */
 export function readLimitedResources(own: JsonObject): LimitedResource[] {
   const kind = `${String(own['apiVersion'])} ${String(own['kind'])}`;
-  if (!kinds.includes(kind)) throw new Error(`${kind} is not ${kinds[0]}`);
+  if (!KINDS.includes(kind)) throw new Error(`${kind} is not ${KINDS[0]}`);
   const listOf = (value: unknown, place: string): unknown[] => {
     if (value === undefined || value === null) return [];
     if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
@@ -77,8 +77,8 @@ export function readLimitedResources(own: JsonObject): LimitedResource[] {
     if (typeof resource !== 'string' || resource === '') throw new Error(`${place}.resource: Required value`);
     const scopes = listOf(matchScopes, `${place}.matchScopes`).map((scope, at) => {
       const { scopeName, operator, values } = isObject(scope) ? scope : {};
-      if (typeof scopeName !== 'string' || !operators.includes(String(operator)))
-        throw new Error(`${place}.matchScopes[${at}]: scopeName and one of ${operators.join(', ')} are required`);
+      if (typeof scopeName !== 'string' || !OPERATORS.includes(String(operator)))
+        throw new Error(`${place}.matchScopes[${at}]: scopeName and one of ${OPERATORS.join(', ')} are required`);
       const texts = listOf(values, `${place}.matchScopes[${at}].values`).map(String);
       return { scopeName, operator: String(operator), values: texts.length > 0 ? texts : undefined };
     });

@@ -1,14 +1,14 @@
 /** StorageObjectInUseProtection: new claims, volumes and volume attributes classes carry the finalizer that keeps them while they are used. Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection. */
 import type { AdmissionPlugin } from '../contract.ts';
 
-const finalizers: Readonly<Record<string, string>> = {
+const FINALIZERS: Readonly<Record<string, string>> = {
   '/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
   '/persistentvolumes': 'kubernetes.io/pv-protection',
   'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
 
 function finalizerOf({ group, resource }: { group: string; resource: string }): string | undefined {
-  return finalizers[`${group}/${resource}`];
+  return FINALIZERS[`${group}/${resource}`];
 }
 
 export function createStorageObjectInUseProtection(): AdmissionPlugin {

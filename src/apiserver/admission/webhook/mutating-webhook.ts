@@ -13,7 +13,7 @@ import { parseClientJson } from '../../../api/codec/parts.ts';
 import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { internalError } from '../../../api/status-error.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
-import { largeBytes } from '../../request-context.ts';
+import { LARGE_BYTES } from '../../request-context.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import type { ReviewedObjects } from './admission-review.ts';
 import { askWebhook, failsOpen, type WebhookAdmissionDeps } from './call-webhook.ts';
@@ -26,7 +26,7 @@ import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations
 const NAME = 'MutatingAdmissionWebhook';
 
 /** As of a patch that a client sends. */
-const maxPatchChars = 3 * 1024 * 1024;
+const MAX_PATCH_CHARS = 3 * 1024 * 1024;
 
 /** What the first pass leaves for the second. */
 interface Memory {
@@ -163,7 +163,7 @@ async function applyPatch(
       `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
     );
   const { context } = attributes;
-  if (patch.length > largeBytes) context.isLarge = true;
+  if (patch.length > LARGE_BYTES) context.isLarge = true;
   const pause = async (): Promise<void> => {
     if (context.isLarge === true) await context.pause?.();
   };
@@ -182,7 +182,7 @@ async function applyPatch(
 function parsePatch(patch: string): unknown {
   try {
     const text = decoded(patch);
-    if (text.length > maxPatchChars) throw new Error(`the patch has more than ${maxPatchChars} characters`);
+    if (text.length > MAX_PATCH_CHARS) throw new Error(`the patch has more than ${MAX_PATCH_CHARS} characters`);
     return parseClientJson(text).value;
   } catch (error) {
     throw internalError((error as Error).message, error);

@@ -16,31 +16,31 @@ export interface AskedWebhook {
 /** Measures what it is given: a question and its answer. Rejects as that does. */
 export type MeasureWebhook = <T>(asked: AskedWebhook, ask: () => Promise<T>) => Promise<T>;
 
-const prefix = 'apiserver_admission_webhook_';
-const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
+const PREFIX = 'apiserver_admission_webhook_';
+const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 /** Codes above are one. As upstream. */
-const highestCode = 600;
+const HIGHEST_CODE = 600;
 
 /** Registers the metrics. */
 export function createWebhookMetrics({ metrics, clock }: { metrics: Metrics; clock: Clock }): MeasureWebhook {
   const duration = metrics.histogram({
-    name: `${prefix}admission_duration_seconds`,
+    name: `${PREFIX}admission_duration_seconds`,
     help: 'Time webhooks took to answer, in seconds.',
     labels: ['name', 'type', 'operation', 'rejected'],
-    buckets,
+    buckets: BUCKETS,
   });
   const requests = metrics.counter({
-    name: `${prefix}request_total`,
+    name: `${PREFIX}request_total`,
     help: 'Questions to webhooks, by answer.',
     labels: ['name', 'type', 'operation', 'code', 'rejected'],
   });
   const rejections = metrics.counter({
-    name: `${prefix}rejection_count`,
+    name: `${PREFIX}rejection_count`,
     help: 'Requests refused by webhooks, or because they could not be asked.',
     labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
   });
   const open = metrics.counter({
-    name: `${prefix}fail_open_count`,
+    name: `${PREFIX}fail_open_count`,
     help: 'Calls of webhooks that failed and were overlooked.',
     labels: ['name', 'type'],
   });
@@ -68,7 +68,7 @@ export function createWebhookMetrics({ metrics, clock }: { metrics: Metrics; clo
 }
 
 function codeText(code: number): string {
-  return String(Math.min(code, highestCode));
+  return String(Math.min(code, HIGHEST_CODE));
 }
 
 function judge(error: unknown): { errorType: string; code: number } {

@@ -49,7 +49,7 @@ interface Case {
   readonly message?: string | RegExp;
 }
 
-const failed = 'Internal error occurred: failed calling webhook "x.example.com": ';
+const FAILED = 'Internal error occurred: failed calling webhook "x.example.com": ';
 
 const cases: readonly Case[] = [
   { what: 'allowed', spec: { answer: allow }, status: 201 },
@@ -75,13 +75,13 @@ const cases: readonly Case[] = [
     what: 'an answer of another kind',
     spec: { answer: () => ({ kind: 'Pod', apiVersion: 'v1', response: { uid: 'x', allowed: true } }) },
     status: 500,
-    message: `${failed}received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got v1, Kind=Pod`,
+    message: `${FAILED}received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got v1, Kind=Pod`,
   },
   {
     what: 'an answer without response',
     spec: { answer: () => ({ kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1' }) },
     status: 500,
-    message: `${failed}received invalid webhook response: webhook response was absent`,
+    message: `${FAILED}received invalid webhook response: webhook response was absent`,
   },
   {
     what: 'another uid',
@@ -93,13 +93,13 @@ const cases: readonly Case[] = [
     what: 'a validating webhook that patches',
     spec: { kind: 'Validating', answer: () => patchResponse() },
     status: 500,
-    message: `${failed}received invalid webhook response: validating webhook may not return response.patch`,
+    message: `${FAILED}received invalid webhook response: validating webhook may not return response.patch`,
   },
   {
     what: 'a patch without type',
     spec: { answer: () => ({ allowed: true, patch: 'W10=' }) },
     status: 500,
-    message: `${failed}received invalid webhook response: webhook returned response.patch but not response.patchType`,
+    message: `${FAILED}received invalid webhook response: webhook returned response.patch but not response.patchType`,
   },
   {
     what: 'a patch that does not fit',
@@ -134,7 +134,7 @@ const cases: readonly Case[] = [
     what: 'a connection refused, failing closed',
     spec: { answer: allow, hook: { clientConfig: { url: 'https://10.0.0.8/x' } } },
     status: 500,
-    message: `${failed}failed to call webhook: Post "https://10.0.0.8/x?timeout=10s": dial tcp 10.0.0.8:443: connect: connection refused`,
+    message: `${FAILED}failed to call webhook: Post "https://10.0.0.8/x?timeout=10s": dial tcp 10.0.0.8:443: connect: connection refused`,
   },
   {
     what: 'a connection refused, failing open',
@@ -145,13 +145,13 @@ const cases: readonly Case[] = [
     what: 'a service that is not there',
     spec: { answer: allow, hook: { clientConfig: { service: { namespace: 'default', name: 'gone', path: '/x' } } } },
     status: 500,
-    message: `${failed}failed to call webhook: Post "https://gone.default.svc:443/x?timeout=10s": service "gone" not found`,
+    message: `${FAILED}failed to call webhook: Post "https://gone.default.svc:443/x?timeout=10s": service "gone" not found`,
   },
   {
     what: 'a CA bundle that is none',
     spec: { answer: allow, hook: { clientConfig: { url: `https://${HOOK_ADDRESS}/x`, caBundle: 'YWJj' } } },
     status: 500,
-    message: `${failed}could not get REST client: unable to load root certificates: unable to parse bytes as PEM block`,
+    message: `${FAILED}could not get REST client: unable to load root certificates: unable to parse bytes as PEM block`,
   },
 ];
 
@@ -260,7 +260,7 @@ test('a webhook that does not answer in its time', async () => {
   assert.equal(status, 500);
   assert.equal(
     body.message,
-    `${failed}failed to call webhook: Post "https://${HOOK_ADDRESS}/x?timeout=2s": context deadline exceeded`,
+    `${FAILED}failed to call webhook: Post "https://${HOOK_ADDRESS}/x?timeout=2s": context deadline exceeded`,
   );
   await server.server.stop();
 });

@@ -5,7 +5,7 @@ import type { KubeletEventRecorder } from '../../event-reasons.ts';
 import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { PluginManager } from '../../plugin-manager/plugin-manager.ts';
-import { storageBuckets } from '../storage-metrics.ts';
+import { STORAGE_BUCKETS } from '../storage-metrics.ts';
 import type { ServiceAccountTokens } from '../service-account-tokens.ts';
 import { createAllocatableRefresh } from './csi-allocatable.ts';
 import type { CsiContext } from './csi-context.ts';
@@ -40,7 +40,7 @@ export function createCsiPlugin(
     name: 'csi_operations_seconds',
     help: 'Time of calls to CSI drivers, by gRPC status.',
     labels: ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
-    buckets: storageBuckets,
+    buckets: STORAGE_BUCKETS,
   });
   const drivers: CsiDrivers = createCsiDrivers({
     connect: deps.connectGrpc,

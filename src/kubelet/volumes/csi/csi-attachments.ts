@@ -11,7 +11,7 @@ import type { VolumeAttachment, VolumeAttachmentSource } from '../../../api/gen/
 import { isReason, ignoreNotFound } from '../../../api/status-error.ts';
 import type { CsiContext } from './csi-context.ts';
 
-const pollMs = 500;
+const POLL_MS = 500;
 
 export interface AttachRequest {
   readonly driver: string;
@@ -41,7 +41,7 @@ export async function waitUntilAttached(
       if (context.attachesItself && found?.status?.attachError?.message !== undefined)
         throw new AttachError(found.status.attachError.message);
     }
-    await clock.sleep(pollMs, request.signal);
+    await clock.sleep(POLL_MS, request.signal);
   }
 }
 

@@ -8,7 +8,7 @@ import { GrpcError } from '../../../grpc/grpc-error.ts';
 import type { GrpcCaller } from '../../../grpc/grpc-caller.ts';
 import type { GrpcConnector } from '../../../grpc/grpc-connector.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { csiTable } from './csi-table.ts';
+import { CSI_TABLE } from './csi-table.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 
@@ -90,8 +90,8 @@ export interface CsiNodeClient {
   close(): void;
 }
 
-const callTimeoutMs = 120_000;
-const service = 'csi.v1.Node';
+const CALL_TIMEOUT_MS = 120_000;
+const SERVICE = 'csi.v1.Node';
 
 /** Told of every call: full method name, gRPC status and duration. */
 export type ObserveCall = (method: string, status: string, durationMs: number) => void;
@@ -104,17 +104,17 @@ export interface CsiNodeClientDeps {
 
 /** Makes the client of the driver behind a socket. Nothing is opened before the first call. */
 export function createCsiNodeClient({ connect, clock, observe }: CsiNodeClientDeps, socketPath: string): CsiNodeClient {
-  const caller: GrpcCaller = connect(socketPath, [csiTable]);
-  const call = async (method: keyof typeof csiTable.services.Node, request: object): Promise<object> => {
+  const caller: GrpcCaller = connect(socketPath, [CSI_TABLE]);
+  const call = async (method: keyof typeof CSI_TABLE.services.Node, request: object): Promise<object> => {
     const startMs = clock.monotonicMs();
     let status = 'OK';
     try {
-      return await caller.unary({ service, method }, request, { timeoutMs: callTimeoutMs });
+      return await caller.unary({ service: SERVICE, method }, request, { timeoutMs: CALL_TIMEOUT_MS });
     } catch (error) {
       status = error instanceof GrpcError ? error.code : 'Unknown';
       throw error;
     } finally {
-      observe(`/${service}/${method}`, status, clock.monotonicMs() - startMs);
+      observe(`/${SERVICE}/${method}`, status, clock.monotonicMs() - startMs);
     }
   };
   let capabilities: Promise<ReadonlySet<string>> | undefined;

@@ -36,7 +36,7 @@ interface Device {
   cancelRetry?: () => void;
 }
 
-const retryShape = { initialMs: 500, maxMs: 122_000 } as const;
+const RETRY_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 
 /** `onInUseChange` is called whenever `inUse` changes. */
 export function createCsiDevices(context: CsiContext, onInUseChange: () => void): CsiDevices {
@@ -53,7 +53,7 @@ export function createCsiDevices(context: CsiContext, onInUseChange: () => void)
     const device = known ?? {
       driver: driverName,
       handle: volumeHandle,
-      backoff: createBackoff(retryShape),
+      backoff: createBackoff(RETRY_SHAPE),
       attachmentId: attachmentID,
       staged: false,
     };

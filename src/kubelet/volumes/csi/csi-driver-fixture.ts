@@ -17,7 +17,7 @@ export interface FakeDriver {
   readonly faults: Map<string, () => Promise<object>>;
 }
 
-const endpoint = '/csi/csi.sock';
+const ENDPOINT = '/csi/csi.sock';
 
 /** Serves the driver at `/csi/csi.sock`. */
 export function serveFakeDriver(
@@ -66,9 +66,13 @@ export function serveFakeDriver(
       ],
     })),
   };
-  sockets.serve(endpoint, methods);
+  sockets.serve(ENDPOINT, methods);
   return driver;
 }
 
 /** The plugin as it registers. */
-export const fakeDriverPlugin = { name: 'disks.example.com', endpoint, supportedVersions: ['1.5.0'] } as const;
+export const fakeDriverPlugin = {
+  name: 'disks.example.com',
+  endpoint: ENDPOINT,
+  supportedVersions: ['1.5.0'],
+} as const;

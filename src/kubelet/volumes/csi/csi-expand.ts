@@ -13,7 +13,7 @@ import type { CsiContext } from './csi-context.ts';
 
 import { capacityOf, type CsiVolume } from './csi-volume.ts';
 
-const doneConditions: ReadonlySet<string> = new Set(['Resizing', 'FileSystemResizePending']);
+const DONE_CONDITIONS: ReadonlySet<string> = new Set(['Resizing', 'FileSystemResizePending']);
 
 /** What to grow. */
 export interface ExpandTarget {
@@ -57,7 +57,7 @@ function isSmaller(claim: PersistentVolumeClaim, capacity: string): boolean {
 
 async function claimHasGrown({ client }: CsiContext, claim: PersistentVolumeClaim, storage: string): Promise<void> {
   const { namespace = '', name = '' } = claim.metadata;
-  const conditions = (claim.status?.conditions ?? []).filter(({ type }) => !doneConditions.has(type));
+  const conditions = (claim.status?.conditions ?? []).filter(({ type }) => !DONE_CONDITIONS.has(type));
   const { storage: _resized, ...statuses } = claim.status?.allocatedResourceStatuses ?? {};
   const status = {
     capacity: { ...claim.status?.capacity, storage },

@@ -13,7 +13,7 @@ import type { Client } from '../../../client/client.ts';
 import type { NodeInfo } from './csi-client.ts';
 
 const NODE_ID_ANNOTATION = 'csi.volume.kubernetes.io/nodeid';
-const maxTries = 5;
+const MAX_TRIES = 5;
 
 /** Installs and removes drivers. */
 export interface CsiNodeObject {
@@ -58,7 +58,7 @@ export function createCsiNodeObject(client: Client, nodeName: string): CsiNodeOb
       try {
         return await tryChange(change, owner);
       } catch (error) {
-        if (tries === maxTries || !isReason(error, 'Conflict', 'AlreadyExists')) throw error;
+        if (tries === MAX_TRIES || !isReason(error, 'Conflict', 'AlreadyExists')) throw error;
       }
     }
   }

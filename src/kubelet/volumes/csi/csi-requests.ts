@@ -10,7 +10,7 @@ import type { CsiContext } from './csi-context.ts';
 import { podInfoContext, type CsiVolume } from './csi-volume.ts';
 
 const TOKENS = 'csi.storage.k8s.io/serviceAccount.tokens';
-const defaultTokenSeconds = 3600;
+const DEFAULT_TOKEN_SECONDS = 3600;
 
 /** The driver's object; undefined when its author made none. */
 export async function csiDriverObject(
@@ -34,7 +34,7 @@ export interface PodPart {
 }
 
 /** How often a driver that asks for it publishes again; upstream's kubelet does so at a pod's next sync. */
-const republishMs = 60_000;
+const REPUBLISH_MS = 60_000;
 
 /** Context, secrets and tokens for NodePublishVolume. */
 export async function podPart(
@@ -53,7 +53,7 @@ export async function podPart(
       ...(inSecrets ? {} : tokenEntry),
     },
     secrets: { ...secrets, ...(inSecrets ? tokenEntry : {}) },
-    refreshAfterMs: object?.spec.requiresRepublish === true ? republishMs : undefined,
+    refreshAfterMs: object?.spec.requiresRepublish === true ? REPUBLISH_MS : undefined,
   };
 }
 
@@ -62,7 +62,7 @@ async function tokensFor(context: CsiContext, pod: Pod, object: CSIDriver | unde
   if (requests.length === 0) return undefined;
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   const tokens: Record<string, object> = {};
-  for (const { audience, expirationSeconds = defaultTokenSeconds } of requests) {
+  for (const { audience, expirationSeconds = DEFAULT_TOKEN_SECONDS } of requests) {
     const request: TokenRequest = {
       metadata: {},
       spec: {

@@ -25,7 +25,7 @@ export interface CsiStats {
   forget(dir: string): void;
 }
 
-const maxAgeMs = 50_000;
+const MAX_AGE_MS = 50_000;
 
 interface CachedStats {
   usage?: VolumeUsage;
@@ -55,7 +55,7 @@ export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>):
       const { dir } = volume.request;
       const entry = known.get(dir) ?? { askedAtMs: Number.NEGATIVE_INFINITY, asking: false };
       known.set(dir, entry);
-      if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= maxAgeMs)
+      if (!entry.asking && clock.monotonicMs() - entry.askedAtMs >= MAX_AGE_MS)
         background(log, 'the usage of a volume could not be read', ask(entry, volume));
       return entry.usage;
     },

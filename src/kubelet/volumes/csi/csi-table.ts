@@ -2,7 +2,7 @@
 import type { ProtobufTable } from '../../../grpc/protobuf-table.ts';
 
 /** Messages, enums and methods a kubelet uses. */
-export const csiTable = {
+export const CSI_TABLE = {
   package: 'csi.v1',
   enums: {
     AccessMode_Mode:

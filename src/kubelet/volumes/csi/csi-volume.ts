@@ -78,7 +78,7 @@ export function checkLifecycleMode({ mode, driver }: CsiVolume, object: CSIDrive
   );
 }
 
-const singleNodeModes: Readonly<Record<string, readonly [plain: string, multiWriter: string]>> = {
+const SINGLE_NODE_MODES: Readonly<Record<string, readonly [plain: string, multiWriter: string]>> = {
   ReadWriteOnce: ['SINGLE_NODE_WRITER', 'SINGLE_NODE_MULTI_WRITER'],
   ReadOnlyMany: ['MULTI_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'],
   ReadWriteMany: ['MULTI_NODE_MULTI_WRITER', 'MULTI_NODE_MULTI_WRITER'],
@@ -90,7 +90,7 @@ export function volumeCapability(
   volume: CsiVolume,
   options: { readonly multiWriter: boolean; readonly group: number | undefined; readonly seLinuxContext: string },
 ): VolumeCapability {
-  const [plain, multiWriter] = singleNodeModes[volume.accessModes[0] ?? 'ReadWriteOnce'] ?? ['UNKNOWN', 'UNKNOWN'];
+  const [plain, multiWriter] = SINGLE_NODE_MODES[volume.accessModes[0] ?? 'ReadWriteOnce'] ?? ['UNKNOWN', 'UNKNOWN'];
   const accessMode = { mode: options.multiWriter ? multiWriter : plain };
   if (volume.block) return { block: {}, accessMode };
   const context = options.seLinuxContext === '' ? [] : [`context="${options.seLinuxContext}"`];

@@ -6,9 +6,9 @@ import type { CSIDriverSpec } from '../../../api/gen/storage-v1.ts';
 import { createVolumeFixture, podWith, type VolumeFixture } from '../volume-fixture.ts';
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver, type FakeDriverOptions } from './csi-driver-fixture.ts';
 
-export const driverName = 'disks.example.com';
+export const DRIVER_NAME = 'disks.example.com';
 /** What the node calls the volume. */
-export const unique = `kubernetes.io/csi/${driverName}^handle-1`;
+export const UNIQUE = `kubernetes.io/csi/${DRIVER_NAME}^handle-1`;
 export const never = new AbortController().signal;
 
 /** The volumes of a kubelet with that driver. */
@@ -32,7 +32,7 @@ export async function start(
   t.after(() => f.stop());
   const driver = serveFakeDriver(f.platform, f.sockets, options);
   f.client.put(Nodes, { metadata: { name: 'node-1', uid: 'node-uid' }, status: {} } as never);
-  if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: driverName }, spec } as never);
+  if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: DRIVER_NAME }, spec } as never);
   f.start();
   await register(f);
   return { f, driver };
@@ -52,7 +52,7 @@ export function bind({ f }: Csi, pv: object = {}, csi: object = {}): PersistentV
       accessModes: ['ReadWriteOnce'],
       capacity: { storage: '1Gi' },
       claimRef: { uid: 'claim-1' },
-      csi: { driver: driverName, volumeHandle: 'handle-1', fsType: 'ext4', ...csi },
+      csi: { driver: DRIVER_NAME, volumeHandle: 'handle-1', fsType: 'ext4', ...csi },
       ...pv,
     },
   } as never);

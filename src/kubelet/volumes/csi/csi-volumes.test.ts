@@ -11,20 +11,20 @@ import {
   Secrets,
   VolumeAttachments,
 } from '../../../api/gen/resources.ts';
-import { base64, createVolumeFixture, fixtureRoot, podWith } from '../volume-fixture.ts';
+import { base64, createVolumeFixture, FIXTURE_ROOT, podWith } from '../volume-fixture.ts';
 import { createCsiNodeObject } from './csi-node-object.ts';
 import { fakeDriverPlugin, serveFakeDriver, type FakeDriver } from './csi-driver-fixture.ts';
 import {
   bind,
   claimed,
-  driverName,
+  DRIVER_NAME,
   leftOnDisk,
   mount,
   never,
   podNamed,
   register,
   start,
-  unique,
+  UNIQUE,
   unmount,
 } from './csi-volumes-fixture.ts';
 
@@ -32,11 +32,11 @@ test('the driver is told of in the CSINode and the node, and no longer when it g
   const info = { nodeId: 'n-7', maxVolumesPerNode: 5, accessibleTopology: { segments: { 'example.com/rack': 'r1' } } };
   const { f } = await start(t, undefined, { info });
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, [
-    { name: driverName, nodeID: 'n-7', topologyKeys: ['example.com/rack'], allocatable: { count: 5 } },
+    { name: DRIVER_NAME, nodeID: 'n-7', topologyKeys: ['example.com/rack'], allocatable: { count: 5 } },
   ]);
   const { labels, annotations } = f.client.peek(Nodes, { name: 'node-1' })!.metadata;
   assert.deepEqual(labels, { 'example.com/rack': 'r1' });
-  assert.deepEqual(annotations, { 'csi.volume.kubernetes.io/nodeid': `{"${driverName}":"n-7"}` });
+  assert.deepEqual(annotations, { 'csi.volume.kubernetes.io/nodeid': `{"${DRIVER_NAME}":"n-7"}` });
   await f.csiHandler.deregisterPlugin(fakeDriverPlugin, never);
   assert.deepEqual(f.client.peek(CSINodes, { name: 'node-1' })?.spec.drivers, []);
   assert.deepEqual(f.client.peek(Nodes, { name: 'node-1' })!.metadata.annotations, {});
@@ -74,7 +74,7 @@ test('staged once for all pods, published for each, unstaged after the last; not
   bind(csi, { mountOptions: ['noatime'] }, { volumeAttributes: { pool: 'fast' } });
   const [a, b] = [podNamed('a'), podNamed('b')];
   const path = await mount(csi, a);
-  assert.equal(path, `${fixtureRoot}/pods/uid-a/volumes/kubernetes.io~csi/pv-1/mount`);
+  assert.equal(path, `${FIXTURE_ROOT}/pods/uid-a/volumes/kubernetes.io~csi/pv-1/mount`);
   await mount(csi, b);
   await unmount(csi, a);
   assert.deepEqual(csi.driver.calls, [
@@ -88,7 +88,7 @@ test('staged once for all pods, published for each, unstaged after the last; not
   const stagingTargetPath = csi.driver.requests[0]!.request['stagingTargetPath'] as string;
   assert.match(
     stagingTargetPath,
-    new RegExp(`^${fixtureRoot}/plugins/kubernetes.io/csi/${driverName}/[0-9a-f]{64}/globalmount$`),
+    new RegExp(`^${FIXTURE_ROOT}/plugins/kubernetes.io/csi/${DRIVER_NAME}/[0-9a-f]{64}/globalmount$`),
   );
   const volumeCapability = {
     accessMode: { mode: 'SINGLE_NODE_WRITER' },
@@ -106,7 +106,7 @@ test('staged once for all pods, published for each, unstaged after the last; not
   });
   assert.deepEqual(csi.f.platform.mounter.mounts, []);
   const told = await csi.f.platform.metrics.expose();
-  const labels = `driver_name="${driverName}",grpc_status_code="OK",method_name="/csi.v1.Node/NodePublishVolume"`;
+  const labels = `driver_name="${DRIVER_NAME}",grpc_status_code="OK",method_name="/csi.v1.Node/NodePublishVolume"`;
   assert.ok(
     told
       .split('\n')
@@ -128,7 +128,7 @@ test('a driver that is missing is named, and the pod starts once it has come', a
   const waiting = csi.f.manager.waitForAttachAndMount(pod, never);
   await csi.f.platform.clock.settle();
   assert.deepEqual(csi.f.events, [
-    `Warning FailedMount MountVolume.MountDevice failed for volume "pv-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ${driverName} not found in the list of registered CSI drivers`,
+    `Warning FailedMount MountVolume.MountDevice failed for volume "pv-1" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ${DRIVER_NAME} not found in the list of registered CSI drivers`,
   ]);
   await register(csi.f);
   await csi.f.platform.clock.drive(waiting);
@@ -152,18 +152,18 @@ test('what the controller attaches is waited for, and used in the eyes of the no
   });
   await f.platform.clock.advance(123_000);
   await waiting;
-  assert.deepEqual(f.manager.volumesInUse(), [unique]);
+  assert.deepEqual(f.manager.volumesInUse(), [UNIQUE]);
   assert.deepEqual(csi.driver.calls, []);
-  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${driverName}node-1`)}`;
+  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${DRIVER_NAME}node-1`)}`;
   f.client.put(VolumeAttachments, {
     metadata: { name },
-    spec: { attacher: driverName, nodeName: 'node-1', source: {} },
+    spec: { attacher: DRIVER_NAME, nodeName: 'node-1', source: {} },
     status: { attached: true, attachmentMetadata: { device: '/dev/sdx' } },
   } as never);
   await f.platform.clock.advance(1000);
   assert.deepEqual(csi.driver.calls, [], 'the node is not told yet');
   const node = f.client.peek(Nodes, { name: 'node-1' })!;
-  f.client.put(Nodes, { ...node, status: { ...node.status, volumesAttached: [{ name: unique, devicePath: '' }] } });
+  f.client.put(Nodes, { ...node, status: { ...node.status, volumesAttached: [{ name: UNIQUE, devicePath: '' }] } });
   await mount(csi, pod);
   assert.deepEqual(
     csi.driver.requests.map(({ request }) => request['publishContext']),
@@ -195,9 +195,9 @@ test('a kubelet that attaches itself asks for it and takes it back', async (t) =
   f.pods = [pod];
   const waiting = f.manager.waitForAttachAndMount(pod, never);
   await f.platform.clock.settle();
-  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${driverName}node-1`)}`;
+  const name = `csi-${f.platform.crypto.sha256Hex(`handle-1${DRIVER_NAME}node-1`)}`;
   const asked = f.client.peek(VolumeAttachments, { name })!;
-  assert.deepEqual(asked.spec, { attacher: driverName, nodeName: 'node-1', source: { persistentVolumeName: 'pv-1' } });
+  assert.deepEqual(asked.spec, { attacher: DRIVER_NAME, nodeName: 'node-1', source: { persistentVolumeName: 'pv-1' } });
   f.client.put(VolumeAttachments, { ...asked, status: { attached: true } });
   await f.platform.clock.drive(waiting);
   await unmount(csi, pod);
@@ -214,7 +214,7 @@ test('an inline volume gets what its driver asks for: facts of the pod, tokens, 
   const { f } = csi;
   f.client.put(Secrets, { metadata: { name: 's', namespace: 'default' }, data: { key: base64('value') } } as never);
   const source = {
-    driver: driverName,
+    driver: DRIVER_NAME,
     nodePublishSecretRef: { name: 's' },
     volumeAttributes: { a: 'b' },
     readOnly: true,
@@ -262,11 +262,11 @@ test('tokens go into the secrets where the driver wants them there', async (t) =
 });
 
 for (const [what, spec, message] of [
-  ['no object', undefined, `volume mode "Ephemeral" not supported by driver ${driverName} (no CSIDriver object)`],
+  ['no object', undefined, `volume mode "Ephemeral" not supported by driver ${DRIVER_NAME} (no CSIDriver object)`],
   [
     'only persistent ones',
     { volumeLifecycleModes: ['Persistent'] },
-    `volume mode "Ephemeral" not supported by driver ${driverName} (only supports ["Persistent"])`,
+    `volume mode "Ephemeral" not supported by driver ${DRIVER_NAME} (only supports ["Persistent"])`,
   ],
 ] as const) {
   test(`an inline volume of a driver with ${what} is refused`, async (t) => {
@@ -274,12 +274,12 @@ for (const [what, spec, message] of [
     t.after(() => f.stop());
     serveFakeDriver(f.platform, f.sockets);
     f.client.put(Nodes, { metadata: { name: 'node-1' } } as never);
-    if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: driverName }, spec } as never);
+    if (spec !== undefined) f.client.put(CSIDrivers, { metadata: { name: DRIVER_NAME }, spec } as never);
     f.start();
     await register(f);
     const stop = new AbortController();
     const waiting = f.manager.waitForAttachAndMount(
-      podNamed('a', { name: 'data', csi: { driver: driverName } }),
+      podNamed('a', { name: 'data', csi: { driver: DRIVER_NAME } }),
       stop.signal,
     );
     waiting.catch(() => undefined);

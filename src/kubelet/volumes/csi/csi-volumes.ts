@@ -37,8 +37,8 @@ export interface CsiVolumes extends DriverVolumes {
 }
 
 /** Period in which claims are checked for volumes to expand. */
-const growthPeriodMs = 60_000;
-const returnGraceMs = 10_000;
+const GROWTH_PERIOD_MS = 60_000;
+const RETURN_GRACE_MS = 10_000;
 
 /** One volume on its way. */
 interface VolumeMount {
@@ -73,7 +73,7 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
     if (volume.mode === 'Persistent')
       await expandIfGrown(context, { request, volume, client, volumeCapability: capability, volumePath: target });
     const growing = volume.mode === 'Persistent' && (await client.hasCapability('EXPAND_VOLUME'));
-    const again = refreshAfterMs ?? (republish || growing ? growthPeriodMs : undefined);
+    const again = refreshAfterMs ?? (republish || growing ? GROWTH_PERIOD_MS : undefined);
     return {
       hostPath: target,
       readOnly: volume.readOnly,
@@ -131,7 +131,7 @@ async function prepare(context: CsiContext, request: SetUpRequest): Promise<Volu
 /** After a restart drivers come back one after the other: what they have published is not complained of meanwhile. */
 async function waitForReturn(context: CsiContext, { driver }: CsiVolume, request: SetUpRequest): Promise<void> {
   const { clock } = context.platform;
-  const untilMs = clock.monotonicMs() + returnGraceMs;
+  const untilMs = clock.monotonicMs() + RETURN_GRACE_MS;
   if (context.drivers.isRegistered(driver)) return;
   if ((await context.records.readPodVolume(request.dir))?.publishing !== true) return;
   while (!context.drivers.isRegistered(driver) && clock.monotonicMs() < untilMs) await clock.sleep(100, request.signal);

@@ -5,7 +5,7 @@ import type { Volume } from '../../../api/gen/core-v1.ts';
 import type { SimPlatform } from '../../../platform/sim/sim-platform.ts';
 import {
   createVolumeFixture,
-  fixtureRoot,
+  FIXTURE_ROOT,
   podWith,
   type VolumeFixture,
   type VolumeFixtureOptions,
@@ -26,7 +26,7 @@ export interface PluginCase {
 
 function ownMounts(platform: SimPlatform): object[] {
   return platform.mounter.mounts
-    .filter(({ path }) => path !== `${fixtureRoot}/memory-volumes`)
+    .filter(({ path }) => path !== `${FIXTURE_ROOT}/memory-volumes`)
     .map(({ source, type, options }) => ({ source, type, options }));
 }
 
@@ -63,8 +63,8 @@ export function testPlugin(name: string, of: PluginCase): void {
     await fixture.manager.waitForUnmount(pod, signal);
     assert.deepEqual(ownMounts(fixture.platform), []);
     await clock.settle();
-    const left = Object.keys(fixture.platform.files.snapshot()).filter((path) => !path.startsWith(fixtureRoot));
+    const left = Object.keys(fixture.platform.files.snapshot()).filter((path) => !path.startsWith(FIXTURE_ROOT));
     assert.deepEqual(left.sort(), Object.keys(before).sort());
-    assert.deepEqual(await files.readDir(`${fixtureRoot}/pods/uid-1/volumes`).catch(() => []), []);
+    assert.deepEqual(await files.readDir(`${FIXTURE_ROOT}/pods/uid-1/volumes`).catch(() => []), []);
   });
 }

@@ -13,16 +13,16 @@ import {
   Secrets,
 } from '../../../api/gen/resources.ts';
 import { fakeDriverPlugin, serveFakeDriver } from '../csi/csi-driver-fixture.ts';
-import { base64, createVolumeFixture, podWith, fixtureRoot } from '../volume-fixture.ts';
+import { base64, createVolumeFixture, podWith, FIXTURE_ROOT } from '../volume-fixture.ts';
 import { volumePlugins } from './list.ts';
 import { testPlugin, type PluginCase } from './plugin-suite.ts';
 
 const key = { namespace: 'default', name: 'thing' };
 const signal = new AbortController().signal;
 
-const iscsiDevice = '/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2001-04.com.example:disk-lun-1';
+const ISCSI_DEVICE = '/dev/disk/by-path/ip-10.0.0.9:3260-iscsi-iqn.2001-04.com.example:disk-lun-1';
 
-const fcDevice = '/dev/disk/by-path/pci-0000:41:00.0-fc-0x500a0982991b8dc5-lun-2';
+const FC_DEVICE = '/dev/disk/by-path/pci-0000:41:00.0-fc-0x500a0982991b8dc5-lun-2';
 
 const cases: Readonly<Record<string, PluginCase>> = {
   'kubernetes.io/configmap': {
@@ -106,15 +106,15 @@ const cases: Readonly<Record<string, PluginCase>> = {
       platform.exec.program('iscsiadm', () => ({}));
       platform.exec.program('blkid', () => ({ exitCode: 2 }));
       platform.exec.program('mkfs.ext4', () => ({}));
-      if (await platform.files.exists(iscsiDevice)) return;
+      if (await platform.files.exists(ISCSI_DEVICE)) return;
       await platform.files.makeDir('/dev/disk/by-path');
-      platform.files.makeSpecial(iscsiDevice, 'block');
+      platform.files.makeSpecial(ISCSI_DEVICE, 'block');
     },
     readOnly: false,
     mounts: [
-      { source: iscsiDevice, type: 'ext4', options: ['defaults'] },
+      { source: ISCSI_DEVICE, type: 'ext4', options: ['defaults'] },
       {
-        source: `${fixtureRoot}/plugins/kubernetes.io/iscsi/mounts/10.0.0.9%3A3260-iqn.2001-04.com.example%3Adisk-lun-1`,
+        source: `${FIXTURE_ROOT}/plugins/kubernetes.io/iscsi/mounts/10.0.0.9%3A3260-iqn.2001-04.com.example%3Adisk-lun-1`,
         type: 'none',
         options: ['bind'],
       },
@@ -125,18 +125,18 @@ const cases: Readonly<Record<string, PluginCase>> = {
     prepare: async ({ platform: { exec, files } }) => {
       for (const program of ['blkid', 'mkfs.ext4', 'blockdev'])
         exec.program(program, () => (program === 'blkid' ? { exitCode: 2 } : {}));
-      if (await files.exists(fcDevice)) return;
+      if (await files.exists(FC_DEVICE)) return;
       await files.makeDir('/dev/disk/by-path');
       await files.makeDir('/sys/block/sdc/device');
       await files.writeFile('/sys/block/sdc/device/delete', '');
       files.makeSpecial('/dev/sdc', 'block');
-      await files.symlink('../../sdc', fcDevice);
+      await files.symlink('../../sdc', FC_DEVICE);
     },
     readOnly: false,
     mounts: [
-      { source: fcDevice, type: 'ext4', options: ['defaults'] },
+      { source: FC_DEVICE, type: 'ext4', options: ['defaults'] },
       {
-        source: `${fixtureRoot}/plugins/kubernetes.io/fc/mounts/500a0982991b8dc5-lun-2`,
+        source: `${FIXTURE_ROOT}/plugins/kubernetes.io/fc/mounts/500a0982991b8dc5-lun-2`,
         type: 'none',
         options: ['bind'],
       },
@@ -157,7 +157,7 @@ const cases: Readonly<Record<string, PluginCase>> = {
     mounts: [
       { source: '/dev/rbd0', type: 'xfs', options: ['defaults', 'ro'] },
       {
-        source: `${fixtureRoot}/plugins/kubernetes.io/rbd/mounts/rbd-image-disk`,
+        source: `${FIXTURE_ROOT}/plugins/kubernetes.io/rbd/mounts/rbd-image-disk`,
         type: 'none',
         options: ['bind', 'ro'],
       },

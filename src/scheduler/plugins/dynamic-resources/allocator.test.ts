@@ -9,7 +9,7 @@ import { wantedClaim } from './claim-requests.ts';
 import type { Amounts } from '../../devices/consumed-capacity.ts';
 import { allDevices } from '../../devices/device-pools.ts';
 
-const driver = 'net.example.com';
+const DRIVER = 'net.example.com';
 const node = stored<Node>({ metadata: { name: 'a' } });
 
 describe('allocating shares', () => {
@@ -34,7 +34,7 @@ describe('allocating shares', () => {
         {
           metadata: { name: 's' },
           spec: {
-            driver,
+            driver: DRIVER,
             pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
             nodeName: 'a',
             devices: of.devices ?? [shared('x'), shared('y')],
@@ -44,8 +44,8 @@ describe('allocating shares', () => {
           },
         },
       ]),
-      inUse: new Set((of.inUse ?? []).map((name) => `${driver}/p/${name}`)),
-      shares: new Map((of.shares ?? []).map(([name, amounts]) => [`${driver}/p/${name}`, amounts])),
+      inUse: new Set((of.inUse ?? []).map((name) => `${DRIVER}/p/${name}`)),
+      shares: new Map((of.shares ?? []).map(([name, amounts]) => [`${DRIVER}/p/${name}`, amounts])),
       claims: claims.map((devices, at) => {
         const claim: ResourceClaim = { metadata: { name: `c${at}`, namespace: 'default' }, spec: { devices } };
         return wantedClaim(claim, (name) => ({ metadata: { name }, spec: {} }));
@@ -83,7 +83,7 @@ describe('allocating shares', () => {
     ['too many', [{ requests: [request('h', '2Gi', { count: 5 })] }], {}, 'none'],
     [
       'of different devices, where a constraint asks for it',
-      [{ requests: [request('h', '1Gi', { count: 2 })], constraints: [{ distinctAttribute: `${driver}/slot` }] }],
+      [{ requests: [request('h', '1Gi', { count: 2 })], constraints: [{ distinctAttribute: `${DRIVER}/slot` }] }],
       {},
       'h=x:1Gi h=y:1Gi',
     ],
@@ -127,7 +127,7 @@ test('a search over alternatives that all want every device of a kind is given u
   const slice = {
     metadata: { name: 's' },
     spec: {
-      driver,
+      driver: DRIVER,
       pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
       nodeName: 'a',
       devices: names.map((name) => ({ name, allowMultipleAllocations: true })),

@@ -15,7 +15,7 @@ import { testPluginDeps, testPod } from '../../scheduler-fixture.ts';
 import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
-const driver = 'fabric.example.com';
+const DRIVER = 'fabric.example.com';
 const node: Stored<Node> = stored({ metadata: { name: 'a' } });
 const device: Device = {
   name: 'd',
@@ -70,7 +70,12 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
         resourceSlices: () => [
           {
             metadata: { name: 's' },
-            spec: { driver, pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, allNodes: true, devices },
+            spec: {
+              driver: DRIVER,
+              pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+              allNodes: true,
+              devices,
+            },
           },
         ],
         deviceClass: (name) => ({ metadata: { name }, spec: {} }),
@@ -112,7 +117,7 @@ function set(devices: Device[] = [device], args?: DynamicResourcesArgs) {
       message: 'as told',
       lastTransitionTime: time,
     }));
-    const told: AllocatedDeviceStatus = { driver, pool: 'p', device: result!.device, conditions };
+    const told: AllocatedDeviceStatus = { driver: DRIVER, pool: 'p', device: result!.device, conditions };
     update({ ...claim.status, devices: [told] }, name);
   };
   const tell = (...types: string[]): void => tellOf('c', ...types);
@@ -140,7 +145,7 @@ describe('devices that are made ready', () => {
     assert.deepEqual(allocation?.devices?.results, [
       {
         request: 'r',
-        driver,
+        driver: DRIVER,
         pool: 'p',
         device: 'd',
         bindingConditions: ['attached', 'powered'],
@@ -155,7 +160,7 @@ describe('devices that are made ready', () => {
     tell('attached', 'powered');
     await clock.advance(1_000);
     assert.deepEqual(verdicts, [undefined]);
-    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'success', seconds: 60.25 }]);
+    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver: DRIVER, status: 'success', seconds: 60.25 }]);
     assert.equal(clock.pendingTimers, 0);
   });
 
@@ -164,9 +169,9 @@ describe('devices that are made ready', () => {
     const verdicts = await schedule('p');
     tell('attached', 'broken');
     await clock.advance(1_000);
-    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'failure', seconds: 0.25 }]);
+    assert.deepEqual(waits, [{ profile: 'default-scheduler', driver: DRIVER, status: 'failure', seconds: 0.25 }]);
     assert.deepEqual(verdicts[0]?.reasons, [
-      `resourceclaim "c" cannot be bound: device ${driver}/p/d: broken: as told`,
+      `resourceclaim "c" cannot be bound: device ${DRIVER}/p/d: broken: as told`,
     ]);
     assert.deepEqual(claim().status, {});
     const second = await schedule('p');
@@ -187,7 +192,7 @@ describe('devices that are made ready', () => {
       await clock.advance(2_000);
       const reason = `resourceclaim "c": devices were not ready for binding within ${seconds}s`;
       assert.deepEqual(verdicts[0]?.reasons, [reason]);
-      assert.deepEqual(waits, [{ profile: 'default-scheduler', driver, status: 'timeout', seconds }]);
+      assert.deepEqual(waits, [{ profile: 'default-scheduler', driver: DRIVER, status: 'timeout', seconds }]);
       assert.deepEqual(claim().status, {});
     });
 

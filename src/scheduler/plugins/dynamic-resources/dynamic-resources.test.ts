@@ -13,13 +13,13 @@ import { wantedClaim } from './claim-requests.ts';
 import { allDevices } from '../../devices/device-pools.ts';
 import { createDynamicResources } from './dynamic-resources.ts';
 
-const driver = 'gpu.example.com';
+const DRIVER = 'gpu.example.com';
 const node = (name: string, labels = {}): Stored<Node> => stored({ metadata: { name, labels } } as Node);
 
 function slice(place: Partial<ResourceSlice['spec']>, devices: Device[], pool = {}): ResourceSlice {
   return {
     metadata: { name: 's' },
-    spec: { driver, pool: { name: 'p', generation: 1, resourceSliceCount: 1, ...pool }, devices, ...place },
+    spec: { driver: DRIVER, pool: { name: 'p', generation: 1, resourceSliceCount: 1, ...pool }, devices, ...place },
   };
 }
 
@@ -42,8 +42,8 @@ const classes: Readonly<Record<string, DeviceClass>> = {
   gpu: {
     metadata: { name: 'gpu' },
     spec: {
-      selectors: [{ cel: { expression: `device.driver == "${driver}"` } }],
-      config: [{ opaque: { driver, parameters: { mode: 'class' } } }],
+      selectors: [{ cel: { expression: `device.driver == "${DRIVER}"` } }],
+      config: [{ opaque: { driver: DRIVER, parameters: { mode: 'class' } } }],
     },
   },
 };
@@ -71,7 +71,7 @@ function allocate(
   const input = {
     node: of.on ?? node('a'),
     pools: allDevices(of.slices ?? [slice({ nodeName: 'a' }, four)]),
-    inUse: new Set((of.inUse ?? []).map((name) => `${driver}/p/${name}`)),
+    inUse: new Set((of.inUse ?? []).map((name) => `${DRIVER}/p/${name}`)),
     claims: [wantedClaim(claimOf(devices), (name) => classes[name])],
   };
   const [result] = allocateClaims(input) ?? [];
@@ -83,10 +83,10 @@ describe('allocating devices', () => {
     ['the first of its class', [exactly()], {}, 'r=small-1'],
     ['the first that is free', [exactly()], { inUse: ['small-1'] }, 'r=small-2'],
     ['none on another node', [exactly()], { on: node('b') }, 'none'],
-    ['by attribute', [exactly(`device.attributes["${driver}"].model == "big"`)], {}, 'r=big-3'],
-    ['by number', [exactly(`device.attributes["${driver}"].index > 3`)], {}, 'r=big-4'],
-    ['by version', [exactly(`device.attributes["${driver}"].version.isGreaterThan(semver("1.1.0"))`)], {}, 'r=small-2'],
-    ['by capacity', [exactly(`device.capacity["${driver}"].memory.compareTo(quantity("3Gi")) >= 0`)], {}, 'r=big-3'],
+    ['by attribute', [exactly(`device.attributes["${DRIVER}"].model == "big"`)], {}, 'r=big-3'],
+    ['by number', [exactly(`device.attributes["${DRIVER}"].index > 3`)], {}, 'r=big-4'],
+    ['by version', [exactly(`device.attributes["${DRIVER}"].version.isGreaterThan(semver("1.1.0"))`)], {}, 'r=small-2'],
+    ['by capacity', [exactly(`device.capacity["${DRIVER}"].memory.compareTo(quantity("3Gi")) >= 0`)], {}, 'r=big-3'],
     ['a domain nobody has is empty', [exactly(`"x" in device.attributes["nobody.example.com"]`)], {}, 'none'],
     ['several', [exactly(undefined, { count: 3 })], {}, 'r=small-1 r=small-2 r=big-3'],
     ['too many', [exactly(undefined, { count: 5 })], {}, 'none'],
@@ -119,13 +119,13 @@ describe('allocating devices', () => {
 
   test('goes back when a later request or a constraint asks for it', () => {
     const any = { ...exactly(), name: 'any' };
-    const small = { ...exactly(`device.attributes["${driver}"].model == "small"`, { count: 2 }), name: 'small' };
+    const small = { ...exactly(`device.attributes["${DRIVER}"].model == "small"`, { count: 2 }), name: 'small' };
     assert.equal(allocate({ requests: [any, small] }), 'any=big-3 small=small-1 small=small-2');
     const numa = 'other.example.com/numa';
     const two = exactly(undefined, { count: 2 });
     assert.equal(allocate({ requests: [two], constraints: [{ matchAttribute: numa }] }), 'r=small-1 r=big-3');
     assert.equal(allocate({ requests: [two], constraints: [{ distinctAttribute: numa }] }), 'r=small-1 r=small-2');
-    assert.equal(allocate({ requests: [two], constraints: [{ matchAttribute: `${driver}/none` }] }), 'none');
+    assert.equal(allocate({ requests: [two], constraints: [{ matchAttribute: `${DRIVER}/none` }] }), 'none');
   });
 
   test('taints, pools that are not all there, older generations, labels of nodes', () => {
@@ -212,8 +212,8 @@ describe('the plugin', () => {
     assert.deepEqual(patches[1]?.patch['status'], {
       allocation: {
         devices: {
-          results: [{ request: 'r', driver, pool: 'p', device: 'small-1' }],
-          config: [{ source: 'FromClass', requests: ['r'], opaque: { driver, parameters: { mode: 'class' } } }],
+          results: [{ request: 'r', driver: DRIVER, pool: 'p', device: 'small-1' }],
+          config: [{ source: 'FromClass', requests: ['r'], opaque: { driver: DRIVER, parameters: { mode: 'class' } } }],
         },
         nodeSelector: {
           nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }],
@@ -224,7 +224,12 @@ describe('the plugin', () => {
   });
 
   test('gives back what was only decided on, and counts what others have', () => {
-    const results = ['small-1', 'small-2', 'big-3'].map((name) => ({ request: 'r', driver, pool: 'p', device: name }));
+    const results = ['small-1', 'small-2', 'big-3'].map((name) => ({
+      request: 'r',
+      driver: DRIVER,
+      pool: 'p',
+      device: name,
+    }));
     const other = { ...claimOf({}, 'other'), status: { allocation: { devices: { results } } } };
     const { plugin, cycle } = set({ others: [other] });
     const { pod, state } = cycle('p');
@@ -285,7 +290,7 @@ describe('the plugin', () => {
       set({ requests: [exactly('device.nope')] }).cycle('p').refused?.reasons[0] ?? '',
       /compilation failed/,
     );
-    const broken = set({ requests: [exactly(`device.attributes["${driver}"].nope == 1`)] });
+    const broken = set({ requests: [exactly(`device.attributes["${DRIVER}"].nope == 1`)] });
     const { pod, state } = broken.cycle('p');
     assert.match(broken.plugin.filter?.(state, pod, new NodeInfo(node('a')))?.reasons[0] ?? '', /no such key/);
   });

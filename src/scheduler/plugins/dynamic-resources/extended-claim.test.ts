@@ -9,13 +9,13 @@ import { testNode, testPod } from '../../scheduler-fixture.ts';
 import { wantedClaim } from './claim-requests.ts';
 import { writeExtendedClaim } from './extended-claim.ts';
 
-const gpu = 'example.com/gpu';
-const requests = { cpu: '1', [gpu]: '1' };
+const GPU = 'example.com/gpu';
+const requests = { cpu: '1', [GPU]: '1' };
 const pod = testPod('p', { spec: { containers: [{ name: 'c', image: 'i', resources: { requests } }] } });
 const mapped = {
   extendedResourceClaimStatus: {
     resourceClaimName: 'gone',
-    requestMappings: [{ containerName: 'c', resourceName: gpu, requestName: 'container-0-request-0' }],
+    requestMappings: [{ containerName: 'c', resourceName: GPU, requestName: 'container-0-request-0' }],
   },
 };
 
@@ -29,9 +29,9 @@ describe('a pod bound to a node whose device plugin has its extended resource', 
     test(what, async (t) => {
       const run = await startScheduler(t, (api) => {
         const node = testNode('n');
-        const allocatable = { ...node.status?.allocatable, [gpu]: '1' };
+        const allocatable = { ...node.status?.allocatable, [GPU]: '1' };
         api.seed(Nodes, { ...node, status: { ...node.status, allocatable } });
-        if (hasClass) api.seed(DeviceClasses, { metadata: { name: 'gpu' }, spec: { extendedResourceName: gpu } });
+        if (hasClass) api.seed(DeviceClasses, { metadata: { name: 'gpu' }, spec: { extendedResourceName: GPU } });
         api.seed(Pods, { ...pod, ...(status !== undefined && { status }) });
       });
       await run.clock.advance(1000);
@@ -45,7 +45,7 @@ describe('a pod bound to a node whose device plugin has its extended resource', 
 test('the claim of an attempt that failed goes when no device class stands for the resource any more', async (t) => {
   const run = await startScheduler(t, (api) => {
     const node = testNode('n');
-    const allocatable = { ...node.status?.allocatable, [gpu]: '1' };
+    const allocatable = { ...node.status?.allocatable, [GPU]: '1' };
     api.seed(Nodes, { ...node, status: { ...node.status, allocatable } });
     api.seed(ResourceClaims, {
       metadata: {

@@ -15,7 +15,7 @@ interface Head {
 }
 
 const HEAD_LENGTH_BYTES = 4;
-const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** The bytes of a segment. */
 export interface EncodedSegment {
@@ -35,7 +35,7 @@ export function encodeSegment({ keys, numbers, authors, values }: RecordColumns)
   length.writeUInt32LE(head.length);
   const raw = Buffer.concat([length, head, numberBytes, keyBytes, values]);
   return {
-    bytes: zstdCompressSync(raw, compression),
+    bytes: zstdCompressSync(raw, COMPRESSION),
     rawBytes: raw.length,
     hashes: hashesOf(keyBytes, numbers.length),
   };

@@ -1,7 +1,7 @@
 /** A ConfigMap's keys as files. Upstream: pkg/volume/configmap. */
 import type { ConfigMap } from '../../../../api/gen/core-v1.ts';
 import { isReason } from '../../../../api/status-error.ts';
-import { configMapPayload, defaultFileMode } from '../../projected-content.ts';
+import { configMapPayload, DEFAULT_FILE_MODE } from '../../projected-content.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 import { writeContent } from '../../write-content.ts';
 
@@ -12,7 +12,7 @@ export const configMapPlugin: VolumePlugin = {
   ownsContent: true,
   live: true,
   async setUp(request, deps) {
-    const { name = '', items, defaultMode = defaultFileMode, optional = false } = request.spec.source.configMap!;
+    const { name = '', items, defaultMode = DEFAULT_FILE_MODE, optional = false } = request.spec.source.configMap!;
     let configMap: ConfigMap;
     try {
       configMap = await deps.objects.get('ConfigMap', request.pod.metadata.namespace ?? '', name);

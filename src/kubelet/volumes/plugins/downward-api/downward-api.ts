@@ -1,5 +1,5 @@
 /** The pod's own fields and resources as files. Upstream: pkg/volume/downwardapi. */
-import { defaultFileMode, downwardPayload } from '../../projected-content.ts';
+import { DEFAULT_FILE_MODE, downwardPayload } from '../../projected-content.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 import { writeContent } from '../../write-content.ts';
 
@@ -10,7 +10,7 @@ export const downwardApiPlugin: VolumePlugin = {
   ownsContent: true,
   live: true,
   async setUp(request, deps) {
-    const { items, defaultMode = defaultFileMode } = request.spec.source.downwardAPI!;
+    const { items, defaultMode = DEFAULT_FILE_MODE } = request.spec.source.downwardAPI!;
     return writeContent(request, downwardPayload({ items, pod: request.pod, node: deps.node(), defaultMode }), deps);
   },
 };

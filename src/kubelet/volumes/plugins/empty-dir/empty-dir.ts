@@ -5,8 +5,8 @@ import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
 import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 import { smallest } from '../../../../base/lists.ts';
 
-const directoryMode = 0o777;
-const hugePages = 'HugePages';
+const DIRECTORY_MODE = 0o777;
+const HUGE_PAGES = 'HugePages';
 
 export const emptyDirPlugin: VolumePlugin = {
   name: 'kubernetes.io/empty-dir',
@@ -23,7 +23,7 @@ export const emptyDirPlugin: VolumePlugin = {
       if (!(await mounter.isMountPoint(dir))) {
         await mounter.mount({ source: 'tmpfs', target: dir, type: 'tmpfs', options: tmpfsOptions(request, deps) });
       }
-    } else if (medium === hugePages || medium.startsWith(`${hugePages}-`)) {
+    } else if (medium === HUGE_PAGES || medium.startsWith(`${HUGE_PAGES}-`)) {
       if (!(await mounter.isMountPoint(dir))) {
         await mounter.mount({
           source: 'nodev',
@@ -35,7 +35,7 @@ export const emptyDirPlugin: VolumePlugin = {
     } else if (medium !== '') {
       throw new Error(`unknown storage medium "${medium}"`);
     }
-    await files.chmod(dir, directoryMode);
+    await files.chmod(dir, DIRECTORY_MODE);
     await setVolumeOwnership({ files, path: dir, readOnly: false, ...fsGroupOf(pod) });
     return { hostPath: dir, readOnly: false, selinuxRelabel: true };
   },
@@ -74,7 +74,7 @@ function hugePageSize(pod: Pod, medium: string): string {
     }
   }
   if (requested.size === 0) throw new Error('no huge pages are requested by the pod');
-  const size = medium === hugePages ? onlyOf(requested) : medium.slice(hugePages.length + 1);
+  const size = medium === HUGE_PAGES ? onlyOf(requested) : medium.slice(HUGE_PAGES.length + 1);
   const bytes = quantityValue(size);
   if (![...requested].some((name) => quantityValue(name) === bytes)) {
     throw new Error(`medium "${medium}" specified but no container requests huge pages of that size`);

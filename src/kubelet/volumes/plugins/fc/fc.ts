@@ -7,14 +7,14 @@ import { diskNameOf, multipathDevice, removeMultipath } from '../../multipath.ts
 import { runTool } from '../../run-tool.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
-const name = 'kubernetes.io/fc';
+const NAME = 'kubernetes.io/fc';
 const BY_PATH = '/dev/disk/by-path';
 const BY_ID = '/dev/disk/by-id';
 const SCSI_HOSTS = '/sys/class/scsi_host';
 const SCAN_WAIT_MS = 1_000;
 
 export const fcPlugin: VolumePlugin = {
-  name,
+  name: NAME,
   supports: (source) => source.fc !== undefined,
   place: 'disk',
   ownsContent: false,
@@ -23,7 +23,7 @@ export const fcPlugin: VolumePlugin = {
     const { targetWWNs = [], lun, wwids = [], fsType = '', readOnly = false } = request.spec.source.fc!;
     const data = { wwns: targetWWNs.join(' '), lun: String(lun ?? ''), wwids: wwids.join('\n') };
     return setUpShared(request, deps, {
-      plugin: name,
+      plugin: NAME,
       // As upstream names the directory of the device: by its first name.
       key: targetWWNs.length > 0 ? `${targetWWNs[0]}-lun-${lun}` : (wwids[0] ?? ''),
       data,
@@ -33,7 +33,7 @@ export const fcPlugin: VolumePlugin = {
       attach: () => attach(deps, data),
     });
   },
-  tearDown: (request, deps) => tearDownShared(request, deps, { plugin: name, detach: (data) => detach(deps, data) }),
+  tearDown: (request, deps) => tearDownShared(request, deps, { plugin: NAME, detach: (data) => detach(deps, data) }),
 };
 
 /** Links to the disk's paths that are there now. */

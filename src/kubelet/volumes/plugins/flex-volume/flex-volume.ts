@@ -8,7 +8,7 @@ import { setUpShared, tearDownShared, type SharedDevice } from '../../shared-dev
 import { fsGroupOf } from '../../volume-ownership.ts';
 import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
-const name = 'kubernetes.io/flexvolume';
+const NAME = 'kubernetes.io/flexvolume';
 
 interface DriverCall {
   readonly driver: string;
@@ -17,7 +17,7 @@ interface DriverCall {
 }
 
 export const flexVolumePlugin: VolumePlugin = {
-  name,
+  name: NAME,
   supports: (source) => source.flexVolume !== undefined,
   place: 'disk',
   ownsContent: false,
@@ -26,13 +26,13 @@ export const flexVolumePlugin: VolumePlugin = {
     const { driver, fsType = '', readOnly = false } = request.spec.source.flexVolume!;
     const { attach, fsGroup, selinuxRelabel } = await deps.flexDrivers.capabilities(driver);
     const options = JSON.stringify(await optionsOf(request, deps));
-    const common = { plugin: name, fsType, readOnly: request.spec.readOnly || readOnly, block: false, fsGroup };
+    const common = { plugin: NAME, fsType, readOnly: request.spec.readOnly || readOnly, block: false, fsGroup };
     const device = attach ? await attachable(request, deps, options) : mountable(request, deps, options);
     return { ...(await setUpShared(request, deps, { ...common, ...device })), selinuxRelabel };
   },
   tearDown: (request, deps) =>
     tearDownShared(request, deps, {
-      plugin: name,
+      plugin: NAME,
       unpublish: ({ driver = '' }, dir) => did(deps, { driver, command: 'unmount', args: [dir] }),
       unmountDevice: ({ driver = '' }, path) => did(deps, { driver, command: 'unmountdevice', args: [path] }),
       async detach({ driver = '', volumeName = '' }) {

@@ -7,7 +7,7 @@ import { hasErrorCode } from '../../../../base/errors.ts';
 import { fsGroupOf, setVolumeOwnership } from '../../volume-ownership.ts';
 import type { SetUpRequest, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
-const gitDeadlineMs = 120_000;
+const GIT_DEADLINE_MS = 120_000;
 
 export const gitRepoPlugin: VolumePlugin = {
   name: 'kubernetes.io/git-repo',
@@ -73,12 +73,12 @@ async function git({ platform }: VolumePluginDeps, args: readonly string[], cwd:
   const shown = `git ${args.join(' ')}`;
   const env = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' };
   const result = await platform.exec
-    .run('git', args, { cwd, env, timeoutMs: gitDeadlineMs })
+    .run('git', args, { cwd, env, timeoutMs: GIT_DEADLINE_MS })
     .catch((error: unknown) => {
       if (!hasErrorCode(error, 'ENOENT')) throw error;
       throw new Error(`failed to exec '${shown}': the program git is not installed on the node`, { cause: error });
     });
-  if (result.timedOut) throw new Error(`failed to exec '${shown}': not done after ${gitDeadlineMs / 1000} s`);
+  if (result.timedOut) throw new Error(`failed to exec '${shown}': not done after ${GIT_DEADLINE_MS / 1000} s`);
   if (result.exitCode !== 0)
     throw new Error(
       `failed to exec '${shown}': ${(result.stdout + result.stderr).trim()}: exit status ${result.exitCode}`,

@@ -20,7 +20,7 @@ export const hostPathPlugin: VolumePlugin = {
 };
 
 /** What must be at the path, by type, in upstream's words. */
-const expectations: Readonly<Record<string, { readonly kind: string; readonly text: string }>> = {
+const EXPECTATIONS: Readonly<Record<string, { readonly kind: string; readonly text: string }>> = {
   DirectoryOrCreate: { kind: 'directory', text: 'a directory' },
   Directory: { kind: 'directory', text: 'a directory' },
   FileOrCreate: { kind: 'file', text: 'a file' },
@@ -33,7 +33,7 @@ const expectations: Readonly<Record<string, { readonly kind: string; readonly te
 async function checkType(path: string, type: string, deps: VolumePluginDeps): Promise<void> {
   if (type === '') return;
   const { files } = deps.platform;
-  const expected = Object.hasOwn(expectations, type) ? expectations[type] : undefined;
+  const expected = Object.hasOwn(EXPECTATIONS, type) ? EXPECTATIONS[type] : undefined;
   if (expected === undefined) throw new Error(`${type} is an invalid volume type`);
   let kind = await kindOfHostPath(path, deps.platform);
   if (kind === undefined && type === 'DirectoryOrCreate') {

@@ -11,15 +11,15 @@ import { setUpShared, tearDownShared, type DeviceData } from '../../shared-devic
 import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
-const name = 'kubernetes.io/iscsi';
-const deviceWaitMs = 10_000;
-const devicePollMs = 500;
+const NAME = 'kubernetes.io/iscsi';
+const DEVICE_WAIT_MS = 10_000;
+const DEVICE_POLL_MS = 500;
 /** The settings a secret may have. Others of the node's record would change more than who logs in. */
 const CREDENTIALS = ['username', 'password', 'username_in', 'password_in'];
 
 /** Exit codes of iscsiadm: the session exists already; there is none. */
-const sessionExists = 15;
-const noSession = 21;
+const SESSION_EXISTS = 15;
+const NO_SESSION = 21;
 
 interface Target {
   readonly source: ISCSIVolumeSource | ISCSIPersistentVolumeSource;
@@ -29,7 +29,7 @@ interface Target {
 }
 
 export const iscsiPlugin: VolumePlugin = {
-  name,
+  name: NAME,
   supports: (source) => source.iscsi !== undefined,
   place: 'disk',
   ownsContent: false,
@@ -42,7 +42,7 @@ export const iscsiPlugin: VolumePlugin = {
     const iface = initiatorName === undefined ? iscsiInterface : `${portals[0]}:${request.spec.name}`;
     const secrets = await secretValues(deps.client, secretKeyOf(source.secretRef, request.pod.metadata.namespace));
     return setUpShared(request, deps, {
-      plugin: name,
+      plugin: NAME,
       key: `${portals[0]}-${iqn}-lun-${lun}`,
       data: { portals: portals.join(' '), iqn, lun: String(lun), iface, ownInterface: initiatorName ?? '' },
       fsType,
@@ -52,7 +52,7 @@ export const iscsiPlugin: VolumePlugin = {
     });
   },
   tearDown: (request, deps) =>
-    tearDownShared(request, deps, { plugin: name, detach: (data, others) => detach(deps, data, others) }),
+    tearDownShared(request, deps, { plugin: NAME, detach: (data, others) => detach(deps, data, others) }),
 };
 
 /** iscsiadm makes files named after targets, portals and interfaces; the device's path has them too. */
@@ -109,7 +109,7 @@ async function logIn(deps: VolumePluginDeps, target: Target, portal: string): Pr
   if (source.chapAuthSession === true)
     await update(deps, node, { 'node.session.auth.authmethod': 'CHAP', ...credentials(secrets, 'node.session.auth') });
   const { exitCode, stderr } = await tryTool(exec, 'iscsiadm', [...node, '--login']);
-  if (exitCode !== 0 && exitCode !== sessionExists) throw new Error(`failed to log in: ${stderr.trim()}`);
+  if (exitCode !== 0 && exitCode !== SESSION_EXISTS) throw new Error(`failed to log in: ${stderr.trim()}`);
 }
 
 function credentials(secrets: Readonly<Record<string, string>>, prefix: string): Record<string, string> {
@@ -128,10 +128,10 @@ async function update(
 
 async function waitForDevice({ platform }: VolumePluginDeps, path: string): Promise<string> {
   const { clock, files } = platform;
-  for (const endMs = clock.monotonicMs() + deviceWaitMs; ;) {
+  for (const endMs = clock.monotonicMs() + DEVICE_WAIT_MS; ;) {
     if (await files.exists(path)) return path;
     if (clock.monotonicMs() >= endMs) throw new Error(`could not find the device ${path}`);
-    await clock.sleep(devicePollMs);
+    await clock.sleep(DEVICE_POLL_MS);
   }
 }
 
@@ -146,7 +146,7 @@ async function detach(deps: VolumePluginDeps, data: DeviceData, others: readonly
     const node = ['-m', 'node', '-p', portal, '-T', iqn, '-I', iface];
     for (const step of [['--logout'], ['-o', 'delete']]) {
       const { exitCode, stderr } = await tryTool(exec, 'iscsiadm', [...node, ...step]);
-      if (exitCode !== 0 && exitCode !== noSession) throw new Error(`iscsiadm ${step.join(' ')}: ${stderr.trim()}`);
+      if (exitCode !== 0 && exitCode !== NO_SESSION) throw new Error(`iscsiadm ${step.join(' ')}: ${stderr.trim()}`);
     }
   }
   if (data['ownInterface'] !== '') await runTool(exec, 'iscsiadm', ['-m', 'iface', '-I', iface, '-o', 'delete']);

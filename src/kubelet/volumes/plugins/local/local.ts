@@ -11,10 +11,10 @@ import { fsGroupOf, setMountOwnership } from '../../volume-ownership.ts';
 import { setUpShared, tearDownShared } from '../../shared-devices.ts';
 import type { VolumePlugin, VolumePluginDeps, VolumeSpec } from '../../volume-plugin.ts';
 
-const name = 'kubernetes.io/local-volume';
+const NAME = 'kubernetes.io/local-volume';
 
 export const localPlugin: VolumePlugin = {
-  name,
+  name: NAME,
   supports: (source) => source.local !== undefined,
   place: 'disk',
   ownsContent: false,
@@ -35,7 +35,7 @@ export const localPlugin: VolumePlugin = {
     }
     if (kind === 'block') {
       return setUpShared(request, deps, {
-        plugin: name,
+        plugin: NAME,
         key: spec.persistentVolume?.metadata.name ?? path,
         data: {},
         fsType: spec.source.local!.fsType ?? '',
@@ -48,7 +48,7 @@ export const localPlugin: VolumePlugin = {
     if (!spec.readOnly) await setMountOwnership(deps.platform, { path, readOnly: false, ...fsGroupOf(pod) });
     return { hostPath: path, readOnly: spec.readOnly, selinuxRelabel: true };
   },
-  tearDown: (request, deps) => tearDownShared(request, deps, { plugin: name, detach: async () => undefined }),
+  tearDown: (request, deps) => tearDownShared(request, deps, { plugin: NAME, detach: async () => undefined }),
 };
 
 function isOurs({ persistentVolume }: VolumeSpec): boolean {

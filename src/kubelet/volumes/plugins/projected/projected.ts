@@ -8,15 +8,15 @@ import type {
 import { isReason } from '../../../../api/status-error.ts';
 import { errorMessage, aggregateText } from '../../../../base/errors.ts';
 import type { Payload, ProjectedFile } from '../../atomic-writer.ts';
-import { configMapPayload, defaultFileMode, downwardPayload, secretPayload } from '../../projected-content.ts';
+import { configMapPayload, DEFAULT_FILE_MODE, downwardPayload, secretPayload } from '../../projected-content.ts';
 import type { SetUpRequest, SetUpResult, VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 import { trustAnchors } from '../../trust-anchors.ts';
 import { fsGroupOf } from '../../volume-ownership.ts';
 import { writeContent } from '../../write-content.ts';
 
-const defaultTokenSeconds = 3600;
-const tokenMode = 0o600;
-const trustRefreshMs = 60_000;
+const DEFAULT_TOKEN_SECONDS = 3600;
+const TOKEN_MODE = 0o600;
+const TRUST_REFRESH_MS = 60_000;
 
 export const projectedPlugin: VolumePlugin = {
   name: 'kubernetes.io/projected',
@@ -33,7 +33,7 @@ interface Collected {
 }
 
 async function setUpProjected(request: SetUpRequest, deps: VolumePluginDeps): Promise<SetUpResult> {
-  const { sources = [], defaultMode = defaultFileMode } = request.spec.source.projected!;
+  const { sources = [], defaultMode = DEFAULT_FILE_MODE } = request.spec.source.projected!;
   const files = new Map<string, ProjectedFile>();
   const errors: string[] = [];
   let refreshAfterMs = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ async function collectTrust(
   const data = await trustAnchors(deps.client, projection);
   const files = new Map<string, ProjectedFile>();
   files.set(projection.path, { data: Buffer.from(data), mode: defaultMode });
-  return { files, refreshAfterMs: trustRefreshMs };
+  return { files, refreshAfterMs: TRUST_REFRESH_MS };
 }
 
 async function orEmpty<T extends { metadata: object }>(read: Promise<T>, optional: boolean): Promise<T> {
@@ -107,7 +107,7 @@ async function collectToken(source: ServiceAccountTokenProjection, context: Cont
     metadata: {},
     spec: {
       ...(source.audience === undefined || source.audience === '' ? {} : { audiences: [source.audience] }),
-      expirationSeconds: source.expirationSeconds ?? defaultTokenSeconds,
+      expirationSeconds: source.expirationSeconds ?? DEFAULT_TOKEN_SECONDS,
       boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
     },
   });
@@ -115,7 +115,7 @@ async function collectToken(source: ServiceAccountTokenProjection, context: Cont
   const restricted = fsUser !== undefined || fsGroupOf(pod).fsGroup !== undefined;
   const file: ProjectedFile = {
     data: token.token,
-    mode: restricted ? tokenMode : context.defaultMode,
+    mode: restricted ? TOKEN_MODE : context.defaultMode,
     ...(fsUser === undefined ? {} : { fsUser }),
   };
   return { files: new Map([[source.path, file]]), refreshAfterMs: token.refreshAfterMs };

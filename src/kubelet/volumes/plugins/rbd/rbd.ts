@@ -8,7 +8,7 @@ import { setUpShared, tearDownShared } from '../../shared-devices.ts';
 import { toolArgument } from '../../tool-arguments.ts';
 import type { VolumePlugin, VolumePluginDeps } from '../../volume-plugin.ts';
 
-const name = 'kubernetes.io/rbd';
+const NAME = 'kubernetes.io/rbd';
 
 interface Image {
   readonly pool: string;
@@ -16,7 +16,7 @@ interface Image {
 }
 
 export const rbdPlugin: VolumePlugin = {
-  name,
+  name: NAME,
   supports: (source) => source.rbd !== undefined,
   place: 'disk',
   ownsContent: false,
@@ -27,7 +27,7 @@ export const rbdPlugin: VolumePlugin = {
     const { pool = 'rbd', image, fsType = '' } = source;
     const secrets = await secretValues(deps.client, secretKeyOf(source.secretRef, request.pod.metadata.namespace));
     return setUpShared(request, deps, {
-      plugin: name,
+      plugin: NAME,
       key: `${pool}-image-${image}`,
       data: { pool, image },
       fsType,
@@ -38,7 +38,7 @@ export const rbdPlugin: VolumePlugin = {
   },
   tearDown: (request, deps) =>
     tearDownShared(request, deps, {
-      plugin: name,
+      plugin: NAME,
       async detach({ pool = '', image = '' }) {
         const device = await mapped(deps, { pool, image });
         if (device !== undefined) await runTool(deps.platform.exec, 'rbd', ['unmap', device]);

@@ -1,7 +1,7 @@
 /** A Secret's keys as files in memory. Upstream: pkg/volume/secret. */
 import type { Secret } from '../../../../api/gen/core-v1.ts';
 import { isReason } from '../../../../api/status-error.ts';
-import { defaultFileMode, secretPayload } from '../../projected-content.ts';
+import { DEFAULT_FILE_MODE, secretPayload } from '../../projected-content.ts';
 import type { VolumePlugin } from '../../volume-plugin.ts';
 import { writeContent } from '../../write-content.ts';
 
@@ -12,7 +12,7 @@ export const secretPlugin: VolumePlugin = {
   ownsContent: true,
   live: true,
   async setUp(request, deps) {
-    const { secretName = '', items, defaultMode = defaultFileMode, optional = false } = request.spec.source.secret!;
+    const { secretName = '', items, defaultMode = DEFAULT_FILE_MODE, optional = false } = request.spec.source.secret!;
     let secret: Secret;
     try {
       secret = await deps.objects.get('Secret', request.pod.metadata.namespace ?? '', secretName);
