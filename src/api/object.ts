@@ -1,4 +1,5 @@
 /** What every API object has. Objects are immutable plain JSON once stored; a change makes a copy. */
+import type { JsonObject } from './codec/own-property.ts';
 import type { ListMeta, ObjectMeta } from './gen/meta-v1.ts';
 
 /** Any API object with metadata. */
@@ -27,4 +28,14 @@ export interface ObjectList<T> {
   kind?: string;
   metadata: ListMeta;
   items: T[];
+}
+
+/** The same object, to be read and written field by field: interfaces have no index signature, though every object is plain JSON. */
+export function jsonOf(object: KubernetesObject): JsonObject {
+  return object as KubernetesObject & JsonObject;
+}
+
+/** The same JSON under the type whose schema it was decoded with. Nothing is checked here. */
+export function objectOf<T extends KubernetesObject = KubernetesObject>(decoded: JsonObject): T {
+  return decoded as T & JsonObject;
 }

@@ -114,6 +114,6 @@ function adopt(): ReturnType<typeof spawn> {
   adopting.on('error', () => undefined); // Tried again at the next look.
   adopting.stdin?.on('error', () => undefined);
   adopting.unref();
-  (adopting.stdin as unknown as { unref?(): void } | null)?.unref?.();
+  (adopting.stdin as { unref?(): void } | null)?.unref?.();
   return adopting;
 }

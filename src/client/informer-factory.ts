@@ -19,7 +19,8 @@ export interface InformerFactoryDeps {
 
 /** Makes a factory; nothing runs before `start`. */
 export function createInformerFactory(deps: InformerFactoryDeps): InformerFactory {
-  const informers = new Map<string, SharedInformer<KubernetesObject>>();
+  // A key names the kind, and so the type of its informer's objects.
+  const informers = new Map<string, Pick<SharedInformer<never>, 'run' | 'waitForSync'>>();
   const started = new Set<string>();
   const log = deps.log.child('informer');
 
@@ -27,7 +28,7 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
     informer<T extends KubernetesObject>(info: ResourceInfo<T>, options: InformerOptions<T> = {}): Informer<T> {
       const key = shareKey(info, options);
       const existing = informers.get(key);
-      if (existing !== undefined) return existing as unknown as Informer<T>;
+      if (existing !== undefined) return existing as SharedInformer<T>;
       const random = deps.random.fork(`informer/${key}`);
       const made = createSharedInformer({
         client: deps.client.resource(info),
@@ -36,11 +37,11 @@ export function createInformerFactory(deps: InformerFactoryDeps): InformerFactor
         random,
         log,
       });
-      informers.set(key, made as unknown as SharedInformer<KubernetesObject>);
+      informers.set(key, made);
       return made;
     },
     existing: <T extends KubernetesObject>(info: ResourceInfo<T>) =>
-      informers.get(shareKey(info, {})) as unknown as Informer<T> | undefined,
+      informers.get(shareKey(info, {})) as SharedInformer<T> | undefined,
     start(signal) {
       for (const [key, informer] of informers) {
         if (started.has(key)) continue;

@@ -170,7 +170,7 @@ async function watchOnce<T extends KubernetesObject>(
 }
 
 function applyEvent<T extends KubernetesObject>(deps: ReflectorDeps<T>, event: WatchEvent<Stored<T>>): string {
-  if (event.type === 'ERROR') throw new StatusError(event.object as unknown as Status);
+  if (event.type === 'ERROR') throw new StatusError(event.object as Status);
   const revision = event.object.metadata.resourceVersion ?? '';
   if (event.type === 'BOOKMARK') deps.target.bookmark(revision);
   else deps.target.apply(event.type, withKind(deps, event.object), revision);

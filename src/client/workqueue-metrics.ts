@@ -32,7 +32,7 @@ export function createWorkqueueMetrics<K>(
   clock: Clock,
   metrics: Metrics | undefined,
 ): WorkqueueMetrics<K> {
-  if (metrics === undefined) return NONE as unknown as WorkqueueMetrics<K>;
+  if (metrics === undefined) return NONE as WorkqueueMetrics<K>;
   const labels = { name };
   const spec = (metric: string, help: string) => ({ name: `workqueue_${metric}`, help, labels: ['name'] });
   const depth = metrics.gauge(spec('depth', 'Keys that wait.'));

@@ -156,7 +156,7 @@ async function areSynced(informers: readonly Informer<never>[], signal: AbortSig
 export function informerList(
   ...informers: readonly { waitForSync(signal?: AbortSignal): Promise<void> }[]
 ): readonly Informer<never>[] {
-  return informers as unknown as readonly Informer<never>[];
+  return informers as readonly Informer<never>[];
 }
 
 /** Work that is done again and again. */

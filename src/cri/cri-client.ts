@@ -78,7 +78,7 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
   };
   const load = (): Promise<GrpcCaller> => (caller ??= connect());
 
-  const serviceOf = (name: keyof typeof criTable.services): Record<string, unknown> => {
+  const serviceOf = <T>(name: keyof typeof criTable.services): T => {
     const service = `${criTable.package}.${name}`;
     const methods: Record<string, unknown> = {};
     for (const [method, types] of Object.entries(criTable.services[name])) {
@@ -95,11 +95,11 @@ export function createCriClient({ clock, connectGrpc }: CriClientDeps, config: C
             return span === undefined ? call() : tracedCall(span, { service, method }, call);
           };
     }
-    return methods;
+    return methods as T;
   };
 
-  const runtime = removingTasks(serviceOf('RuntimeService') as unknown as CriRuntimeService, load);
-  const images = serviceOf('ImageService') as unknown as CriImageService;
+  const runtime = removingTasks(serviceOf<CriRuntimeService>('RuntimeService'), load);
+  const images = serviceOf<CriImageService>('ImageService');
   return {
     runtime,
     images,

@@ -50,6 +50,7 @@ function countKeys(value: unknown, depth: number): number {
   return count;
 }
 
+// TypeScript's library has no JSON.rawJSON yet.
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 /** JSON text of a value that may hold bigints. Undefined fields are left out. `indent`: blanks per level, none for one line. */

@@ -68,6 +68,7 @@ interface ThrowingComposer {
 function compose(text: string, lines: LineCounter, max: number): Document.Parsed[] {
   const documents: Document.Parsed[] = [];
   const composer = new Composer({ ...options, keepSourceTokens: false });
+  // Both members are private in the library's types; there is no public way to stop at the first error.
   const inner = composer as unknown as ThrowingComposer;
   inner.onError = (place, ...[, message, isWarning]) => {
     if (isWarning === true) return;
@@ -179,7 +180,7 @@ function findDuplicates(document: Document, lines: LineCounter): { key: string; 
       walk(item.value as NodeLike);
     }
   };
-  walk(document.contents as unknown as NodeLike);
+  walk(document.contents as NodeLike);
   return found;
 }
 

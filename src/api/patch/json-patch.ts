@@ -67,14 +67,14 @@ function checkDepth(value: unknown, depth: number): void {
 
 function check(operation: unknown): Operation {
   if (!isObject(operation)) throw new PatchError(400, 'error decoding patch: an operation is not an object');
-  const { op, path, from } = operation;
+  const { op, path, from, value } = operation;
   if (typeof op !== 'string') throw new PatchError(422, 'Unexpected kind: unknown');
   if (typeof path !== 'string')
     throw new PatchError(422, `${op} operation failed to decode path: unable to decode path field: missing value`);
   if ((op === 'move' || op === 'copy') && typeof from !== 'string') {
     throw new PatchError(422, `${op} operation failed to decode from: unable to decode from field: missing value`);
   }
-  return operation as unknown as Operation;
+  return { op, path, from: typeof from === 'string' ? from : undefined, value };
 }
 
 function run(work: Work, { op, path, from = '', value }: Operation): void {

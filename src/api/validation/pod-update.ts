@@ -89,10 +89,10 @@ function munged(spec: PodSpec, old: PodSpec): PodSpec {
   const result: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) ?? [] };
   const initContainers = withImages(spec.initContainers, old.initContainers);
   if (initContainers !== undefined) result.initContainers = initContainers;
-  const restore = result as unknown as Record<string, unknown>;
-  for (const name of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates'] as const) restore[name] = old[name];
+  const { activeDeadlineSeconds, tolerations, schedulingGates } = old;
+  Object.assign(result, { activeDeadlineSeconds, tolerations, schedulingGates });
   if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1)
-    restore['terminationGracePeriodSeconds'] = old.terminationGracePeriodSeconds;
+    result.terminationGracePeriodSeconds = old.terminationGracePeriodSeconds;
   if ((old.schedulingGates ?? []).length > 0) mungeGated(result, old);
   return result;
 }

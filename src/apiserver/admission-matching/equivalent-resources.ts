@@ -4,7 +4,7 @@
  * generic.ConvertToGVK.
  */
 import { canonicalize } from '../../api/codec/canonical.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
@@ -27,7 +27,7 @@ export function convertObject(
   from: GenericStore,
   to: GenericStore,
 ): KubernetesObject | Promise<KubernetesObject> {
-  if (from === to) return canonicalize(to.schema, object) as unknown as KubernetesObject;
+  if (from === to) return objectOf(canonicalize(to.schema, object));
   const { convert } = to.definition.reading ?? {};
   if (convert !== undefined) return convertByWebhook(object, to, convert);
   const stored = from.definition.conversion === undefined ? object : from.definition.conversion.toStored(object);
@@ -46,5 +46,5 @@ async function convertByWebhook(
 
 function named(converted: KubernetesObject, to: GenericStore): KubernetesObject {
   const whole = { ...converted, apiVersion: apiVersionOf(to.info), kind: to.info.kind };
-  return canonicalize(to.schema, whole) as unknown as KubernetesObject;
+  return objectOf(canonicalize(to.schema, whole));
 }

@@ -7,7 +7,7 @@ import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf, objectOf } from '../../api/object.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -53,9 +53,9 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
     return {
       kind,
       schema: schemaFor(kind),
-      show: (object) => scaleOf(object, scale) as unknown as JsonObject,
+      show: (object) => jsonOf(scaleOf(object, scale)),
       decode: decoderOf(schemaFor(kind), () => undefined),
-      store: (decoded, draft) => scale.write(draft, (decoded as unknown as Scale).spec?.replicas ?? 0),
+      store: (decoded, draft) => scale.write(draft, objectOf<Scale>(decoded).spec?.replicas ?? 0),
     };
   }
   if (!isOwnKind(as, kind)) {
@@ -70,13 +70,16 @@ export function reviewObjects(own: GenericStore, as: GenericStore, subresource: 
   return {
     kind,
     schema: as.schema,
-    show: (object) => convertObject(object, own, as) as unknown as JsonObject | Promise<JsonObject>,
+    show: (object) => {
+      const converted = convertObject(object, own, as);
+      return converted instanceof Promise ? converted.then(jsonOf) : jsonOf(converted);
+    },
     decode: decoderOf(as.schema, (object) => as.definition.strategy.applyDefaults?.(object)),
     store: (decoded, draft) => {
       if (as === own) return replaceIn(decoded, draft);
-      const converted = convertObject(decoded as unknown as KubernetesObject, as, own);
-      if (!(converted instanceof Promise)) return replaceIn(converted as unknown as JsonObject, draft);
-      return converted.then((object) => replaceIn(object as unknown as JsonObject, draft));
+      const converted = convertObject(objectOf(decoded), as, own);
+      if (!(converted instanceof Promise)) return replaceIn(jsonOf(converted), draft);
+      return converted.then((object) => replaceIn(jsonOf(object), draft));
     },
   };
 }
@@ -90,13 +93,13 @@ function schemaFor({ group, version, kind }: Kind): StructSchema {
 function decoderOf(schema: StructSchema, applyDefaults: (object: KubernetesObject) => void): ReviewObjects['decode'] {
   return (value) => {
     const { object } = decodeTyped(schema, value, { mode: 'Ignore', duplicates: [] });
-    applyDefaults(object as unknown as KubernetesObject);
+    applyDefaults(objectOf(object));
     return canonicalize(schema, object);
   };
 }
 
 function replaceIn(decoded: JsonObject, draft: KubernetesObject): void {
-  const target = draft as unknown as JsonObject;
+  const target = jsonOf(draft);
   for (const key of Object.keys(target)) if (!Object.hasOwn(decoded, key)) delete target[key];
   Object.assign(target, decoded);
 }

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { checkStoredParts } from '../../api/codec/parts.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
 import type { CustomResourceDefinition, WebhookClientConfig } from '../../api/gen/apiextensions-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { StatusError, statusFailure } from '../../api/status-error.ts';
 import { typeSchema } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -119,7 +119,7 @@ function accept(
     throw invalid(`invalid groupVersion: expected ${asked.apiVersion}, got ${String(converted['apiVersion'])}`);
   const metadata = converted['metadata'];
   if (!isObject(metadata)) throw invalid('missing metadata in converted object');
-  checkStoredParts(converted as unknown as KubernetesObject, Infinity);
+  checkStoredParts(objectOf(converted), Infinity);
   for (const name of KEPT)
     if ((metadata[name] ?? '') !== (original.metadata[name] ?? ''))
       throw invalid(`must have the same ${name}: ${original.metadata[name] ?? ''} != ${String(metadata[name] ?? '')}`);

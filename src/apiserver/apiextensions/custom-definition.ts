@@ -6,10 +6,9 @@
  * `/registry/GROUP/PLURAL/`.
  */
 import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
-import type { JsonObject } from '../../api/codec/own-property.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
 import { findValues, parseJsonPath } from '../../api/json-path.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf, objectOf } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
 import { structuralSchema } from '../../api/schema/structural.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -97,11 +96,11 @@ function deprecation(
 function readAs(schema: StructSchema, info: ResourceInfo, stored: KubernetesObject): KubernetesObject {
   const apiVersion = apiVersionOf(info);
   const named = stored.apiVersion === apiVersion ? stored : { ...stored, apiVersion };
-  const clean = pruneUnknown(schema, named as unknown as JsonObject).object as unknown as KubernetesObject;
+  const clean = objectOf(pruneUnknown(schema, jsonOf(named)).object);
   const draft = { ...clean };
   defaultCustom(schema, draft, new DefaultsBudget(false));
-  const source = clean as unknown as JsonObject;
-  const result = draft as unknown as JsonObject;
+  const source = jsonOf(clean);
+  const result = jsonOf(draft);
   const same = Object.keys(result).every((key) => result[key] === source[key]);
   return same ? clean : draft;
 }

@@ -5,7 +5,7 @@
 import { addInt64 } from '../../api/int64.ts';
 import { applySchemaDefaults, type DefaultsBudget } from '../../api/codec/prune.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { finalizerWarnings } from './finalizer-warnings.ts';
 import { type FieldCause, statusFailure } from '../../api/status-error.ts';
@@ -30,7 +30,7 @@ export interface CustomRules {
 
 /** Fills the schema's defaults in place. Throws 413 beyond `budget`, which has a default. */
 export function defaultCustom(schema: StructSchema, draft: KubernetesObject, budget?: DefaultsBudget): void {
-  const target = draft as unknown as JsonObject;
+  const target = jsonOf(draft);
   const filled = applySchemaDefaults(schema, target, budget) as JsonObject;
   if (filled === target) return;
   for (const key of Object.keys(target)) if (!Object.hasOwn(filled, key)) delete target[key];

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, setOwn } from '../../api/codec/own-property.ts';
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
 import { findValues, parseJsonPath, plainFields } from '../../api/json-path.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import { internalError } from '../../api/status-error.ts';
 import type { ScaleAccess } from '../registry/resource-definition.ts';
 
@@ -18,7 +18,7 @@ function numberAt(object: KubernetesObject, path: string): number {
 function writeAt(draft: KubernetesObject, [...fields]: readonly string[], value: unknown): void {
   const last = fields.pop();
   if (last === undefined) throw internalError('the scale of this resource names no field');
-  let at = draft as unknown as JsonObject;
+  let at = jsonOf(draft);
   for (const field of fields) {
     const inner = Object.hasOwn(at, field) ? at[field] : undefined;
     const next: JsonObject = isObject(inner) ? { ...inner } : {};

@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { apiVersionOf, type SubresourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
@@ -52,7 +52,7 @@ function optionsObject(info: SubresourceInfo, { params, info: { rest } }: Reques
   }
   if (info.name === 'proxy') object['path'] = rest;
   const apiVersion = apiVersionOf(info);
-  return canonicalize(schema, { ...object, kind: info.kind, apiVersion }) as unknown as KubernetesObject;
+  return objectOf(canonicalize(schema, { ...object, kind: info.kind, apiVersion }));
 }
 
 function valueOf(type: TypeSchema, texts: readonly string[]): unknown {

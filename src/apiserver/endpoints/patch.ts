@@ -11,7 +11,7 @@ import { readYaml } from '../../api/codec/yaml-codec.ts';
 import { undeclaredFields } from '../../api/managed-fields/declared-fields.ts';
 import { type ApplyResult, notTyped } from '../../api/managed-fields/field-manager.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf, jsonOf } from '../../api/object.ts';
 import { jsonPatch } from '../../api/patch/json-patch.ts';
 import { mergePatch } from '../../api/patch/merge-patch.ts';
 import { PatchError } from '../../api/patch/patch-error.ts';
@@ -202,10 +202,10 @@ function patching(call: Call, patch: ReadPatch): UpdateRequest['next'] {
     for (const text of warnings) scope.addWarning(text);
     object['apiVersion'] = store.apiVersion;
     object['kind'] = store.info.kind;
-    return object as unknown as KubernetesObject;
+    return objectOf(object);
   };
   const steps = function* (current: KubernetesObject | undefined): Steps<KubernetesObject> {
-    const result = patched(current as unknown as JsonObject, patch, store.schema);
+    const result = patched(jsonOf(current!), patch, store.schema);
     if (scope.isLarge) yield;
     let draft: KubernetesObject;
     try {
@@ -293,7 +293,7 @@ function configurationOf(call: Call, patch: ReadPatch): JsonObject {
   const metadata = isObject(config['metadata']) ? config['metadata'] : {};
   const { name, namespace } = scope.info;
   config['metadata'] = { name, ...(namespace === '' ? {} : { namespace }), ...metadata };
-  checkName(config as unknown as KubernetesObject, { name, namespace });
+  checkName(objectOf(config), { name, namespace });
   return config;
 }
 
@@ -309,7 +309,7 @@ export function applyConfiguration(
   const force = isTrue(scope.params.get('force'));
   const draftOf = (result: ApplyResult): KubernetesObject => {
     if (result.kind === 'conflict') throw applyConflict(result.message, result.causes);
-    const draft = structuredClone(result.object) as unknown as KubernetesObject;
+    const draft = objectOf(structuredClone(result.object));
     store.definition.strategy.applyDefaults?.(draft);
     return draft;
   };

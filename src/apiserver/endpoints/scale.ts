@@ -1,7 +1,7 @@
 /** The scale sub-resource: an autoscaling/v1 Scale read from and written to its object. Upstream: the ScaleREST of each resource. */
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
 import { type JsonObject, isObject } from '../../api/codec/own-property.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf, jsonOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, conflict, invalid, methodNotAllowed } from '../../api/status-error.ts';
@@ -93,11 +93,9 @@ function scaled(
 
 async function fromBody(call: Call): Promise<() => Scale> {
   const mode = fieldValidationOf(call.scope.params, 'UpdateOptions');
-  const scale = (await readObject(
-    call.scope,
-    { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() },
-    mode,
-  )) as unknown as Scale;
+  const scale = objectOf<Scale>(
+    await readObject(call.scope, { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() }, mode),
+  );
   return () => scale;
 }
 
@@ -111,14 +109,12 @@ async function fromPatch(
   const { value, duplicates } = await readPatch(scope, type);
   const schema = scaleSchema();
   return (current) => {
-    const before = scaleOf(current, access) as unknown as JsonObject;
+    const before = jsonOf(scaleOf(current, access));
     const after = patched(before, { type, value }, schema);
     if (!isObject(after)) throw badRequest('the patch does not leave an object');
-    return shapeObject(
-      after,
-      { apiVersion: API_VERSION, kind: 'Scale', schema },
-      { mode, duplicates, scope },
-    ) as unknown as Scale;
+    return objectOf<Scale>(
+      shapeObject(after, { apiVersion: API_VERSION, kind: 'Scale', schema }, { mode, duplicates, scope }),
+    );
   };
 }
 
@@ -141,11 +137,13 @@ async function applyScale(
   checkPatchOptions(scope, 'apply');
   const mode = fieldValidationOf(scope.params, 'PatchOptions');
   const { value, duplicates } = await readPatch(scope, 'apply');
-  const scale = shapeObject(
-    value,
-    { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() },
-    { mode, duplicates, scope, shape: 'sparse' },
-  ) as unknown as Scale;
+  const scale = objectOf<Scale>(
+    shapeObject(
+      value,
+      { apiVersion: API_VERSION, kind: 'Scale', schema: scaleSchema() },
+      { mode, duplicates, scope, shape: 'sparse' },
+    ),
+  );
   if (scale.metadata?.name !== undefined) checkName(scale as KubernetesObject, { name, namespace });
   const replicas = scale.spec?.replicas;
   if (replicas == null) throw badRequest('an applied scale must set spec.replicas');

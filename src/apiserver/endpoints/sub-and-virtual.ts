@@ -1,6 +1,6 @@
 /** Sub-resources one POSTs a body to (binding, eviction, token), and resources without storage (reviews). */
 import { matchesFields } from '../../api/field-selector.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { methodNotAllowed, noSuchPath } from '../../api/status-error.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
@@ -29,7 +29,7 @@ export async function serveCreateSubresource(call: Call, handler: CreateSubresou
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
   const expected = { apiVersion: apiVersionOf(sub), kind: sub.kind, schema, alike: handler.alike };
-  const body = (await readObject(scope, expected, mode)) as unknown as KubernetesObject;
+  const body = objectOf(await readObject(scope, expected, mode));
   scope.trace?.mark('decode');
   settleNamespace(store, body, namespace);
   const attributes = admissionAttributes(store, request, {
@@ -59,7 +59,7 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
   if (verb === 'create' && virtual.create !== undefined) {
     const request = writeRequestOf(call, 'CreateOptions');
     const mode = fieldValidationOf(scope.params, 'CreateOptions');
-    const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+    const draft = objectOf(await readObject(scope, expectedOf(call), mode));
     store.definition.strategy.applyDefaults?.(draft);
     settleNamespace(store, draft, namespace);
     // Answers carry it; callers in this process read none.

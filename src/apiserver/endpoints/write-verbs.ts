@@ -1,6 +1,6 @@
 /** POST, PUT and DELETE of objects and of those sub-resources that are stored with them. Upstream: endpoints/handlers. */
 import type { DeleteOptions, Status } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -42,7 +42,7 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
   const { store, scope } = call;
   const request = writeRequestOf(call, 'CreateOptions');
   const mode = fieldValidationOf(scope.params, 'CreateOptions');
-  const draft = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+  const draft = objectOf(await readObject(scope, expectedOf(call), mode));
   scope.trace?.mark('decode');
   store.definition.strategy.applyDefaults?.(draft);
   const outcome = await createObject(store, draft, { ...request, namespace: scope.info.namespace });
@@ -73,7 +73,7 @@ export async function serveUpdate(call: Call): Promise<ApiResponse> {
     if (renewed !== undefined) return await writeOutcome(call, renewed);
   }
   const mode = fieldValidationOf(scope.params, 'UpdateOptions');
-  const body = (await readObject(scope, expectedOf(call), mode)) as unknown as KubernetesObject;
+  const body = objectOf(await readObject(scope, expectedOf(call), mode));
   checkName(body, { name, namespace });
   store.definition.strategy.applyDefaults?.(body);
   // The strategy changes the draft; only an update without resourceVersion can be run again and needs a fresh one.

@@ -278,7 +278,7 @@ export class FlowController {
 
   /** Prometheus text. */
   expose(): string {
-    return exposeFlows([...this.#stats.values()], this.levels as unknown as readonly PriorityLevel<never>[]);
+    return exposeFlows([...this.#stats.values()], this.levels as readonly PriorityLevel<never>[]);
   }
 
   /** Ends its timer. What waits is still served as seats come free. */

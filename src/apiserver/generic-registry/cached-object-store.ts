@@ -104,7 +104,7 @@ class CachedObjectStore {
     const key = store.keyOf({ namespace, name });
     const present = store.cache.get(key);
     if (present !== undefined) return store.object(present);
-    const draft = decodeTyped(store.schema, object).object as unknown as KubernetesObject & JsonObject;
+    const draft = decodeTyped(store.schema, object).object as KubernetesObject & JsonObject;
     store.definition.strategy.applyDefaults?.(draft);
     draft.apiVersion = store.apiVersion;
     draft.kind = store.info.kind;

@@ -15,7 +15,7 @@ import {
 import { type FieldSet, leaf } from '../../api/managed-fields/field-set.ts';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
 import { readManagers } from '../../api/managed-fields/managers.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf, objectOf } from '../../api/object.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { GenericStore } from './generic-store.ts';
 import { nowText } from './write.ts';
@@ -62,14 +62,13 @@ function updatedEntries(
   { live, next, manager, subresource, context }: TrackedChange,
 ): Entries | Promise<Entries> {
   const request = requestOf(store, manager, subresource);
-  return worked(context, updatedEntriesSteps(live as JsonObject | undefined, next as unknown as JsonObject, request));
+  return worked(context, updatedEntriesSteps(live as JsonObject | undefined, jsonOf(next), request));
 }
 
 /** The object with managed fields as an update by `manager` leaves them. A promise for large ones. */
 export function trackFields(store: GenericStore, change: TrackedChange): KubernetesObject | Promise<KubernetesObject> {
   const { next } = change;
-  const tracked = (entries: Entries): KubernetesObject =>
-    withManaged(next as unknown as JsonObject, entries) as unknown as KubernetesObject;
+  const tracked = (entries: Entries): KubernetesObject => objectOf(withManaged(jsonOf(next), entries));
   const entries = updatedEntries(store, change);
   return entries instanceof Promise ? entries.then(tracked) : tracked(entries);
 }
@@ -88,9 +87,7 @@ export interface DraftChange {
  * update.go.
  */
 export function trackDraft(store: GenericStore, { draft, live, manager, context }: DraftChange): void | Promise<void> {
-  const next = isCanonical(store, live)
-    ? draft
-    : (canonicalize(store.schema, draft, live) as unknown as KubernetesObject);
+  const next = isCanonical(store, live) ? draft : objectOf(canonicalize(store.schema, draft, live));
   const entries = updatedEntries(store, { live, next, manager, subresource: '', context });
   if (entries instanceof Promise) return entries.then((later) => setManaged(draft, later));
   setManaged(draft, entries);

@@ -8,7 +8,7 @@ import { decodeTyped } from '../../api/codec/typed.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { type KubernetesObject, objectOf, type Stored } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -153,11 +153,8 @@ export class GenericStore {
       const { conversion, strategy } = this.definition;
       const converted = conversion === undefined ? object : conversion.fromStored(object);
       // A copy: the defaults below must not reach what is stored.
-      const { object: renamed } = decodeTyped(this.schema, {
-        ...converted,
-        apiVersion: this.apiVersion,
-        kind: this.info.kind,
-      }) as unknown as { object: Stored<KubernetesObject> };
+      const named = { ...converted, apiVersion: this.apiVersion, kind: this.info.kind };
+      const renamed = objectOf<Stored<KubernetesObject>>(decodeTyped(this.schema, named).object);
       strategy.applyDefaults?.(renamed);
       return renamed;
     });

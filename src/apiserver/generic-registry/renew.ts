@@ -6,7 +6,7 @@
  */
 import { decodeScalar } from '../../api/codec/scalars.ts';
 import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { restampStored, type Stamp } from '../watch-cache/revision-cell.ts';
 import { mayBeOld } from './freshness.ts';
@@ -74,7 +74,7 @@ function renewalOf(old: KubernetesObject, given: unknown, field: string): string
   const { spec } = old as { readonly spec?: Fields };
   const text = next.spec?.[field];
   if (typeof text !== 'string' || text === spec?.[field] || spec?.[field] === undefined) return undefined;
-  if (!sameBut(old as unknown as Fields, next as unknown as Fields, ['spec', 'metadata'])) return undefined;
+  if (!sameBut(jsonOf(old), jsonOf(next), ['spec', 'metadata'])) return undefined;
   if (!sameBut(spec, next.spec!, [field])) return undefined;
   if (typeof next.metadata !== 'object' || !sameBut(old.metadata as Fields, next.metadata as Fields, []))
     return undefined;

@@ -1,7 +1,7 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
 import { checkStoredParts } from '../../api/codec/parts.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import { type AdmissionAttributes, type AdmissionOperation, newReinvocation } from '../admission/contract.ts';
@@ -111,7 +111,7 @@ export function canonical(
   /** The stored object the draft may share parts with. */
   old?: KubernetesObject,
 ): KubernetesObject {
-  const object = canonicalize(store.schema, draft, old) as unknown as KubernetesObject;
+  const object = objectOf(canonicalize(store.schema, draft, old));
   store.definition.strategy.applyDefaults?.(object);
   return object;
 }

@@ -85,8 +85,7 @@ export function defineResource<T extends KubernetesObject>(
     strategy: strategy ?? kindStrategy(rules),
     objectSubresources,
   };
-  // Handlers know objects by their definition alone; the type of one kind's objects ends here.
-  return definition as unknown as ResourceDefinition;
+  return ofAnyKind(definition);
 }
 
 /** The definition of a resource without storage. */
@@ -103,5 +102,10 @@ export function defineVirtual<T extends KubernetesObject>(
     virtual,
     printer,
   };
+  return ofAnyKind(definition);
+}
+
+/** Handlers know objects by their definition alone: the type of one kind's objects ends here. */
+function ofAnyKind<T extends KubernetesObject>(definition: ResourceDefinition<T>): ResourceDefinition {
   return definition as unknown as ResourceDefinition;
 }

@@ -7,7 +7,7 @@ import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { Field } from '../../api/field-error.ts';
 import type { NameCheck } from '../../api/names.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Strategy } from './resource-definition.ts';
 
@@ -123,8 +123,8 @@ export function statusStrategy<T extends KubernetesObject>(
 
 /** Carries every top-level field but metadata and `changing` over from the old object. */
 export function keepAllBut(draft: KubernetesObject, old: KubernetesObject, changing: string): void {
-  const target = draft as unknown as Record<string, unknown>;
-  const source = old as unknown as Record<string, unknown>;
+  const target = jsonOf(draft);
+  const source = jsonOf(old);
   for (const key of new Set([...Object.keys(target), ...Object.keys(source)])) {
     if (key === 'apiVersion' || key === 'kind' || key === 'metadata' || key === changing) continue;
     if (source[key] === undefined) delete target[key];

@@ -30,7 +30,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   const recorder = deps.recorderFor(RECORDER);
   const budgets = deps.informers.informer(PodDisruptionBudgets);
   const pods = deps.informers.informer(Pods);
-  const owners = SIZED_KINDS.map((info) => deps.informers.informer(info as never)) as unknown as ScaleDeps['owners'];
+  const owners = SIZED_KINDS.map((info) => deps.informers.informer(info as never)) as ScaleDeps['owners'];
   const loop = createKeyedLoop(deps, {
     name: NAME,
     queueName: 'disruption',

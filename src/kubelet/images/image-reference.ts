@@ -37,7 +37,7 @@ export function parseImageReference(image: string): ImageReference {
     const upper = pattern.test(image.toLowerCase());
     throw new InvalidImageNameError(image, upper ? 'repository name must be lowercase' : 'invalid reference format');
   }
-  let [, registry, path] = match as unknown as [string, string | undefined, string];
+  let [, registry, path = ''] = match;
   const [, , , tag, digest] = match;
   // `library/nginx` has no host: a host has a dot or a port, or is localhost.
   if (

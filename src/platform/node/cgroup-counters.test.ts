@@ -77,6 +77,7 @@ test('Version 1: the counters come from the mounts of four controllers', async (
     cfsThrottledNs: 700,
     memoryCacheBytes: 2,
     memoryMappedFileBytes: 4,
+    memoryKernelBytes: undefined,
     memoryActiveFileBytes: 6,
     memoryInactiveFileBytes: 5,
     memoryMaxUsageBytes: 4096,

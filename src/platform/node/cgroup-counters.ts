@@ -21,7 +21,7 @@ export async function readCountersV2(
     ['cpu.stat', 'memory.stat', 'memory.events', 'memory.peak', 'io.stat'].map(read),
   );
   const [cpu, memory, events] = [cpuText, memoryText, eventText].map((text = '') => parseFlatKeyed(text));
-  return present({
+  return {
     cpuUserNs: times(cpu?.get('user_usec'), 1000),
     cpuSystemNs: times(cpu?.get('system_usec'), 1000),
     cfsPeriods: cpu?.get('nr_periods'),
@@ -36,7 +36,7 @@ export async function readCountersV2(
     memoryFailures: events?.get('max'),
     oomKills: events?.get('oom_kill'),
     devices: ioDevices(io ?? ''),
-  });
+  };
 }
 
 /** Counters of version 1; undefined where there is no such cgroup. `pathOf`: the cgroup in the mount of a controller. */
@@ -70,7 +70,7 @@ export async function readCountersV1(
     read('blkio', 'blkio.throttle.io_service_bytes'),
     read('blkio', 'blkio.throttle.io_serviced'),
   ]);
-  return present({
+  return {
     cpuUserNs: times(times10ms.get('user'), NS_PER_TICK),
     cpuSystemNs: times(times10ms.get('system'), NS_PER_TICK),
     cfsPeriods: cpu.get('nr_periods'),
@@ -85,7 +85,7 @@ export async function readCountersV1(
     memoryFailures: numberOf(failures),
     oomKills: oom.get('oom_kill'),
     devices: blkioDevices(bytes, operations),
-  });
+  };
 }
 
 /** `8:0 rbytes=1 wbytes=2 rios=3 wios=4 …` */
@@ -133,13 +133,4 @@ function times(value: number | undefined, factor: number): number | undefined {
 
 function numberOf(text: string | undefined): number | undefined {
   return text === undefined || text === '' ? undefined : Number(text);
-}
-
-/** Without the fields that are undefined. */
-function present(counters: {
-  readonly [name in keyof CgroupCounters]: CgroupCounters[name] | undefined;
-}): CgroupCounters {
-  return Object.fromEntries(
-    Object.entries(counters).filter(([, value]) => value !== undefined),
-  ) as unknown as CgroupCounters;
 }

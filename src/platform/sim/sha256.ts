@@ -55,7 +55,7 @@ function compress(state: Uint32Array, words: Uint32Array): void {
     const s1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >>> 10);
     words[index] = words[index - 16]! + s0 + words[index - 7]! + s1;
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let index = 0; index < 64; index++) {
     const sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
     const choice = (e & f) ^ (~e & g);

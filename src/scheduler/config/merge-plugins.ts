@@ -33,17 +33,16 @@ export function readPlugins(plugins: Fields): MergedPlugins {
   const weights: Record<string, number> = {};
   const explicit: { point: ExtensionPoint; name: string; path: string }[] = [];
   for (const { name, weight } of multiPoint) weights[name] = weight === 0 ? 1 : weight;
-  const enabled = Object.fromEntries(
-    EXTENSION_POINTS.map((point) => {
-      const fields = plugins.object(point);
-      const set = readSet(fields);
-      set.enabled.forEach(({ name, weight }, i) => {
-        explicit.push({ point, name, path: `${fields.path}.enabled[${i}]` });
-        if (point === 'score') weights[name] = weight === 0 ? 1 : weight;
-      });
-      return [point, expand(multiPoint, set)];
-    }),
-  ) as unknown as Record<ExtensionPoint, readonly string[]>;
+  const enabled = {} as Record<ExtensionPoint, readonly string[]>;
+  for (const point of EXTENSION_POINTS) {
+    const fields = plugins.object(point);
+    const set = readSet(fields);
+    set.enabled.forEach(({ name, weight }, i) => {
+      explicit.push({ point, name, path: `${fields.path}.enabled[${i}]` });
+      if (point === 'score') weights[name] = weight === 0 ? 1 : weight;
+    });
+    enabled[point] = expand(multiPoint, set);
+  }
   plugins.finish();
   return { enabled, explicit, weights };
 }

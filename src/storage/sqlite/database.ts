@@ -3,7 +3,7 @@
  * compares are checked one after the other, a lost one changes nothing and leaves the others alone, and the revision
  * counter moves only when COMMIT, and so the fsync, has succeeded.
  */
-import { backup, DatabaseSync, type StatementSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import { storeErrorOf } from './errors.ts';
 import { FreePages } from './free-pages.ts';
@@ -12,6 +12,7 @@ import { KeyIndex, type LiveKey } from './key-index.ts';
 import { PastRows, rowsThen, type RowsThen } from './past-rows.ts';
 import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 import * as sql from './statements.ts';
 
 type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
@@ -33,6 +34,16 @@ interface EntryRow {
   readonly value: Uint8Array | null;
 }
 
+interface EventRow extends EntryRow {
+  readonly deleted: number;
+}
+
+interface UndoneRow {
+  readonly key: string;
+  readonly previous: number;
+}
+
+type ValueRow = [revision: number, key: string, created: number, value: Uint8Array | null];
 type HistoryRow = [revision: number, key: string, deleted: number, created: number, expires: number | null];
 
 /** The state of a batch while its transaction is open. */
@@ -58,7 +69,7 @@ interface Write {
 /** An open database file. */
 export class StoreDatabase {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements: PreparedStatements;
   readonly #index = new KeyIndex();
   readonly #expiries = new Map<string, WireExpiry>();
   readonly #freePages: FreePages;
@@ -74,8 +85,9 @@ export class StoreDatabase {
       opened = new DatabaseSync(path, { timeout: 0 });
       openSchema(opened);
       this.#database = opened;
+      this.#statements = new PreparedStatements(opened);
       this.#freePages = new FreePages(opened);
-      this.#compactedRevision = Number(this.#prepare(sql.SELECT_COMPACTED).get()!['revision']);
+      this.#compactedRevision = Number(this.#statements.prepare(sql.SELECT_COMPACTED).get()!['revision']);
       this.#revision = this.#readRevision();
       this.#readHistory();
     } catch (error) {
@@ -137,8 +149,8 @@ export class StoreDatabase {
   scan(request: Ask<'scan'>, onPage: (page: WirePage) => boolean): Answer<'scan'> {
     const { start, end } = request;
     let page = createPage();
-    for (const raw of this.#prepare(sql.SELECT_VALUES, true).iterate(start, end)) {
-      const [revision, key, created, value] = raw as unknown as [number, string, number, Uint8Array | null];
+    for (const row of this.#statements.prepare<ValueRow>(sql.SELECT_VALUES, true).iterate(start, end)) {
+      const [revision, key, created, value] = row;
       if (this.#index.get(key)?.revision !== revision) continue;
       if (addToPage(page, { key, revision, created, value }) < SCAN_PAGE_BYTES) continue;
       if (!onPage(wirePage(page))) return { revision: this.#revision };
@@ -151,9 +163,7 @@ export class StoreDatabase {
   events(request: Ask<'events'>): Answer<'events'> {
     const { start, end, afterRevision } = request;
     if (afterRevision < this.#compactedRevision) throw compactedError(afterRevision, this.#compactedRevision);
-    const rows = this.#prepare(sql.SELECT_EVENTS).all(afterRevision, start, end) as unknown as (EntryRow & {
-      readonly deleted: number;
-    })[];
+    const rows = this.#statements.prepare<EventRow>(sql.SELECT_EVENTS).all(afterRevision, start, end);
     const values: Uint8Array[] = [];
     const events = rows.map((row): WireEvent => ({
       type: row.deleted === 1 ? 'delete' : 'put',
@@ -170,9 +180,9 @@ export class StoreDatabase {
     if (to <= from) return { compactedRevision: from };
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      this.#prepare(sql.DELETE_SUPERSEDED).run(from, to);
-      this.#prepare(sql.DELETE_TOMBSTONES).run(from, to);
-      this.#prepare(sql.UPDATE_COMPACTED).run(to);
+      this.#statements.prepare(sql.DELETE_SUPERSEDED).run(from, to);
+      this.#statements.prepare(sql.DELETE_TOMBSTONES).run(from, to);
+      this.#statements.prepare(sql.UPDATE_COMPACTED).run(to);
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#abandon();
@@ -222,7 +232,7 @@ export class StoreDatabase {
 
   /** The next change gets a revision above this one; all up to it count as compacted. For compacted stores. */
   skipTo(revision: number): void {
-    this.#prepare(sql.UPDATE_COMPACTED).run(revision);
+    this.#statements.prepare(sql.UPDATE_COMPACTED).run(revision);
     this.#compactedRevision = revision;
     this.#revision = this.#readRevision();
   }
@@ -243,13 +253,15 @@ export class StoreDatabase {
     const created = live?.created ?? revision;
     const deleted = value === undefined ? 1 : 0;
     const expires = expiresMs < 0 ? null : expiresMs;
-    this.#prepare(sql.INSERT_CHANGE).run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
+    this.#statements
+      .prepare(sql.INSERT_CHANGE)
+      .run(revision, key, deleted, created, live?.revision ?? 0, expires, value ?? null);
     batch.staged.set(key, value === undefined ? undefined : { revision, created });
     return { revision, created };
   }
 
   #row(revision: number): EntryRow {
-    const row = this.#prepare(sql.SELECT_ROW).get(revision) as unknown as EntryRow | undefined;
+    const row = this.#statements.prepare<EntryRow>(sql.SELECT_ROW).get(revision);
     if (row === undefined) throw new StoreError('corrupt', `the store's file lacks revision ${revision}`);
     return row;
   }
@@ -264,10 +276,10 @@ export class StoreDatabase {
   /** The same at an earlier revision: keys not changed since, and what the first change since found. */
   #rowsThen(start: string, end: string, revision: number): RowsThen {
     const first = new Map<string, number>();
-    for (const row of this.#prepare(sql.SELECT_UNDONE).iterate(revision, start, end)) {
-      const { key, previous } = row as unknown as { key: string; previous: number };
+    for (const { key, previous } of this.#statements
+      .prepare<UndoneRow>(sql.SELECT_UNDONE)
+      .iterate(revision, start, end))
       if (!first.has(key)) first.set(key, previous);
-    }
     for (const [key, previous] of first) if (previous === 0) first.delete(key);
     return rowsThen(this.#unchangedSince(start, end, revision), first);
   }
@@ -280,8 +292,8 @@ export class StoreDatabase {
   }
 
   #readHistory(): void {
-    for (const raw of this.#prepare(sql.SELECT_HISTORY, true).iterate()) {
-      const [revision, key, deleted, created, expires] = raw as unknown as HistoryRow;
+    for (const row of this.#statements.prepare<HistoryRow>(sql.SELECT_HISTORY, true).iterate()) {
+      const [revision, key, deleted, created, expires] = row;
       this.#index.set(key, deleted === 1 ? undefined : { revision, created });
       if (expires !== null) this.#expiries.set(key, { key, revision, expiresMs: expires });
       else if (this.#expiries.size > 0) this.#expiries.delete(key);
@@ -294,27 +306,16 @@ export class StoreDatabase {
   }
 
   #readRevision(): number {
-    const last = Number(this.#prepare(sql.SELECT_LAST_REVISION).get()!['revision'] ?? 0);
+    const last = Number(this.#statements.prepare(sql.SELECT_LAST_REVISION).get()!['revision'] ?? 0);
     return Math.max(1, last, this.#compactedRevision);
-  }
-
-  /** `arrays`: rows are arrays of the columns, which are made in less time than objects. Always the same for one text. */
-  #prepare(text: string, arrays = false): StatementSync {
-    let statement = this.#statements.get(text);
-    if (statement === undefined) {
-      statement = this.#database.prepare(text);
-      statement.setReturnArrays(arrays);
-      this.#statements.set(text, statement);
-    }
-    return statement;
   }
 }
 
-const noBytes = new Uint8Array();
+const NO_BYTES = new Uint8Array();
 
 /** An empty value comes back as NULL. */
 function toWire(row: EntryRow, values: Uint8Array[]): WireEntry {
-  const value = row.value ?? noBytes;
+  const value = row.value ?? NO_BYTES;
   values.push(value);
   return { key: row.key, modRevision: row.revision, createRevision: row.created, length: value.byteLength };
 }
@@ -332,7 +333,7 @@ function createPage(): ScanPage {
 
 /** The bytes of all values of the page. */
 function addToPage(page: ScanPage, row: EntryRow): number {
-  const value = row.value ?? noBytes;
+  const value = row.value ?? NO_BYTES;
   page.keys.push(row.key);
   page.numbers.push(row.revision, row.created, value.byteLength);
   page.values.push(value);

@@ -3,36 +3,41 @@
  * apis/resource/v1beta1/conversion.go.
  */
 import type {
+  Device,
   DeviceRequest,
+  ExactDeviceRequest,
   ResourceClaim,
   ResourceClaimSpec,
   ResourceClaimTemplate,
   ResourceSlice,
 } from '../../../api/gen/resource-v1.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
+import { type KubernetesObject, objectOf } from '../../../api/object.ts';
 
 type Loose = Record<string, unknown>;
 
 const STAY = new Set(['name', 'firstAvailable', 'exactly']);
 
-function requestToV1(request: Loose): Loose {
+function requestToV1(request: DeviceRequest & Loose): DeviceRequest {
   const moved = Object.entries(request).filter(([key, value]) => !STAY.has(key) && value !== undefined);
   if (moved.length === 0) return request;
-  return { name: request['name'], exactly: Object.fromEntries(moved) };
+  return { name: request.name, exactly: Object.fromEntries(moved) as Loose & ExactDeviceRequest };
 }
 
-function requestFromV1({ exactly, ...request }: DeviceRequest): Loose {
+function requestFromV1({ exactly, ...request }: DeviceRequest): DeviceRequest {
   return { ...request, ...exactly };
 }
 
-function mapRequests(spec: ResourceClaimSpec | undefined, map: (request: never) => Loose): ResourceClaimSpec {
+function mapRequests(
+  spec: ResourceClaimSpec | undefined,
+  map: (request: DeviceRequest & Loose) => DeviceRequest,
+): ResourceClaimSpec {
   const requests = spec?.devices?.requests;
   if (requests === undefined) return spec ?? {};
   return {
     ...spec,
     devices: {
       ...spec!.devices,
-      requests: requests.map((request) => map(request as never)) as unknown as DeviceRequest[],
+      requests: requests.map((request) => map(request as DeviceRequest & Loose)),
     },
   };
 }
@@ -78,10 +83,10 @@ function deviceFromV1({ name, ...basic }: Loose): Loose {
 function mapDevices(slice: ResourceSlice, map: (device: Loose) => Loose): KubernetesObject {
   const devices = slice.spec?.devices;
   if (devices === undefined) return slice;
-  return {
+  return objectOf({
     ...slice,
-    spec: { ...slice.spec, devices: devices.map((device) => map(device as unknown as Loose)) },
-  } as unknown as KubernetesObject;
+    spec: { ...slice.spec, devices: devices.map((device) => map(device as Device & Loose)) },
+  });
 }
 
 export const sliceConversion = {

@@ -1,4 +1,5 @@
 /** The two faces of events: the core kind is stored, events.k8s.io shows it under other names. Upstream: apis/events/v1/conversion.go. */
+import { objectOf } from '../../../../api/object.ts';
 import type { Event } from '../../../../api/gen/core-v1.ts';
 import type { Event as EventV1 } from '../../../../api/gen/events-v1.ts';
 
@@ -29,10 +30,10 @@ export function eventToCore(event: EventV1): Event {
     event,
     RENAMED.map(([core, v1]) => [v1, core]),
   );
-  return { involvedObject: {}, ...renamed, apiVersion: 'v1', kind: 'Event' } as unknown as Event;
+  return objectOf<Event>({ involvedObject: {}, ...renamed, apiVersion: 'v1', kind: 'Event' });
 }
 
 /** v1 → events.k8s.io/v1. */
 export function eventFromCore(event: Event): EventV1 {
-  return { ...rename(event, RENAMED), apiVersion: 'events.k8s.io/v1', kind: 'Event' } as unknown as EventV1;
+  return objectOf<EventV1>({ ...rename(event, RENAMED), apiVersion: 'events.k8s.io/v1', kind: 'Event' });
 }
