@@ -50,6 +50,8 @@ export function environmentFor(node, { env = process.env, phases = [], durationM
   const folders = [dirname(node), join(root, 'node_modules', '.bin'), ...(env.PATH ?? '').split(':')];
   const path = [...new Set(folders.filter((folder) => folder !== ''))].join(':');
   return {
+    // Tests, benches and tools start clusters that no kubeconfig of the user's need know of.
+    KEELSON_WRITE_KUBECONFIG: 'none',
     ...env,
     PATH: path,
     NODE: node,

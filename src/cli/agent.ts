@@ -10,16 +10,21 @@ import {
   parseNodePortAddresses,
   parseStubDomains,
 } from './cluster-options.ts';
+import { instanceStart, type InstanceStart } from './instance-start.ts';
 import { parseKubeletSettings, type RawKubeletSettings } from './kubelet-settings.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import {
   checkPrivileges,
+  configOption,
   kubeletArgOption,
   kubeletConfigOption,
   logLevelOption,
+  nodeLabelOption,
+  nodeTaintOption,
   nodePortAddressesOption,
   proxyModeOption,
   restartOption,
+  runDetached,
   stubDomainOption,
 } from './server-options.ts';
 import { UserError } from './usage-error.ts';
@@ -39,7 +44,8 @@ interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
 }
 
 export function agentCommand(): Command {
-  const joining = new Command('agent')
+  const command = new Command('agent');
+  const joining = command
     .description('join this machine to a cluster as a node: kubelet, service proxy and DNS')
     .option('--server <urls>', 'https://host:port of the cluster’s servers, separated by commas');
   return withJoinToken(joining)
@@ -52,6 +58,9 @@ export function agentCommand(): Command {
     )
     .addOption(kubeletConfigOption())
     .addOption(kubeletArgOption())
+    .addOption(nodeLabelOption())
+    .addOption(nodeTaintOption())
+    .addOption(configOption())
     .addOption(stubDomainOption())
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
@@ -61,10 +70,8 @@ export function agentCommand(): Command {
     .action(async (raw: RawAgentOptions) => {
       const options = await parseAgentOptions(raw);
       checkPrivileges();
-      if (raw.detach === true) {
-        const { runDetached } = await import('./detach.ts');
-        process.exitCode = await runDetached(options.dataDir, raw.restart !== 'never');
-      } else process.exitCode = await runAgent(options, raw.logLevel as 'info');
+      const start = instanceStart(command, raw);
+      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runAgent(options, start));
     });
 }
 
@@ -91,13 +98,13 @@ function usage(text: string): UserError {
   return new UserError(text, 2);
 }
 
-async function runAgent(options: AgentOptions, logLevel: 'info'): Promise<number> {
+async function runAgent(options: AgentOptions, start: InstanceStart): Promise<number> {
   const { runInstance } = await import('./run-instance.ts');
   const { prepareAgent } = await import('../cluster/join/prepare-agent.ts');
   const { createAgent } = await import('../cluster/join/agent.ts');
   return runInstance({
     dataDir: options.dataDir,
-    logLevel,
+    start,
     async create(platform, progress) {
       const prepared = await progress.phase('machine checked', () => prepareAgent(platform, options));
       return createAgent(platform, { ...prepared, options, progress });

@@ -1,5 +1,5 @@
 /** Options that name or shape a cluster, checked one by one with one clear line each. Shared by up, down and status. */
-import { homedir, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { parseDurationMs } from '../api/duration.ts';
@@ -14,14 +14,12 @@ import { endpointsProblem, type StoreChoice } from '../cluster/store/store-optio
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
 import type { RawControllerManagerSettings } from './controller-manager-settings.ts';
+import { checkClusterName, DEFAULT_DATA_DIR, nameOfDataDir } from './arguments/cluster-name.ts';
 import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
 
 const MIN_HISTORY_BYTES = 4 * 1024 * 1024;
-
-/** Default data directory. */
-export const DEFAULT_DATA_DIR = '/var/lib/keelson';
 
 /** `--data-dir`. Refuses an empty name, which an unset variable gives and which would mean the current directory. */
 export function dataDirOption(description = 'where the cluster keeps everything'): Option {
@@ -31,9 +29,12 @@ export function dataDirOption(description = 'where the cluster keeps everything'
   });
 }
 
-/** Default data directory of simulated clusters. It differs from that of real ones. */
-export function simulatedDataDir(): string {
-  return process.getuid?.() === 0 ? `${DEFAULT_DATA_DIR}-simulated` : `${homedir()}/.local/share/keelson-simulated`;
+/** `--name`: stands for a data directory; added to every command that has one. */
+export function nameOption(): Option {
+  return new Option(
+    '--name <name>',
+    `name of the cluster: of its context, and of its data directory (${DEFAULT_DATA_DIR}-NAME) unless --data-dir is given`,
+  );
 }
 
 const MAX_SIMULATED_NODES = 5000;
@@ -66,7 +67,8 @@ export interface RawStoreOptions {
 /** Options of `keelson up` and `keelson server` before they are checked. */
 export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings {
   readonly dataDir: string;
-  readonly httpsPort: string;
+  readonly name?: string;
+  readonly httpsPort?: string;
   readonly encryptionProviderConfig?: string;
   readonly historySize?: string;
   readonly historyAge?: string;
@@ -99,7 +101,8 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);
   return {
     dataDir: resolve(raw.dataDir),
-    httpsPort: parsePort('--https-port', raw.httpsPort),
+    name: parseClusterName(raw),
+    httpsPort: raw.httpsPort === undefined ? undefined : parsePort('--https-port', raw.httpsPort),
     store: parseStore(raw),
     encryptionConfigFile:
       raw.encryptionProviderConfig === undefined ? undefined : resolve(raw.encryptionProviderConfig),
@@ -119,6 +122,11 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...addresses(raw),
     ...apiServer(raw),
   };
+}
+
+/** The name that was given, else the data directory's. Throws `UserError` with exit code 2. */
+export function parseClusterName({ name, dataDir }: { readonly name?: string; readonly dataDir: string }): string {
+  return name === undefined ? nameOfDataDir(resolve(dataDir)) : checkClusterName(name);
 }
 
 /** How much history is kept; nothing when either is 0 or was not settled. Throws `UserError` with exit code 2. */

@@ -12,6 +12,8 @@ import { controlLines, requestControl } from '../cluster/instance/control-client
 import type { ProgressLine } from '../cluster/instance/control-protocol.ts';
 import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
 import { HEAP_ENVIRONMENT } from './heap-environment.ts';
+import type { InstanceStart } from './instance-start.ts';
+import { welcome } from './kubeconfig/welcome.ts';
 import { printProgress } from './progress.ts';
 import { supervisedCommand } from './supervision.ts';
 import { UserError } from './usage-error.ts';
@@ -20,7 +22,7 @@ const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 20_000;
 
 /** Starts the command in the background. Resolves to the exit code. */
-export async function runDetached(dataDir: string, supervised: boolean): Promise<number> {
+export async function startInBackground(dataDir: string, { supervised, kubeconfig }: InstanceStart): Promise<number> {
   const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;
   if (running !== undefined)
     throw new UserError(
@@ -36,6 +38,7 @@ export async function runDetached(dataDir: string, supervised: boolean): Promise
     sleep(START_DEADLINE_MS, 'late' as const, { ref: false }),
   ]).finally(() => following.abort());
   if (outcome === 'ready') {
+    await welcome(dataDir, kubeconfig);
     child.unref();
     return 0;
   }

@@ -1,4 +1,5 @@
 /** `keelson down`: stops everything of one cluster and leaves the machine as it was before `up`. */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
@@ -7,6 +8,10 @@ import { requestControl } from '../cluster/instance/control-client.ts';
 import { checkOwnDataDir } from '../cluster/instance/own-data-dir.ts';
 import { endInstance } from '../cluster/instance/end-instance.ts';
 import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
+import { rootRunDir } from '../cluster/instance/control-place.ts';
+import { readSettings } from './arguments/settings-file.ts';
+import { userKubeconfig } from './kubeconfig/user-file.ts';
+import { forgetCluster } from './machine-clusters.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -18,25 +23,52 @@ export function downCommand(): Command {
     .action(async (raw: { dataDir: string; deleteData?: boolean }) => {
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
       const dataDir = resolve(raw.dataDir);
+      if (!(await isAnything(dataDir))) {
+        process.stderr.write(
+          `keelson: no cluster is in ${dataDir}: nothing to take down (keelson ls lists those there are)\n`,
+        );
+        return;
+      }
       const deleteData = raw.deleteData === true;
       if (await isSimulated(dataDir)) {
         const platform = createNodePlatform({ startSpawner: false, log: { level: 'warn' } });
+        await withdraw(dataDir);
         await endInstance(platform, dataDir);
         platform.close();
-        if (deleteData) await rm(dataDir, { recursive: true });
+        if (!deleteData) return;
+        await rm(dataDir, { recursive: true });
+        forgetCluster(dataDir);
         return;
       }
       if (process.getuid?.() !== 0) throw new UserError('keelson down needs root, as keelson up did');
       checkOwnDataDir(dataDir);
+      await withdraw(dataDir);
       const { takeDown } = await import('../cluster/take-down.ts');
       const platform = createNodePlatform({ log: { level: 'warn' } });
       try {
         const problems = await takeDown(platform, { dataDir, deleteData });
         if (problems.length > 0) throw new UserError(problems.join('; '));
+        if (deleteData) forgetCluster(dataDir);
       } finally {
         platform.close();
       }
     });
+}
+
+/** Whether there is a directory, or a process or run directory of one that was deleted by hand. */
+async function isAnything(dataDir: string): Promise<boolean> {
+  return existsSync(dataDir) || existsSync(rootRunDir(dataDir)) || (await requestControl(dataDir, 'pid')) !== undefined;
+}
+
+/** Takes the cluster's context out of the user's kubeconfig. Goes on where it cannot, and says so. */
+async function withdraw(dataDir: string): Promise<void> {
+  const files = new Set([readSettings(dataDir)['kubeconfig-file'], userKubeconfig()]);
+  for (const file of files) {
+    if (file === undefined || !existsSync(file)) continue;
+    const { withdrawKubeconfig } = await import('./kubeconfig/publish.ts');
+    const problem = await withdrawKubeconfig(dataDir, file);
+    if (problem !== undefined) process.stderr.write(`keelson: ${problem}\n`);
+  }
 }
 
 /** Whether the cluster is simulated and leaves nothing on the machine. Users other than root can have no other. */

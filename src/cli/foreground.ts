@@ -3,13 +3,14 @@ import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { isFirstStart } from '../cluster/instance/instance-file.ts';
 import { deriveInstance } from '../cluster/instance/instance.ts';
 import { prepareServer } from '../cluster/prepare-server.ts';
-import { runInstance, type InstanceRun } from './run-instance.ts';
+import type { InstanceStart } from './instance-start.ts';
+import { runInstance } from './run-instance.ts';
 
 /** Runs until stopped; resolves to the exit code. */
-export async function runForeground(options: ClusterOptions, logLevel: InstanceRun['logLevel']): Promise<number> {
+export async function runForeground(options: ClusterOptions, start: InstanceStart): Promise<number> {
   return runInstance({
     dataDir: options.dataDir,
-    logLevel,
+    start,
     async create(platform, progress) {
       const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
       loading.catch(() => undefined); // Awaited below.
@@ -25,6 +26,7 @@ export async function runForeground(options: ClusterOptions, logLevel: InstanceR
         options,
         cniBinDirs: prepared.cniBinDirs,
         kubeletPort: prepared.kubeletPort,
+        apiPort: prepared.apiPort,
         ownEtcd: prepared.ownEtcd,
         progress,
       });

@@ -7,6 +7,7 @@ import type { KubeletConfigurationV1Beta1 } from '../kubelet/configuration/field
 import type { DynamicConfiguration } from '../kubelet/dynamic-configuration/dynamic-configuration.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { logContained } from './last-net.ts';
+import { parseNodeLabels } from './node-labels.ts';
 import { UserError } from './usage-error.ts';
 
 /** Flags that set no field of the configuration file. */
@@ -185,7 +186,7 @@ function processOptions(
     identity: {
       rootDirectory: resolve(flags.rootDir),
       nodeIps: checkNodeIps(list(flags.nodeIp ?? '')),
-      nodeLabels: labelsOf(flags.nodeLabels ?? ''),
+      nodeLabels: parseNodeLabels('--node-labels', (flags.nodeLabels ?? '').split(',')),
       externalCloud: isExternalCloud(flags.cloudProvider),
       registerSchedulable: flags.registerSchedulable !== 'false',
       allowedHostNamespaceSources: {
@@ -229,43 +230,6 @@ function sourcesOf(flag: string, text: string): string[] {
   const unknown = sources.find((source) => !SOURCES.includes(source));
   if (unknown !== undefined) throw new UserError(`${flag}: unknown pod source "${unknown}"`, 2);
   return sources;
-}
-
-function labelsOf(text: string): Record<string, string> {
-  const labels = text.split(',').filter((part) => part !== '');
-  return Object.fromEntries(
-    labels.map((label) => {
-      const [key = '', value, extra] = label.split('=');
-      if (value === undefined || extra !== undefined)
-        throw new UserError(`--node-labels: "${label}" is not of the form key=value`, 2);
-      checkLabel(key);
-      return [key, value];
-    }),
-  );
-}
-
-/** Labels with reserved prefixes that a node may set on itself; upstream and NodeRestriction allow the same. */
-const OWN_LABELS = new Set([
-  'kubernetes.io/hostname',
-  'kubernetes.io/arch',
-  'kubernetes.io/os',
-  'beta.kubernetes.io/instance-type',
-  'node.kubernetes.io/instance-type',
-  'failure-domain.beta.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
-]);
-
-function checkLabel(key: string): void {
-  const domain = key.includes('/') ? key.slice(0, key.indexOf('/')) : '';
-  const reserved = /(^|\.)(kubernetes\.io|k8s\.io)$/.test(domain);
-  const own = /(^|\.)(kubelet\.kubernetes\.io|node\.kubernetes\.io)$/.test(domain);
-  if (reserved && !own && !OWN_LABELS.has(key))
-    throw new UserError(
-      `unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: [${key}]. --node-labels in the 'kubernetes.io' namespace must begin with an allowed prefix (kubelet.kubernetes.io, node.kubernetes.io) or be in the specifically allowed set (${[...OWN_LABELS].sort().join(', ')})`,
-      2,
-    );
 }
 
 function untilSignal(): Promise<void> {

@@ -20,6 +20,8 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   agent: async () => (await import('./agent.ts')).agentCommand,
   token: async () => (await import('./token.ts')).tokenCommand,
   proxy: async () => (await import('./proxy.ts')).proxyCommand,
+  ls: async () => (await import('./ls.ts')).lsCommand,
+  kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
   why: async () => (await import('./why.ts')).whyCommand,
@@ -52,7 +54,11 @@ async function program([first = '']: readonly string[]): Promise<Command> {
   names.forEach((name, index) => root.addCommand(loaded[index]!(), { hidden: HIDDEN.has(name) }));
   for (const command of root.commands)
     if (command.version() === undefined) command.version(VERSION, '--version', 'print the version');
-  for (const command of [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)]) {
+  const all = [root, ...root.commands, ...root.commands.flatMap(({ commands: own }) => own)];
+  const { addNames, settleOptions } = await import('./arguments/settle-options.ts');
+  addNames(all);
+  root.hook('preAction', (_root, command) => settleOptions(command));
+  for (const command of all) {
     command
       .exitOverride()
       .showSuggestionAfterError(true)

@@ -28,6 +28,7 @@ test('options of the command line become cluster options', () => {
   });
   assert.deepEqual(defined(options), {
     dataDir: '/d',
+    name: 'd',
     httpsPort: 6443,
     store: { kind: 'sqlite' },
     clusterCidr: '10.1.0.0/16',

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { errorMessage } from '../base/errors.ts';
+import { VERSION } from '../base/version.ts';
 import type { ClusterStatus, InstanceStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { instanceHash } from '../cluster/instance/instance.ts';
@@ -13,9 +14,14 @@ import { createProgress, type Progress } from '../cluster/progress.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
+import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
+import { writeSettings } from './arguments/settings-file.ts';
 import { boundDaemonLogs } from './daemon-logs.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
+import type { InstanceStart } from './instance-start.ts';
+import { welcome } from './kubeconfig/welcome.ts';
 import { logContained } from './last-net.ts';
+import { noteCluster } from './machine-clusters.ts';
 import { printProgress } from './progress.ts';
 import { restartMessage, superviseInstance } from './supervised-instance.ts';
 import { markServing, supervision } from './supervision.ts';
@@ -42,7 +48,7 @@ export interface RunnableCluster {
 /** How to run it. */
 export interface InstanceRun {
   readonly dataDir: string;
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly start: InstanceStart;
   /** Checks and prepares everything; nothing runs before `start`. Throws `PreflightError`. */
   create(platform: NodePlatform, progress: Progress): Promise<RunnableCluster>;
 }
@@ -55,7 +61,7 @@ export async function runInstance(run: InstanceRun): Promise<number> {
     if (error instanceof InstanceRunningError) throw new UserError(error.message, supervision?.restarts ? 2 : 1);
     throw error instanceof PreflightError ? new UserError(error.message) : error;
   });
-  const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.logLevel } });
+  const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.start.logLevel } });
   logContained(platform.log);
   const progress = createProgress(platform);
   try {
@@ -94,7 +100,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     snapshot: () => snapshot(run.dataDir, running.cluster),
   };
   lock.serve(handlers, log);
-  if (process.stderr.isTTY) progress.follow(printProgress);
+  if (!inBackground()) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
   running.cluster = cluster;
   const stopRotating = boundDaemonLogs(platform, `${run.dataDir}/logs`);
@@ -102,7 +108,9 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   try {
     await Promise.race([cluster.start(), stopped.promise]);
     if (!stopped.happened()) {
+      await remember(platform, run, cluster);
       progress.finish('ready');
+      if (!inBackground()) await welcome(run.dataDir, run.start.kubeconfig);
       markServing();
       if (supervised.last !== undefined) cluster.announce?.('KeelsonRestarted', restartMessage(supervised.last));
       await platform.serviceManager
@@ -119,6 +127,22 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   }
   supervised.end();
   return 0;
+}
+
+/** Started by `--detach`, which shows the progress itself. */
+function inBackground(): boolean {
+  return process.env[LOG_FILE_VARIABLE] !== undefined;
+}
+
+async function remember(
+  { files }: NodePlatform,
+  { dataDir, start }: InstanceRun,
+  cluster: RunnableCluster,
+): Promise<void> {
+  const { server, role } = await cluster.status();
+  const port = role === 'agent' ? {} : { 'https-port': new URL(server).port || '443' };
+  await writeSettings(files, dataDir, { ...start.settings, ...port, version: VERSION });
+  noteCluster(dataDir);
 }
 
 const STARTING = { phase: 'starting', pid: process.pid };

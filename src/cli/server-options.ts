@@ -5,13 +5,18 @@ import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
 import { dataDirOption } from './cluster-options.ts';
+import type { InstanceStart } from './instance-start.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
 export function withServerOptions(command: Command): Command {
-  const common = command
+  const common = withNetworkOptions(command)
     .addOption(dataDirOption())
-    .option('--https-port <port>', 'port of the API server', '6443')
+    .addOption(configOption())
+    .option(
+      '--https-port <port>',
+      'port of the API server (default: that of the last start; at the first one 6443, or the next free one)',
+    )
     .option('--store <kind>', 'sqlite, memory or etcd=URL,...', 'sqlite')
     .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
     .option('--etcd-certfile <file>', 'client certificate for etcd')
@@ -23,6 +28,21 @@ export function withServerOptions(command: Command): Command {
       '--scheduler-config <file>',
       'KubeSchedulerConfiguration: profiles, plugins and extenders of the scheduler; or a Policy',
     )
+    .addOption(controllerManagerArgOption())
+    .addOption(kubeletConfigOption())
+    .addOption(kubeletArgOption())
+    .addOption(nodeLabelOption())
+    .addOption(nodeTaintOption())
+    .option('--kubeconfig-mode <mode>', 'mode of the file that --write-kubeconfig writes (default: 0600)')
+    .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
+    .addOption(logLevelOption())
+    .addOption(restartOption());
+  return withFlags(common, apiServerFlags);
+}
+
+/** Ranges, names and addresses. */
+function withNetworkOptions(command: Command): Command {
+  return command
     .option(
       '--cluster-cidr <range>',
       'addresses of pods (default: 10.42.0.0/16, or the next free one); IPv4,IPv6: both',
@@ -59,14 +79,7 @@ export function withServerOptions(command: Command): Command {
     .option(
       '--container-runtime-endpoint <endpoint>',
       'use this CRI endpoint (unix:///path) instead of a containerd of our own',
-    )
-    .addOption(controllerManagerArgOption())
-    .addOption(kubeletConfigOption())
-    .addOption(kubeletArgOption())
-    .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
-    .addOption(logLevelOption())
-    .addOption(restartOption());
-  return withFlags(common, apiServerFlags);
+    );
 }
 
 /** `--dns-stub-domain`. */
@@ -102,6 +115,37 @@ export function kubeletArgOption(): Option {
   ).argParser((text: string, before: readonly string[] = []) => [...before, text]);
 }
 
+/** `--config`. */
+export function configOption(): Option {
+  return new Option('--config <file>', 'these flags as YAML, by their names; keys of k3s’s config.yaml are understood');
+}
+
+/** `--node-label`. */
+export function nodeLabelOption(): Option {
+  return new Option(
+    '--node-label <key=value>',
+    'a label the node registers with; may be given several times',
+  ).argParser((text: string, before: readonly string[] = []) => [...before, ...text.split(',')]);
+}
+
+/** `--node-taint`. */
+export function nodeTaintOption(): Option {
+  return new Option(
+    '--node-taint <key=value:effect>',
+    'a taint the node registers with; may be given several times',
+  ).argParser((text: string, before: readonly string[] = []) => [...before, ...text.split(',')]);
+}
+
+/** `--write-kubeconfig`. The environment's value is for set-ups that must leave files alone. */
+export function writeKubeconfigOption(byDefault: 'default' | 'none'): Option {
+  return new Option(
+    '--write-kubeconfig <file>',
+    'kubeconfig that gets this cluster’s context: a file, default (that of KUBECONFIG, or ~/.kube/config), or none',
+  )
+    .env('KEELSON_WRITE_KUBECONFIG')
+    .default(byDefault);
+}
+
 /** `--log-level`. */
 export function logLevelOption(): Option {
   return new Option('--log-level <level>', 'debug, info, warn or error')
@@ -117,17 +161,16 @@ export function restartOption(): Option {
     .default('always');
 }
 
-/** Runs the cluster in this process, or in the background with `--detach`. */
-export async function runServer(
-  options: ClusterOptions,
-  { logLevel, detach, restart }: { readonly logLevel: string; readonly detach?: boolean; readonly restart?: string },
-): Promise<number> {
-  if (detach === true) {
-    const { runDetached } = await import('./detach.ts');
-    return runDetached(options.dataDir, restart !== 'never');
-  }
+/** Runs the cluster in this process. */
+export async function runServer(options: ClusterOptions, start: InstanceStart): Promise<number> {
   const { runForeground } = await import('./foreground.ts');
-  return runForeground(options, logLevel as 'info');
+  return runForeground(options, start);
+}
+
+/** Starts the same command line in the background. Resolves to the exit code. */
+export async function runDetached(dataDir: string, start: InstanceStart): Promise<number> {
+  const { startInBackground } = await import('./detach.ts');
+  return startInBackground(dataDir, start);
 }
 
 /** Throws `UserError` unless the user is root. `instead` says what other users can do. */

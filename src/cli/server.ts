@@ -6,7 +6,8 @@ import { parsePort, parseServerOptions, type RawServerOptions } from './cluster-
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
-import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
+import { instanceStart } from './instance-start.ts';
+import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeconfigOption } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawEtcdOptions extends RawJoinToken {
@@ -23,6 +24,7 @@ interface RawOptions extends RawServerOptions, RawEtcdOptions {
 export function serverCommand(): Command {
   const command = new Command('server').description('start the control plane that other machines join (keelson agent)');
   const joining = withServerOptions(command)
+    .addOption(writeKubeconfigOption('none'))
     .option('--disable-agent', 'no node on this machine: API server, controllers and scheduler alone')
     .option('--cluster-init', 'begin a cluster of several servers: the state in an etcd that they run themselves')
     .option('--join <urls>', 'become another server of the cluster at https://host:port,... (with --token)');
@@ -45,7 +47,8 @@ export function serverCommand(): Command {
         throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
       if (etcd !== undefined && options.store.kind !== 'sqlite')
         throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
-      process.exitCode = await runServer(options, raw);
+      const start = instanceStart(command, raw);
+      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runServer(options, start));
     });
 }
 

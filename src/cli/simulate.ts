@@ -22,7 +22,8 @@ import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { parseImages } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
-import { runInstance, type InstanceRun, type RunnableCluster } from './run-instance.ts';
+import type { InstanceStart } from './instance-start.ts';
+import { runInstance, type RunnableCluster } from './run-instance.ts';
 
 interface SimulateOptions extends ClusterOptions {
   readonly nodes: number;
@@ -31,13 +32,16 @@ interface SimulateOptions extends ClusterOptions {
 }
 
 /** Runs until stopped; resolves to the exit code. */
-export function runSimulated(options: SimulateOptions, logLevel: InstanceRun['logLevel']): Promise<number> {
+export function runSimulated(options: SimulateOptions, start: InstanceStart): Promise<number> {
   return runInstance({
     dataDir: options.dataDir,
-    logLevel,
+    start,
     create: async (platform, progress) => new SimulatedCluster(platform, options, progress),
   });
 }
+
+const FIRST_PORT = 6443;
+const MAX_PORTS = 200;
 
 class SimulatedCluster implements RunnableCluster {
   readonly failed = new Promise<never>(() => undefined);
@@ -58,8 +62,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async start(): Promise<void> {
     const { files } = this.#platform;
-    const { dataDir, store, httpsPort, nodes, encryptionConfigFile, imagesFile, runtimeConfig, bindAddress } =
-      this.#options;
+    const { dataDir, store, nodes, encryptionConfigFile, imagesFile, runtimeConfig, bindAddress } = this.#options;
     await makeDataDir({ files }, dataDir);
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
     const pki = await this.#progress.phase('certificates', () =>
@@ -83,20 +86,28 @@ class SimulatedCluster implements RunnableCluster {
       }),
     );
     this.#cluster = cluster;
-    const listening = await cluster
-      .listen({ host: bindAddress ?? '127.0.0.1', port: httpsPort })
-      .catch((error: unknown) => {
-        if (hasErrorCode(error, 'EADDRNOTAVAIL'))
-          throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
-        throw hasErrorCode(error, 'EADDRINUSE')
-          ? new PreflightError(`port ${httpsPort} is taken; choose another with --https-port`)
-          : error;
-      });
+    const listening = await this.#listen(cluster);
     await files.writeFileAtomic(this.#kubeconfig, listening.kubeconfig, { mode: 0o600 });
     this.#listening = listening;
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
+  }
+
+  /** On the port that was chosen, or the first free one. */
+  async #listen(cluster: Cluster): Promise<Listening> {
+    const { httpsPort, bindAddress, name } = this.#options;
+    for (let port = httpsPort ?? FIRST_PORT; ; port++) {
+      try {
+        return await cluster.listen({ host: bindAddress ?? '127.0.0.1', port, clusterName: name });
+      } catch (error) {
+        if (hasErrorCode(error, 'EADDRNOTAVAIL'))
+          throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
+        if (!hasErrorCode(error, 'EADDRINUSE')) throw error;
+        if (httpsPort !== undefined || port >= FIRST_PORT + MAX_PORTS)
+          throw new PreflightError(`port ${port} is taken; choose another with --https-port`);
+      }
+    }
   }
 
   #history(): ((clock: Clock) => HistoryLog) | undefined {

@@ -1,10 +1,12 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or in the background. */
 import { Command } from 'commander';
-import { parseNodes, parseServerOptions, simulatedDataDir, type RawServerOptions } from './cluster-options.ts';
+import { isGiven } from './arguments/settle-options.ts';
+import { parseNodes, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
+import { instanceStart } from './instance-start.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
 import { UserError } from './usage-error.ts';
-import { checkPrivileges, runServer, withServerOptions } from './server-options.ts';
+import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeconfigOption } from './server-options.ts';
 
 interface RawUpOptions extends RawServerOptions {
   readonly simulate?: boolean;
@@ -15,19 +17,16 @@ interface RawUpOptions extends RawServerOptions {
 export function upCommand(): Command {
   const command = new Command('up').description('start a cluster: control plane, one node, service proxy and DNS');
   return withServerOptions(command)
+    .addOption(writeKubeconfigOption('default'))
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
     .option('--nodes <n>', 'how many simulated nodes (with --simulate)')
     .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
-      const settled =
-        raw.simulate === true && command.getOptionValueSource('dataDir') === 'default'
-          ? { ...raw, dataDir: simulatedDataDir() }
-          : raw;
       const options = {
-        ...parseServerOptions(settled),
-        ...(await parseKubeletSettings(settled)),
-        ...(await parseControllerManagerSettings(settled)),
+        ...parseServerOptions(raw),
+        ...(await parseKubeletSettings(raw)),
+        ...(await parseControllerManagerSettings(raw)),
       };
       const nodes = parseNodes(raw);
       if (nodes !== undefined && options.apiServer !== undefined)
@@ -38,15 +37,21 @@ export function upCommand(): Command {
       if (nodes !== undefined && options.controllerManager !== undefined)
         throw new UserError('--simulate: --controller-manager-arg needs a real cluster', 2);
       if (nodes !== undefined && options.kubelet !== undefined)
-        throw new UserError('--simulate: --kubelet-config and --kubelet-arg need a real node', 2);
+        throw new UserError(
+          '--simulate: --kubelet-config, --kubelet-arg, --node-label and --node-taint need a real node',
+          2,
+        );
       if (nodes !== undefined) refuseOfRealMachines(command);
       if (nodes === undefined && raw.images !== undefined)
         throw new UserError('--images describes simulated containers: add --simulate', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
-      if (nodes !== undefined && raw.detach !== true) {
+      const start = instanceStart(command, raw);
+      if (raw.detach === true) process.exitCode = await runDetached(options.dataDir, start);
+      else if (nodes === undefined) process.exitCode = await runServer(options, start);
+      else {
         const { runSimulated } = await import('./simulate.ts');
-        process.exitCode = await runSimulated({ ...options, nodes, imagesFile: raw.images }, raw.logLevel as 'info');
-      } else process.exitCode = await runServer(options, raw);
+        process.exitCode = await runSimulated({ ...options, nodes, imagesFile: raw.images }, start);
+      }
     });
 }
 
@@ -71,9 +76,7 @@ const OF_REAL_MACHINES = [
 /** An option that nothing reads is refused rather than ignored. */
 function refuseOfRealMachines(command: Command): void {
   const given = command.options.find(
-    (option) =>
-      OF_REAL_MACHINES.includes(option.attributeName()) &&
-      command.getOptionValueSource(option.attributeName()) === 'cli',
+    (option) => OF_REAL_MACHINES.includes(option.attributeName()) && isGiven(command, (option.long ?? '').slice(2)),
   );
   if (given !== undefined) throw new UserError(`--simulate: ${given.long} needs a real cluster`, 2);
 }

@@ -8,7 +8,10 @@ import type { KubeletSettings } from './node/instance-kubelet.ts';
 
 export interface ClusterOptions {
   readonly dataDir: string;
-  readonly httpsPort: number;
+  /** Names cluster, user and context in kubeconfigs. */
+  readonly name: string;
+  /** Undefined: that of the last start, at the first one 6443 or the next free one. */
+  readonly httpsPort: number | undefined;
   readonly store: StoreChoice;
   /** The state is in an etcd that this server runs itself: at the first start. */
   readonly etcd?: OwnEtcdOptions;

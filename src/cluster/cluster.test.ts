@@ -9,6 +9,7 @@ import { createProgress } from './progress.ts';
 
 const options: ClusterOptions = {
   dataDir: '/data',
+  name: 'test',
   httpsPort: 6443,
   store: { kind: 'memory' },
   clusterDomain: 'cluster.local',
@@ -45,10 +46,11 @@ for (const [name, given, says] of [
     await platform.files.writeFile('/webhook.kubeconfig', KUBECONFIG);
     const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16' };
     const cluster = createCluster(platform, {
-      instance: deriveInstance({ ...options, ...ranges }, (text) => platform.crypto.sha256Hex(text)),
+      instance: deriveInstance({ ...options, httpsPort: 6443, ...ranges }, (text) => platform.crypto.sha256Hex(text)),
       options: { ...options, ...given },
       cniBinDirs: [],
       kubeletPort: { port: 10_250, release: () => Promise.resolve() },
+      apiPort: undefined,
       ownEtcd: false,
       progress: createProgress(platform),
     });

@@ -25,6 +25,8 @@ export interface ClusterConfig {
   readonly options: ClusterOptions;
   readonly cniBinDirs: readonly string[];
   readonly kubeletPort: PortReservation;
+  /** Held for the API server, where its port was left to choose. */
+  readonly apiPort: PortReservation | undefined;
   /** The state is in an etcd of this server's own. */
   readonly ownEtcd: boolean;
   readonly progress: Progress;
@@ -76,6 +78,7 @@ class RunningCluster implements Cluster {
       ownEtcd,
       advertiseAddress,
       kubeletPort: kubeletPort.port,
+      apiPort: config.apiPort,
     });
     this.failed = this.#server.failed;
     const { clusterCidr } = instance;

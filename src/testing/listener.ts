@@ -33,6 +33,8 @@ export interface ListenAt {
   readonly port?: number;
   /** Further names and addresses clients use. */
   readonly names?: readonly string[];
+  /** Of cluster, user and context in the kubeconfig. Default `keelson`. */
+  readonly clusterName?: string;
 }
 
 /** What a port is opened with. */
@@ -75,7 +77,10 @@ export function makePki(
   );
 }
 
-export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', port = 0 }: ListenAt): Promise<Listening> {
+export async function openListener(
+  deps: ListenerDeps,
+  { host = '127.0.0.1', port = 0, clusterName = 'keelson' }: ListenAt,
+): Promise<Listening> {
   const { pki, pace } = deps;
   const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'), {
     yaml: createYamlCodec(deps.threads),
@@ -91,7 +96,13 @@ export async function openListener(deps: ListenerDeps, { host = '127.0.0.1', por
   return {
     url,
     port: server.port,
-    kubeconfig: kubeconfigYaml({ server: url, caPem: pki.ca.certPem, ...pki.admin, user: 'admin', cluster: 'keelson' }),
+    kubeconfig: kubeconfigYaml({
+      server: url,
+      caPem: pki.ca.certPem,
+      ...pki.admin,
+      user: clusterName,
+      cluster: clusterName,
+    }),
     close: () => server.close(0),
   };
 }

@@ -17,6 +17,7 @@ import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
 import { defaultIssuer, servingNames } from '../instance/host-address.ts';
 import type { Instance } from '../instance/instance.ts';
+import type { PortReservation } from '../instance/port-reservation.ts';
 import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
@@ -32,6 +33,8 @@ export interface LocalServerConfig {
   /** Under which other machines and pods reach it. */
   readonly advertiseAddress: string;
   readonly kubeletPort: number;
+  /** Held for the API server, where its port was left to choose. */
+  readonly apiPort: PortReservation | undefined;
   /** The state is in an etcd of this server's own. */
   readonly ownEtcd: boolean;
   readonly progress: Progress;
@@ -134,7 +137,7 @@ class Server implements LocalServer {
     signal: AbortSignal,
   ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
     const platform = this.#platform;
-    const { instance, options, progress, advertiseAddress } = this.#config;
+    const { instance, options, progress, advertiseAddress, apiPort } = this.#config;
     // Both wait for the disk and for other threads: at once, and this one loads the API server's code meanwhile.
     const opening = progress.phase('store', () => this.#openStore(signal)).then((store) => (this.#store = store));
     const certificates = this.#ensureCertificates();
@@ -162,6 +165,7 @@ class Server implements LocalServer {
     await progress.phase('API server', async () => {
       await controlPlane.start(signal);
       const tls = { ...pki.apiServer, clientCaPem: pki.ca.certPem };
+      await apiPort?.release();
       await controlPlane.serve({ host: listenAddress(options), port: instance.httpsPort, tls });
     });
     await this.#writeAdminKubeconfig(pki);
@@ -288,7 +292,7 @@ class Server implements LocalServer {
     const server = localServerUrl(options, instance.httpsPort);
     return this.#platform.files.writeFileAtomic(
       instance.adminKubeconfig,
-      kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: 'admin', cluster: 'keelson' }),
+      kubeconfigYaml({ server, caPem: ca.certPem, ...admin, user: options.name, cluster: options.name }),
       { mode: 0o600 },
     );
   }

@@ -71,11 +71,19 @@ async function processWithSocket(files: Files, inodes: ReadonlySet<string>): Pro
       const target = await files.readLink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
       const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
       if (inode === undefined || !inodes.has(inode)) continue;
-      const name = await files.readText(`/proc/${pid}/comm`).catch(() => '?');
-      return `${name.trim()} (pid ${pid})`;
+      return `${await programName(files, pid)} (pid ${pid})`;
     }
   }
   return undefined;
+}
+
+/** A process of Node.js is named by its script: its own name is `MainThread`. */
+async function programName(files: Files, pid: string): Promise<string> {
+  const name = (await files.readText(`/proc/${pid}/comm`).catch(() => '?')).trim();
+  if (name !== 'MainThread' && name !== 'node') return name;
+  const words = (await files.readText(`/proc/${pid}/cmdline`).catch(() => '')).split('\0');
+  const script = words.slice(1).find((word) => word !== '' && !word.startsWith('-'));
+  return script === undefined ? name : (script.split('/').at(-1) ?? name);
 }
 
 /** The machine's routes to ranges that matter, without the default route and without devices of ours. */

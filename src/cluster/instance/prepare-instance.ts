@@ -11,6 +11,7 @@ import { checkPrograms, chooseRanges, foreignRoutes, portHolder } from './prefli
 import { PreflightError } from '../preflight-error.ts';
 
 const KUBELET_PORT = 10_250;
+const HTTPS_PORT = 6443;
 
 /** The settled choices. */
 export interface PreparedInstance {
@@ -18,6 +19,8 @@ export interface PreparedInstance {
   readonly cniBinDirs: readonly string[];
   /** Held until the kubelet's server takes its place. */
   readonly kubeletPort: PortReservation;
+  /** Held likewise, where the API server's port was left to choose. */
+  readonly apiPort: PortReservation | undefined;
 }
 
 /** Checks and settles; `kept`: what an earlier start has. Throws `PreflightError`. */
@@ -29,9 +32,7 @@ export async function prepareInstance(
   const { files } = platform;
   if (kept !== undefined) checkAgainst(kept, options, options.dataDir);
   const cniBinDirs = options.disableAgent === true ? [] : await checkPrograms(files, programsOf(options));
-  const holder = await portHolder(files, options.httpsPort);
-  if (holder !== undefined)
-    throw new PreflightError(`port ${options.httpsPort} is taken by ${holder}; choose another with --https-port`);
+  const { httpsPort, reservation: apiPort } = await settleApiPort(files, options.httpsPort ?? kept?.httpsPort);
   const ranges = await settleRanges(platform, options, kept);
   const kubeletPort = await holdKubeletPort(kept?.kubeletPort);
   const file: InstanceFile = {
@@ -40,14 +41,14 @@ export async function prepareInstance(
     clusterCidr: ranges.clusterCidr,
     serviceCidr: ranges.serviceCidr,
     clusterDomain: options.clusterDomain,
-    httpsPort: options.httpsPort,
+    httpsPort,
     kubeletPort: kubeletPort.port,
     containerRuntimeEndpoint: options.containerRuntimeEndpoint,
     cni: options.cni,
     dns: options.etcd?.join === undefined || options.dns === undefined ? undefined : options.dns,
   };
   if (JSON.stringify(file) !== JSON.stringify(kept)) await writeInstanceFile(files, options.dataDir, file);
-  const { dataDir, nodeName, clusterDomain, httpsPort } = options;
+  const { dataDir, nodeName, clusterDomain } = options;
   return {
     instanceOptions: {
       dataDir,
@@ -61,7 +62,23 @@ export async function prepareInstance(
     },
     cniBinDirs,
     kubeletPort,
+    apiPort,
   };
+}
+
+/** A port that was chosen must be free; otherwise the first free one is held. Throws `PreflightError`. */
+async function settleApiPort(
+  files: Files,
+  chosen: number | undefined,
+): Promise<{ readonly httpsPort: number; readonly reservation: PortReservation | undefined }> {
+  if (chosen === undefined) {
+    const reservation = await holdPort('the API server', HTTPS_PORT);
+    return { httpsPort: reservation.port, reservation };
+  }
+  const holder = await portHolder(files, chosen);
+  if (holder !== undefined)
+    throw new PreflightError(`port ${chosen} is taken by ${holder}; choose another with --https-port`);
+  return { httpsPort: chosen, reservation: undefined };
 }
 
 /** What a node with these choices runs itself. */

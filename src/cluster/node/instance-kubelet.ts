@@ -20,6 +20,8 @@ export interface KubeletSettings {
   readonly configFile?: string;
   /** Texts by the names of upstream's flags, without dashes. */
   readonly args: Readonly<Record<string, readonly string[]>>;
+  /** The node registers with them. */
+  readonly nodeLabels?: Readonly<Record<string, string>>;
 }
 
 /** Where the instance's own values come from. */

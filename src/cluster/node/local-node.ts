@@ -162,10 +162,11 @@ class Machine implements LocalNode {
     const { settingsOf } = await import('../../kubelet/configuration/settings.ts');
     const { nodeShutdown } = await import('./node-shutdown.ts');
     const { nodeName, rootDirectory, localPathRoot } = own;
+    const nodeLabels = this.#config.kubelet?.nodeLabels ?? {};
     return createClusterNode({
       ...parts,
       ...(await nodeShutdown(this.#platform, document, process.pid)),
-      config: { ...settingsOf(document, { nodeName, rootDirectory, nodeIps }), localPathRoot },
+      config: { ...settingsOf(document, { nodeName, rootDirectory, nodeIps, nodeLabels }), localPathRoot },
     });
   }
 

@@ -1,0 +1,74 @@
+/**
+ * `--config FILE`: the flags of `up`, `server` and `agent` as YAML, by their names. Keys of k3s's config.yaml that mean the
+ * same are taken too; others of its keys are refused with what to do instead.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { parseDocument } from 'yaml';
+import { errorMessage } from '../../base/errors.ts';
+import { UserError } from '../usage-error.ts';
+import { REFUSED_K3S_KEYS, translateK3sKey } from './k3s-keys.ts';
+
+/** One value of a flag; a list gives one for each of its members. */
+export interface ConfigValue {
+  /** As it stands in the file. */
+  readonly key: string;
+  readonly flag: string;
+  readonly text: string | boolean;
+}
+
+/** Flags that are read before any file is. */
+const OF_THE_COMMAND_LINE: readonly string[] = ['config', 'detach', 'restart'];
+
+/** Reads it. Rejects with `UserError` that names the file and the key. */
+export async function readConfigFile(path: string, command: Command): Promise<readonly ConfigValue[]> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new UserError(`--config: ${errorMessage(error)}`, 2);
+  });
+  return parseConfig(text, path, command);
+}
+
+/** Reads its text. Throws `UserError`. */
+export function parseConfig(text: string, path: string, command: Command): readonly ConfigValue[] {
+  const fail = (what: string): never => {
+    throw new UserError(`${path}: ${what}`, 2);
+  };
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem !== undefined) fail(problem.message.split('\n')[0] ?? 'it is no YAML');
+  const root: unknown = document.toJS();
+  if (root === null || root === undefined) return [];
+  if (typeof root !== 'object' || Array.isArray(root)) return fail('it must be keys with values: flags without dashes');
+  return Object.entries(root).flatMap(([key, value]) => valuesOf(key, value, { command, fail }));
+}
+
+interface Reading {
+  readonly command: Command;
+  readonly fail: (what: string) => never;
+}
+
+function valuesOf(key: string, value: unknown, { command, fail }: Reading): ConfigValue[] {
+  // In k3s's files a plus appends to what other files say.
+  const name = key.replace(/\+$/, '').replaceAll('_', '-');
+  if (value === null || value === undefined) return [];
+  const values = Array.isArray(value) ? (value as unknown[]) : [value];
+  return values.flatMap((each): ConfigValue[] => {
+    if (typeof each === 'object') return fail(`${key}: it must be a text, number, boolean, or a list of them`);
+    const own = command.options.some(({ long }) => long === `--${name}`);
+    const translated = own ? undefined : translateK3sKey(name, String(each), command.name());
+    if (translated === 'ignore') return [];
+    const { flag, text } = translated ?? { flag: name, text: String(each) };
+    if (OF_THE_COMMAND_LINE.includes(flag)) return fail(`${key}: give --${flag} on the command line`);
+    const option = command.options.find(({ long }) => long === `--${flag}`);
+    if (option === undefined) return fail(`${key}: ${reasonOf(name, command)}`);
+    if (!option.isBoolean()) return [{ key, flag, text }];
+    if (text !== 'true' && text !== 'false') return fail(`${key}: ${text} is neither true nor false`);
+    return text === 'true' ? [{ key, flag, text: true }] : [];
+  });
+}
+
+function reasonOf(name: string, command: Command): string {
+  const reason = REFUSED_K3S_KEYS[name];
+  if (reason !== undefined) return `not as in k3s: ${reason}`;
+  return `keelson ${command.name()} has no flag --${name} (keelson ${command.name()} --help lists them)`;
+}

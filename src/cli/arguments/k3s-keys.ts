@@ -1,0 +1,107 @@
+/**
+ * Keys of k3s's config.yaml (flags of `k3s server` and `k3s agent`) that Keelson names otherwise, those that say what
+ * holds here anyway, and those that it refuses. Pure.
+ */
+
+/** A flag of Keelson's with its value. */
+export interface TranslatedKey {
+  readonly flag: string;
+  readonly text: string;
+}
+
+/** The same under another name. */
+const RENAMED: Readonly<Record<string, string>> = {
+  'https-listen-port': 'https-port',
+  'write-kubeconfig-mode': 'kubeconfig-mode',
+  'datastore-cafile': 'etcd-cafile',
+  'datastore-certfile': 'etcd-certfile',
+  'datastore-keyfile': 'etcd-keyfile',
+  'kube-controller-manager-arg': 'controller-manager-arg',
+  'kube-controller-arg': 'controller-manager-arg',
+  'private-registry': 'registries',
+};
+
+/** Says what holds here anyway, with this value. */
+const HOLDS: Readonly<Record<string, readonly string[]>> = {
+  'disable-helm-controller': ['true'],
+  'disable-cloud-controller': ['true'],
+  'egress-selector-mode': ['disabled'],
+  'embedded-registry': ['false'],
+  'flannel-backend': ['vxlan', 'host-gw'],
+  rootless: ['false'],
+  selinux: ['false'],
+  docker: ['false'],
+  snapshotter: ['overlayfs'],
+  'protect-kernel-defaults': ['false'],
+  'disable-network-policy': ['false'],
+  'disable-kube-proxy': ['false'],
+  'disable-scheduler': ['false'],
+  'disable-apiserver': ['false'],
+  'disable-etcd': ['false'],
+  'disable-controller-manager': ['false'],
+  'secrets-encryption': ['false'],
+  'supervisor-metrics': ['false'],
+};
+
+/** Packaged components of k3s that are not here: to be without them is granted. */
+const ABSENT_COMPONENTS: readonly string[] = ['traefik', 'helm-controller', 'runtimes', 'ccm'];
+
+/** Keys that Keelson does not take, with what does it instead. */
+export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
+  disable: 'of the packaged components only coredns can be left out here (dns: none)',
+  'flannel-backend': 'nodes are joined by routes or VXLAN; none is cni: none',
+  'secrets-encryption': 'name an EncryptionConfiguration by encryption-provider-config',
+  snapshotter: 'only overlayfs',
+  rootless: 'real pods need root',
+  docker: 'name its CRI endpoint by container-runtime-endpoint',
+  selinux: 'containers are not labelled',
+  'kube-proxy-arg': 'proxy-mode and nodeport-addresses are the settings of the proxy',
+  'kube-scheduler-arg': 'name a KubeSchedulerConfiguration by scheduler-config',
+  'disable-kube-proxy': 'the proxy is part of the node',
+  'disable-network-policy': 'policies are always enforced with cni: keelson',
+  'etcd-snapshot-schedule-cron': 'run keelson snapshot save by a timer',
+  'etcd-s3': 'copy what keelson snapshot save writes',
+  'agent-token': 'make tokens by keelson token create',
+  'cluster-dns': 'the tenth address of service-cidr',
+  'service-node-port-range': 'give kube-apiserver-arg: service-node-port-range=...',
+  'default-local-storage-path': 'volumes of the class local-path lie in the data directory',
+  'vpn-auth': 'no VPN is made',
+};
+
+/** What a key of k3s's means here; undefined where it is none that Keelson takes. */
+export function translateK3sKey(key: string, value: string, command: string): TranslatedKey | 'ignore' | undefined {
+  if (HOLDS[key]?.includes(value) === true) return 'ignore';
+  const renamed = RENAMED[key];
+  if (renamed !== undefined) return { flag: renamed, text: value };
+  switch (key) {
+    case 'datastore-endpoint':
+      return { flag: 'store', text: datastore(value) };
+    case 'flannel-backend':
+      return value === 'none' ? { flag: 'cni', text: 'none' } : undefined;
+    case 'disable':
+      if (ABSENT_COMPONENTS.includes(value)) return 'ignore';
+      return value === 'coredns' ? { flag: 'dns', text: 'none' } : undefined;
+    case 'debug':
+      return value === 'true' ? { flag: 'log-level', text: 'debug' } : 'ignore';
+    case 'server':
+      return command === 'server' ? { flag: 'join', text: value } : undefined;
+    case 'resolv-conf':
+      return { flag: 'kubelet-arg', text: `resolv-conf=${value}` };
+    case 'kube-apiserver-arg':
+      return apiServerFlag(value);
+    default:
+      return undefined;
+  }
+}
+
+/** `https://a:2379,https://b:2379` is etcd; a path or nothing is SQLite. */
+function datastore(value: string): string {
+  if (value === '' || value.startsWith('sqlite://')) return 'sqlite';
+  return /^https?:\/\//.test(value) ? `etcd=${value}` : value;
+}
+
+/** `name=value` is a flag of `keelson up` and `server` itself. */
+function apiServerFlag(value: string): TranslatedKey {
+  const [, flag = '', text = ''] = /^(?:--)?([^=]+)=?([^]*)$/.exec(value) ?? [];
+  return { flag, text };
+}

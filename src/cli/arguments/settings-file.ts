@@ -1,0 +1,66 @@
+/**
+ * Settings of a cluster that later starts take up unless told otherwise: `<data-dir>/settings.json`, flags by name. Those
+ * that pods and objects depend on stand in `instance.json` too, which the cluster itself checks.
+ */
+import { readFileSync } from 'node:fs';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
+import type { Files } from '../../platform/files.ts';
+import { UserError } from '../usage-error.ts';
+
+/** Flags that are remembered, without dashes. */
+export const REMEMBERED_FLAGS = [
+  'name',
+  'https-port',
+  'store',
+  'etcd-cafile',
+  'etcd-certfile',
+  'etcd-keyfile',
+  'cluster-cidr',
+  'service-cidr',
+  'cluster-domain',
+  'node-name',
+  'cni',
+  'dns',
+  'write-kubeconfig',
+] as const;
+
+/** Values by flag. */
+export interface Settings extends Partial<Readonly<Record<(typeof REMEMBERED_FLAGS)[number], string | undefined>>> {
+  /** The user's kubeconfig that has the cluster's context; `down` takes it out. */
+  readonly 'kubeconfig-file'?: string | undefined;
+  /** Of the Keelson that ran last. */
+  readonly version?: string;
+}
+
+const fileOf = (dataDir: string): string => `${dataDir}/settings.json`;
+
+/** What the data directory remembers; nothing where there is none. Throws `UserError` for a broken file. */
+export function readSettings(dataDir: string): Settings {
+  const own = readObject(fileOf(dataDir));
+  if (own !== undefined) return own;
+  // A directory of a version that remembered ports and ranges alone.
+  const { httpsPort, clusterDomain, nodeName } = readObject(`${dataDir}/instance.json`) ?? {};
+  return {
+    'https-port': typeof httpsPort === 'number' && httpsPort > 0 ? String(httpsPort) : undefined,
+    'cluster-domain': typeof clusterDomain === 'string' ? clusterDomain : undefined,
+    'node-name': typeof nodeName === 'string' ? nodeName : undefined,
+  };
+}
+
+function readObject(path: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof value !== 'object' || value === null) throw new Error('it is no object');
+    return value as Record<string, unknown>;
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
+    throw new UserError(`the data directory is broken: ${path}: ${errorMessage(error)}`);
+  }
+}
+
+/** Writes it, whole or not at all, when it says something new. */
+export async function writeSettings(files: Files, dataDir: string, settings: Settings): Promise<void> {
+  const text = `${JSON.stringify(settings, undefined, 2)}\n`;
+  const before = await files.readText(fileOf(dataDir)).catch(() => undefined);
+  if (before !== text) await files.writeFileAtomic(fileOf(dataDir), text, { mode: 0o600 });
+}

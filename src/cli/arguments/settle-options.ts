@@ -1,0 +1,126 @@
+/**
+ * What a command line leaves open is settled before its command runs: `--config`, then the data directory that `--name`
+ * stands for, then what that directory remembers. A value of the command line wins over the file's, that over a remembered
+ * one, that over the default. Values pass the same checks wherever they come from.
+ */
+import { resolve } from 'node:path';
+import { InvalidArgumentError, type Command, type Option } from 'commander';
+import { nameOption } from '../cluster-options.ts';
+import { UserError } from '../usage-error.ts';
+import { checkClusterName, defaultDataDir } from './cluster-name.ts';
+import { readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.ts';
+
+/** Commands that start something: only they read `--config` and remember. */
+const STARTING: readonly string[] = ['up', 'server', 'agent'];
+
+/** Flags whose change takes effect. A change of the others is refused by the cluster, which says why. */
+const CHANGEABLE: readonly string[] = ['name', 'https-port', 'store', 'dns', 'write-kubeconfig'];
+
+/** Gives every command with `--data-dir` its `--name`. */
+export function addNames(commands: readonly Command[]): void {
+  for (const command of commands)
+    if (optionOf(command, 'data-dir') !== undefined && optionOf(command, 'name') === undefined)
+      command.addOption(nameOption());
+}
+
+/** Settles the options of the command that is about to run. Throws `UserError`. */
+export async function settleOptions(command: Command): Promise<void> {
+  if (optionOf(command, 'data-dir') === undefined) return;
+  const starts = STARTING.includes(command.name());
+  const { config } = command.opts<{ config?: string }>();
+  if (starts && config !== undefined) {
+    const { readConfigFile } = await import('./config-file.ts');
+    for (const { key, flag, text } of await readConfigFile(resolve(config), command))
+      if (!isGiven(command, flag) || sourceOf(command, flag) === 'config')
+        setOption(command, { flag, text, source: 'config', from: `${config}: ${key}` });
+  }
+  await settleDataDir(command);
+  if (starts) takeUpSettings(command);
+}
+
+/** What a later start takes up: whatever was given, now or then. */
+export function settingsOf(command: Command): Settings {
+  const given = REMEMBERED_FLAGS.flatMap((flag) => {
+    const option = optionOf(command, flag);
+    const source = sourceOf(command, flag);
+    if (option === undefined || source === undefined || source === 'default' || source === 'env') return [];
+    const value: unknown = command.getOptionValue(option.attributeName());
+    return typeof value === 'string' ? [[flag, value] as const] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+/** Whether the user gave the flag, by whichever means. */
+export function isGiven(command: Command, flag: string): boolean {
+  const source = sourceOf(command, flag);
+  return source === 'cli' || source === 'config';
+}
+
+async function settleDataDir(command: Command): Promise<void> {
+  const { name, simulate } = command.opts<{ name?: string; simulate?: boolean }>();
+  if (isGiven(command, 'data-dir')) return;
+  if (name === undefined) {
+    if (simulate === true) command.setOptionValueWithSource('dataDir', defaultDataDir(undefined, true), 'name');
+    return;
+  }
+  const { findCluster } = await import('../machine-clusters.ts');
+  const dataDir = (await findCluster(checkClusterName(name)))?.dataDir ?? defaultDataDir(name, simulate === true);
+  command.setOptionValueWithSource('dataDir', dataDir, 'name');
+  // A cluster that is named is meant, whatever KUBECONFIG says.
+  if (optionOf(command, 'kubeconfig') !== undefined && !isGiven(command, 'kubeconfig'))
+    command.setOptionValueWithSource('kubeconfig', `${dataDir}/admin.kubeconfig`, 'name');
+}
+
+function takeUpSettings(command: Command): void {
+  const { dataDir } = command.opts<{ dataDir: string }>();
+  const settings = readSettings(resolve(dataDir));
+  for (const flag of REMEMBERED_FLAGS) {
+    const [option, text] = [optionOf(command, flag), settings[flag]];
+    if (option === undefined || text === undefined) continue;
+    const now: unknown = command.getOptionValue(option.attributeName());
+    const source = sourceOf(command, flag);
+    if (source === undefined || source === 'default')
+      setOption(command, { flag, text, source: 'remembered', from: `${dataDir}/settings.json: ${flag}` });
+    else if (now !== text && source !== 'env' && CHANGEABLE.includes(flag))
+      process.stderr.write(`keelson: --${flag} was ${text} so far and is ${String(now)} from now on\n`);
+  }
+}
+
+interface OptionText {
+  readonly flag: string;
+  readonly text: string | boolean;
+  readonly source: string;
+  /** Where it stands, for errors. */
+  readonly from: string;
+}
+
+function setOption(command: Command, { flag, text, source, from }: OptionText): void {
+  const option = optionOf(command, flag)!;
+  const attribute = option.attributeName();
+  const before: unknown = sourceOf(command, flag) === source ? command.getOptionValue(attribute) : undefined;
+  try {
+    const value: unknown =
+      option.parseArg === undefined || typeof text === 'boolean'
+        ? listed(option, text, before)
+        : option.parseArg(text, before);
+    command.setOptionValueWithSource(attribute, value, source);
+  } catch (error) {
+    if (error instanceof InvalidArgumentError || error instanceof UserError)
+      throw new UserError(`${from}: ${error.message}`, 2);
+    throw error;
+  }
+}
+
+/** Options that take several words and have no parser of their own collect them in a list. */
+function listed(option: Option, text: string | boolean, before: unknown): unknown {
+  return option.variadic ? [...((before as string[] | undefined) ?? []), text] : text;
+}
+
+function optionOf(command: Command, flag: string): Option | undefined {
+  return command.options.find(({ long }) => long === `--${flag}`);
+}
+
+function sourceOf(command: Command, flag: string): string | undefined {
+  const option = optionOf(command, flag);
+  return option && command.getOptionValueSource(option.attributeName());
+}

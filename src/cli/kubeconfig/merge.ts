@@ -1,0 +1,178 @@
+/**
+ * Puts a cluster's context into a kubeconfig that others write too, and takes it out. Everything else of the file stays,
+ * comments included. Entries are known by an extension of their context, which names the data directory: what is not ours
+ * is never replaced. Pure.
+ */
+import { Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
+
+/** The cluster, as its own kubeconfig says it. */
+export interface KubeconfigEntry {
+  /** Of the context, and of cluster and user unless those say otherwise. */
+  readonly name: string;
+  readonly dataDir: string;
+  readonly cluster: object;
+  readonly user: object;
+}
+
+/** An entry of the same name is somebody else's. */
+export class ForeignEntryError extends Error {
+  override readonly name = 'ForeignEntryError';
+}
+
+/** Marks our contexts. */
+export const EXTENSION = 'keelson.dev';
+
+interface Mark {
+  readonly 'data-dir': string;
+  /** Current before ours became it. */
+  readonly 'previous-context'?: string | undefined;
+}
+
+/** A context of ours. */
+export interface OwnContext extends Mark {
+  readonly name: string;
+}
+
+/** Adds or renews the context, and makes a new one current. Returns the text, the same when nothing changes. */
+export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (dataDir: string) => boolean): string {
+  const document = open(text);
+  const { name, dataDir, cluster, user } = entry;
+  const mark = markOf(find(document, 'contexts', name));
+  const isOurs = mark !== undefined && (mark['data-dir'] === dataDir || isGone(mark['data-dir']));
+  if (!isOurs) refuseForeign(document, name, mark);
+  const current: unknown = document.get('current-context');
+  const previous = isOurs
+    ? mark['previous-context']
+    : typeof current === 'string' && current !== ''
+      ? current
+      : undefined;
+  const extension: Mark = { 'data-dir': dataDir, 'previous-context': previous };
+  const namespace: unknown = (find(document, 'contexts', name)?.toJSON() as ContextEntry | undefined)?.context
+    ?.namespace;
+  const context = {
+    cluster: name,
+    namespace,
+    user: name,
+    extensions: [{ name: EXTENSION, extension }],
+  };
+  const changes = [
+    put(document, 'clusters', { name, cluster }),
+    put(document, 'users', { name, user }),
+    put(document, 'contexts', { name, context }),
+  ];
+  const becomesCurrent = !isOurs || typeof current !== 'string' || current === '';
+  if (becomesCurrent) document.set('current-context', name);
+  return becomesCurrent || changes.includes(true) ? write(document) : text;
+}
+
+/** Takes the cluster of a data directory out; its context gives way to the one before. Returns the text. */
+export function removeCluster(text: string, dataDir: string): string {
+  const document = open(text);
+  const ours = ownContexts(text).filter((context) => context['data-dir'] === dataDir);
+  if (ours.length === 0) return text;
+  for (const { name, 'previous-context': previous } of ours) {
+    for (const list of ['contexts', 'clusters', 'users']) take(document, list, name);
+    bequeath(document, name, previous);
+    if (document.get('current-context') !== name) continue;
+    const back = previous !== undefined && find(document, 'contexts', previous) !== undefined ? previous : '';
+    document.set('current-context', back);
+  }
+  return write(document);
+}
+
+/** The contexts that Keelson wrote. */
+export function ownContexts(text: string): readonly OwnContext[] {
+  const list: unknown = open(text).get('contexts');
+  if (!isSeq(list)) return [];
+  return list.items.flatMap((item) => {
+    const mark = isMap(item) ? markOf(item) : undefined;
+    const name: unknown = isMap(item) ? item.get('name') : undefined;
+    return mark === undefined || typeof name !== 'string' ? [] : [{ name, ...mark }];
+  });
+}
+
+interface NamedEntry {
+  readonly name: string;
+  readonly [part: string]: unknown;
+}
+
+interface ContextEntry {
+  readonly context?: { readonly namespace?: unknown; readonly extensions?: unknown };
+}
+
+function refuseForeign(document: Document, name: string, mark: Mark | undefined): void {
+  if (mark !== undefined)
+    throw new ForeignEntryError(
+      `its context ${name} is of the cluster in ${mark['data-dir']}: give one another --name`,
+    );
+  for (const [list, what] of [
+    ['contexts', 'context'],
+    ['clusters', 'cluster'],
+    ['users', 'user'],
+  ] as const)
+    if (find(document, list, name) !== undefined)
+      throw new ForeignEntryError(
+        `it has a ${what} ${name} that Keelson did not write: give this cluster another --name`,
+      );
+}
+
+function open(text: string): Document {
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem !== undefined) throw new Error(`it is no YAML: ${problem.message.split('\n')[0]}`);
+  if (document.contents === null) return new Document({ apiVersion: 'v1', kind: 'Config' });
+  if (!isMap(document.contents)) throw new Error('it is no kubeconfig');
+  return document as Document;
+}
+
+function write(document: Document): string {
+  return document.toString({ lineWidth: 0, indentSeq: false });
+}
+
+function find(document: Document, list: string, name: string): YAMLMap | undefined {
+  const items: unknown = document.get(list);
+  if (!isSeq(items)) return undefined;
+  return items.items.find((item): item is YAMLMap => isMap(item) && item.get('name') === name);
+}
+
+function markOf(context: YAMLMap | undefined): Mark | undefined {
+  const extensions = (context?.toJSON() as ContextEntry | undefined)?.context?.extensions;
+  if (!Array.isArray(extensions)) return undefined;
+  const own = (extensions as { name?: unknown; extension?: Partial<Mark> }[]).find((each) => each?.name === EXTENSION);
+  return typeof own?.extension?.['data-dir'] === 'string' ? (own.extension as Mark) : undefined;
+}
+
+/** Whether anything changed. */
+function put(document: Document, list: string, entry: NamedEntry): boolean {
+  const before = find(document, list, entry.name);
+  if (before !== undefined && JSON.stringify(before.toJSON()) === JSON.stringify(entry)) return false;
+  const node = document.createNode(entry);
+  const items: unknown = document.get(list);
+  if (!isSeq(items)) document.set(list, document.createNode([entry]));
+  else {
+    items.flow = false;
+    const index = before === undefined ? -1 : items.items.indexOf(before);
+    if (index < 0) items.add(node);
+    else items.set(index, node);
+  }
+  return true;
+}
+
+/** Contexts that would give way to one that is gone give way to the one before it. */
+function bequeath(document: Document, gone: string, previous: string | undefined): void {
+  for (const other of ownContexts(document.toString())) {
+    if (other['previous-context'] !== gone) continue;
+    const context = find(document, 'contexts', other.name);
+    const extensions: unknown = context?.getIn(['context', 'extensions']);
+    if (!isSeq(extensions)) continue;
+    const own = extensions.items.find((item) => isMap(item) && item.get('name') === EXTENSION) as YAMLMap;
+    if (previous === undefined) own.deleteIn(['extension', 'previous-context']);
+    else own.setIn(['extension', 'previous-context'], previous);
+  }
+}
+
+function take(document: Document, list: string, name: string): void {
+  const items = document.get(list) as YAMLSeq | undefined;
+  const entry = find(document, list, name);
+  if (entry !== undefined && items !== undefined) items.delete(items.items.indexOf(entry));
+}

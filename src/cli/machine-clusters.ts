@@ -1,0 +1,142 @@
+/**
+ * The clusters of this machine that this user can ask: in the default places, in others by links in an index, those that
+ * run or were killed, and those whose context is in the user's kubeconfig.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { requestControl } from '../cluster/instance/control-client.ts';
+import { rootRunDir } from '../cluster/instance/control-place.ts';
+import type { ClusterStatus } from '../cluster/cluster-status.ts';
+import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
+import { nameOfDataDir } from './arguments/cluster-name.ts';
+import { readSettings } from './arguments/settings-file.ts';
+import { userKubeconfig } from './kubeconfig/user-file.ts';
+
+/** A cluster, or a node of one, by its data directory. */
+export interface MachineCluster {
+  readonly name: string;
+  readonly dataDir: string;
+}
+
+/** What `keelson ls` shows of it. */
+export interface ListedCluster extends MachineCluster {
+  readonly state: string;
+  readonly port: string;
+  readonly version: string;
+}
+
+/** Links to data directories in other than the default places, by the instance's hash. */
+function indexFolder(): string {
+  return process.getuid?.() === 0 ? '/var/lib/keelson-clusters' : join(homedir(), '.local/share/keelson-clusters');
+}
+
+/** Lets a cluster that is stopped be found again by its name. Links to directories that are gone go. */
+export function noteCluster(dataDir: string): void {
+  forgetClusters((target) => !existsSync(target));
+  if (defaultPlaces().includes(dataDir)) return;
+  mkdirSync(indexFolder(), { recursive: true, mode: 0o755 });
+  const link = join(indexFolder(), basename(rootRunDir(dataDir)));
+  if (!namesIn(indexFolder()).includes(basename(link))) symlinkSync(dataDir, link);
+}
+
+/** For a data directory that is deleted. */
+export function forgetCluster(dataDir: string): void {
+  forgetClusters((target) => target === dataDir || !existsSync(target));
+}
+
+function forgetClusters(isGone: (dataDir: string) => boolean): void {
+  const names = namesIn(indexFolder());
+  const gone = names.filter((name) => isGone(readlinkSync(join(indexFolder(), name))));
+  for (const name of gone) rmSync(join(indexFolder(), name), { force: true });
+  if (gone.length > 0 && gone.length === names.length) rmdirSync(indexFolder());
+}
+
+const STARTED: readonly string[] = ['settings.json', 'instance.json'];
+
+/** All of them, by name. */
+export async function machineClusters(): Promise<readonly MachineCluster[]> {
+  const places = new Set([...defaultPlaces(), ...indexed(), ...running(), ...(await published())]);
+  const found = [...places].filter((dataDir) => STARTED.some((file) => existsSync(join(dataDir, file))));
+  return found
+    .map((dataDir) => ({ name: readSettings(dataDir).name ?? nameOfDataDir(dataDir), dataDir }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export async function findCluster(name: string): Promise<MachineCluster | undefined> {
+  return (await machineClusters()).find((cluster) => cluster.name === name);
+}
+
+/** With what each is doing. */
+export async function listClusters(): Promise<readonly ListedCluster[]> {
+  return Promise.all((await machineClusters()).map(listed));
+}
+
+async function listed(cluster: MachineCluster): Promise<ListedCluster> {
+  const { dataDir } = cluster;
+  const settings = readSettings(dataDir);
+  const remembered = { port: settings['https-port'] ?? '-', version: settings.version ?? '-' };
+  const status = await requestControl(dataDir, 'status').then(
+    (answer) => answer as Partial<ClusterStatus> | undefined,
+    () => 'closed' as const, // Another user's.
+  );
+  if (status === 'closed') return { ...cluster, ...remembered, state: 'of another user' };
+  if (status === undefined)
+    return { ...cluster, ...remembered, state: supervisorOf(dataDir) === undefined ? 'stopped' : 'restarting' };
+  const { phase = 'starting', simulated, role, version } = status;
+  const kind = simulated === true ? ' (simulated)' : role === 'agent' ? ' (agent)' : '';
+  return { ...cluster, port: remembered.port, version: version ?? remembered.version, state: `${phase}${kind}` };
+}
+
+function defaultPlaces(): string[] {
+  const folders = ['/var/lib', join(homedir(), '.local/share')];
+  return folders.flatMap((folder) =>
+    namesIn(folder)
+      .filter((name) => name === 'keelson' || name.startsWith('keelson-'))
+      .map((name) => join(folder, name)),
+  );
+}
+
+function indexed(): string[] {
+  return namesIn(indexFolder()).map((name) => readlinkSync(join(indexFolder(), name)));
+}
+
+/** Root's, from the notes in their run directories. */
+function running(): string[] {
+  return namesIn('/run/keelson').flatMap((name) => {
+    try {
+      const note = JSON.parse(readFileSync(`/run/keelson/${name}/ranges.json`, 'utf8')) as { dataDir?: unknown };
+      return typeof note.dataDir === 'string' ? [note.dataDir] : [];
+    } catch {
+      return []; // None, just removed, or not for this user.
+    }
+  });
+}
+
+async function published(): Promise<string[]> {
+  const file = userKubeconfig();
+  if (!existsSync(file)) return [];
+  const { ownContexts } = await import('./kubeconfig/merge.ts');
+  try {
+    return ownContexts(readFileSync(file, 'utf8')).map((context) => context['data-dir']);
+  } catch {
+    return []; // Not readable as a kubeconfig: kubectl says so better.
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // Not there, or not for this user.
+  }
+}
