@@ -112,11 +112,7 @@ async function runKubelets(
   const ended = untilSignal().then(() => 'ended' as const);
   for (let why: 'ended' | 'changed' = 'changed'; why !== 'ended';) {
     const config = dynamic === undefined ? local : await dynamic.choose();
-    const kubelet = await startKubeletProcess(
-      platform,
-      { ...processOptions(flags), ...(dynamic && { dynamic }) },
-      config,
-    );
+    const kubelet = await startKubeletProcess(platform, { ...processOptions(flags), dynamic }, config);
     if (config.runOnce) await waitForPodsOnce(kubelet, platform);
     const changed = dynamic?.untilChanged().then(() => 'changed' as const);
     why = config.runOnce ? 'ended' : await Promise.race([ended, ...(changed ? [changed] : [])]);

@@ -85,11 +85,11 @@ function settled(raw: RawProxyOptions, config: KubeProxyConfiguration): Settled 
   if (kubeconfig === undefined && raw.cleanup !== true) throw new UserError('--kubeconfig is needed', 2);
   return {
     ...raw,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    kubeconfig,
     nodeName: config.nodeName ?? raw.hostnameOverride ?? hostname().toLowerCase(),
     mode,
     clusterCidr,
-    ...(serviceCidr === undefined ? {} : { serviceCidr }),
+    serviceCidr,
     healthzBindAddress: healthzBindAddress ?? '0.0.0.0:10256',
     metricsBindAddress: metricsBindAddress ?? '127.0.0.1:10249',
     bindAddressHardFail: config.bindAddressHardFail ?? raw.bindAddressHardFail ?? false,

@@ -41,7 +41,7 @@ export function serverCommand(): Command {
         ...(await parseKubeletSettings(raw)),
         ...(await parseControllerManagerSettings(raw)),
         ...(raw.disableAgent === true ? { disableAgent: true } : {}),
-        ...(etcd === undefined ? {} : { etcd }),
+        etcd,
       };
       if (raw.disableAgent === true && options.kubelet !== undefined)
         throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);

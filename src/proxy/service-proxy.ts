@@ -114,7 +114,7 @@ export function createServiceProxy(deps: ServiceProxyDeps, config: ServiceProxyC
   const cleaner = createFlowCleaner({ exec: platform.exec, log }, config.commandPrefix);
   const applier = createApplier({ ...platform, log }, config, {
     tables: follower.tables,
-    ...(config.commandPrefix === undefined ? {} : { commandPrefix: config.commandPrefix }),
+    commandPrefix: config.commandPrefix,
     async prepare() {
       progress.taken();
       cleaner.add(await follower.update((key, health) => checks.set(key, health)));

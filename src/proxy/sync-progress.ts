@@ -42,7 +42,7 @@ export function createSyncProgress(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>):
     },
     state() {
       const now = clock.monotonicMs();
-      return { waitingMs: now - (writing ?? waiting ?? now), ...(lastSyncedMs !== undefined && { lastSyncedMs }) };
+      return { waitingMs: now - (writing ?? waiting ?? now), lastSyncedMs };
     },
   };
 }

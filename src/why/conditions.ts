@@ -58,7 +58,7 @@ export function conditionCause(info: ResourceInfo, object: KubernetesObject, con
     code: reason === '' ? type : reason,
     object: nameOfObject(info, object),
     message: `condition ${type} is ${status}${reason === '' ? '' : ` (${reason})`}`,
-    ...(lastTransitionTime == null ? {} : { since: lastTransitionTime }),
+    since: lastTransitionTime ?? undefined,
     facts: message === '' ? [] : [message],
   });
 }

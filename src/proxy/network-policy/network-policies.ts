@@ -178,7 +178,7 @@ class Follower {
 
   table(): PolicyTableConfig {
     const podCidr = this.#podCidr();
-    return { family: this.#family, name: this.#config.table, ...(podCidr === undefined ? {} : { podCidr }) };
+    return { family: this.#family, name: this.#config.table, podCidr };
   }
 
   /** Whether the frame of the table differs from the last applied one. */

@@ -38,7 +38,7 @@ async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cau
       code: 'KubeletSilent',
       object,
       message: `its kubelet ${renewed == null ? 'has never reported' : `last reported at ${renewed}`}`,
-      ...(renewed == null ? {} : { since: renewed }),
+      since: renewed ?? undefined,
       cure: { text: 'see whether the machine is on, reaches the API server, and runs the kubelet' },
     }),
   ];

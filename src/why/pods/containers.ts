@@ -87,6 +87,6 @@ function waitingCause(pod: Pod, { name, state }: ContainerStatus): Cause {
     object: nameOfObject(Pods, pod),
     message: `container ${name} cannot be started (${reason})`,
     facts: message === '' ? [] : [message],
-    ...(cure === undefined ? {} : { cure: { text: cure } }),
+    cure: cure === undefined ? undefined : { text: cure },
   });
 }

@@ -58,6 +58,6 @@ function endedBy(pod: Pod, code: string, message: string, cure: Cure | undefined
     object: nameOfObject(Pods, pod),
     message: message === '' ? `the pod was ended: ${code}` : `the pod was ended (${code})`,
     ...(message === '' ? {} : { facts: [message] }),
-    ...(cure === undefined ? {} : { cure }),
+    cure,
   });
 }

@@ -67,7 +67,7 @@ interface Source {
 }
 
 function mention(kind: Mention['kind'], { name = '', key, optional }: Source, place: string): Mention {
-  return { kind, name, place, ...(key === undefined ? {} : { key }), ...(optional === undefined ? {} : { optional }) };
+  return { kind, name, place, key, optional };
 }
 
 function itemMentions(kind: Mention['kind'], source: Source, place: string): readonly Mention[] {

@@ -24,9 +24,9 @@ export async function resizeCauses(pod: Pod, _evidence: Evidence): Promise<reado
         code: `Resize${reason}`,
         object: nameOfObject(Pods, pod),
         message: `the change of its resources is not made (${reason})`,
-        ...(lastTransitionTime == null ? {} : { since: lastTransitionTime }),
+        since: lastTransitionTime ?? undefined,
         facts: message === '' ? [] : [message],
-        ...(cure === undefined ? {} : { cure: { text: cure } }),
+        cure: cure === undefined ? undefined : { text: cure },
       }),
     ];
   });

@@ -108,7 +108,7 @@ function conditionCauses(pod: Pod, claims: readonly Cause[]): readonly Cause[] {
       code: condition.reason ?? 'Unschedulable',
       object: nameOfObject(Pods, pod),
       message: 'the scheduler finds no node for it',
-      ...(condition.lastTransitionTime == null ? {} : { since: condition.lastTransitionTime }),
+      since: condition.lastTransitionTime ?? undefined,
       facts: [condition.message ?? ''],
       because: claims,
     }),

@@ -44,7 +44,7 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
     code: codeOf(terminated),
     object: self,
     message: `container ${status.name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`,
-    ...(finishedAt === undefined || finishedAt === null ? {} : { since: finishedAt }),
+    since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
     cure,
   });

@@ -112,7 +112,7 @@ function attachErrorCause(volume: string, attachment: VolumeAttachment): Cause {
     code: 'AttachFailed',
     object: nameOfObject(VolumeAttachments, attachment),
     message: `volume ${volume} could not be attached to node ${attachment.spec.nodeName}`,
-    ...(time == null ? {} : { since: time }),
+    since: time ?? undefined,
     facts: message === '' ? [] : [message],
     cure: { text: `read the log of the CSI driver ${attachment.spec.attacher}` },
   });

@@ -73,7 +73,7 @@ function stuckCauses(deployment: Deployment, causes: readonly Cause[]): readonly
       code: 'ProgressDeadlineExceeded',
       object,
       message: `its rollout has made no progress for ${deployment.spec?.progressDeadlineSeconds ?? 600} s`,
-      ...(condition.lastTransitionTime == null ? {} : { since: condition.lastTransitionTime }),
+      since: condition.lastTransitionTime ?? undefined,
       facts: condition.message === undefined ? [] : [condition.message],
       cure: {
         text: 'mend what is behind it, or go back to the revision before',

@@ -33,7 +33,7 @@ export async function refusedPodCauses(
       code: 'PodsRefused',
       object: nameOfObject(info, owner),
       message: 'the API server refuses the pods it creates',
-      ...(since == null ? {} : { since }),
+      since: since ?? undefined,
       facts: [message],
       because: (await rememberedCauses(info, owner, evidence)) ?? (await reasonsToRefuse(owner, evidence)),
     }),

@@ -165,8 +165,8 @@ function compileRule(rule: ValidationRule, { values, environment }: Place): Comp
   return {
     rule,
     usesOldSelf: program !== undefined && names(program.tree, 'oldSelf'),
-    ...(program === undefined ? {} : { program }),
-    ...(error === undefined ? {} : { error }),
+    program,
+    error,
     ...message,
   };
 }

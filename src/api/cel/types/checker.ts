@@ -135,7 +135,7 @@ class Checker {
         kind: 'ident',
         at: expr.at,
         name: withoutDot(name),
-        ...(constant === undefined ? {} : { constant }),
+        constant,
       };
       return found.type;
     }

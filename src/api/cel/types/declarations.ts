@@ -94,7 +94,7 @@ export class Declarations {
   #add(name: string, overload: Overload, common?: Handler): void {
     const known = this.functions.get(name);
     const overloads = [...(known?.overloads ?? []), overload];
-    this.functions.set(name, { name, overloads, ...(common === undefined ? {} : { common }) });
+    this.functions.set(name, { name, overloads, common });
   }
 
   #typeOf(text: string, params: Set<string>): Type {

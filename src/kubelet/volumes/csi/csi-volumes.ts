@@ -79,7 +79,7 @@ export function createCsiVolumes(context: CsiContext, onInUseChange: () => void)
       readOnly: volume.readOnly,
       selinuxRelabel: await isLabelled(context, target),
       ...(volume.block ? { block: true } : {}),
-      ...(again === undefined ? {} : { refreshAfterMs: again }),
+      refreshAfterMs: again,
       ...(volume.block ? {} : { usage: (): VolumeUsage | undefined => stats.of(mount) }),
     };
   }
