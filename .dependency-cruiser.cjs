@@ -32,6 +32,8 @@ const layers = {
   cri: ['grpc', ...api],
   'component-helpers': api,
   apiserver: ['storage', 'component-helpers', ...api],
+  // Runs in browsers.
+  console: ['api'],
   // Explanations of objects, over any client.
   why: component,
   controllers: component,
@@ -56,6 +58,7 @@ const either = (names) => `(${names.join('|')})`;
 // which tools and tests hold against it.
 const beginnings = [
   'cli/main',
+  'console/main',
   'cli/sim-worker',
   'cluster/yaml/yaml-worker',
   'platform/node/give-to-group-program',
@@ -64,8 +67,10 @@ const beginnings = [
   'storage/sqlite/history/history-worker',
   'testing/index',
 ];
+// What views of the console find ready.
+const forViews = ['console/api/(objects|streams)'];
 const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes'];
-const entries = `^src/${either([...beginnings, ...tables])}\\.ts$`;
+const entries = `^src/${either([...beginnings, ...tables, ...forViews])}\\.tsx?$`;
 
 const layerRule = (layer, allowed) => ({
   name: `layer-${layer}`,
@@ -168,10 +173,18 @@ module.exports = {
       from: { path: '^src/' },
       to: { path: '^(tools|test|bench|examples|bin)/' },
     },
+    {
+      name: 'console-takes-types',
+      comment: 'browser code takes types of api/, and what computes from texts alone',
+      severity: 'error',
+      from: { path: '^src/console/', pathNot: testCode },
+      to: { path: '^src/api/', pathNot: '^src/api/(age|quantity|time)\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
     sibling('registry', '^src/apiserver/registry', 2),
     sibling('admission', '^src/apiserver/admission', 1),
     sibling('controllers', '^src/controllers', 1),
     sibling('plugins', '^src/.+/plugins', 1),
+    sibling('views', '^src/console/views', 1),
     {
       name: 'no-cycles',
       severity: 'error',
@@ -188,7 +201,8 @@ module.exports = {
       name: 'no-development-dependencies',
       comment: 'what src/ imports is in "dependencies"',
       severity: 'error',
-      from: { path: '^src/', pathNot: testCode },
+      // The browser's packages are bundled.
+      from: { path: '^src/', pathNot: `^src/console/|${testCode}` },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

@@ -10,6 +10,7 @@ import { join, relative, resolve } from 'node:path';
 
 import { rolldown, type Plugin } from 'rolldown';
 
+import { buildConsole } from './build-console.ts';
 import { writeCachedEntry } from './cached-entry.ts';
 import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
@@ -49,6 +50,9 @@ const TESTING = 'testing.js';
 /** The folder of `keelson/testing`'s declarations. */
 const TYPES = 'types';
 
+/** The folder of the browser's code, which `build-console.ts` keeps. */
+const CONSOLE = 'console';
+
 /** What is recorded of a build: of which contents, and the cheap fingerprint of the files that held them. */
 interface BuildRecord {
   readonly contents: string;
@@ -75,7 +79,7 @@ export async function build(root: string): Promise<string> {
     return '';
   }
   rmSync(join(dist, 'build.json'), { force: true });
-  const files = await bundle(root, dist);
+  const [files] = await Promise.all([bundle(root, dist), buildConsole(root, dist)]);
   removeOldFiles(dist, new Set(files));
   writeRecord(dist, record);
   return `${files.length} files`;
@@ -86,7 +90,7 @@ function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
   const keptMs = 24 * 3600 * 1000;
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
-    if (!current.has(name) && name !== TYPES && Date.now() - statSync(path).mtimeMs > keptMs)
+    if (!current.has(name) && name !== TYPES && name !== CONSOLE && Date.now() - statSync(path).mtimeMs > keptMs)
       rmSync(path, { recursive: true });
   }
 }
@@ -110,7 +114,8 @@ function contentsHash(root: string): string {
   const sources = globSync('src/**/*', { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name));
-  const others = [join(root, 'package-lock.json'), import.meta.filename].filter((path) => existsSync(path));
+  const tools = [import.meta.filename, join(import.meta.dirname, 'build-console.ts')];
+  const others = [join(root, 'package-lock.json'), ...tools].filter((path) => existsSync(path));
   for (const path of [...sources, ...others].sort()) {
     hash
       .update(`${relative(root, path)}\0`)

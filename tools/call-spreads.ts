@@ -55,7 +55,7 @@ export interface CallSpread {
 }
 
 /** The spreads of a TypeScript source whose lists may have any length. @throws Error when the source does not parse */
-export function callSpreads(source: string): CallSpread[] {
+export function callSpreads(source: string, lang: 'ts' | 'tsx' = 'ts'): CallSpread[] {
   const found: CallSpread[] = [];
   const visit = (node: AstNode, rest: ReadonlySet<string>): void => {
     const known = 'params' in node ? new Set([...rest, ...restNames(node)]) : rest;
@@ -72,7 +72,7 @@ export function callSpreads(source: string): CallSpread[] {
     }
     for (const child of children(node)) visit(child, known);
   };
-  visit(parseAst(source, { lang: 'ts' }) as unknown as AstNode, new Set());
+  visit(parseAst(source, { lang }) as unknown as AstNode, new Set());
   return found;
 }
 
@@ -107,8 +107,8 @@ function* children(node: AstNode): Generator<AstNode> {
 export function unboundedSpreads(root: string, bounded: ReadonlyMap<string, string> = new Map()): string[] {
   const unused = new Set(bounded.keys());
   const exclude = (path: string): boolean => /\/gen$|\.test\.ts$|-fixture\.ts$|-suite\.ts$/.test(path);
-  const violations = globSync('src/**/*.ts', { cwd: root, exclude }).flatMap((path) =>
-    callSpreads(readFileSync(join(root, path), 'utf8')).flatMap(({ line, text }) => {
+  const violations = globSync('src/**/*.{ts,tsx}', { cwd: root, exclude }).flatMap((path) =>
+    callSpreads(readFileSync(join(root, path), 'utf8'), path.endsWith('x') ? 'tsx' : 'ts').flatMap(({ line, text }) => {
       unused.delete(`${path} ${text}`);
       return bounded.has(`${path} ${text}`)
         ? []

@@ -71,7 +71,7 @@ function isSameWord(a: string, b: string): boolean {
 
 /** The empty comments of the repository's TypeScript, as `path:line text`; generated files are exempt. */
 export function emptyCommentsBelow(root: string): { files: number; violations: string[] } {
-  const files = globSync(['src/**/*.ts', 'tools/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], { cwd: root })
+  const files = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], { cwd: root })
     .filter((path) => !/\/gen\//.test(path))
     .sort();
   const violations = files.flatMap((path) =>

@@ -38,7 +38,7 @@ interface AstNode {
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
 /** Every function of a TypeScript source, outer before inner. @throws Error when the source does not parse */
-export function functionLengths(source: string): FunctionLength[] {
+export function functionLengths(source: string, lang: 'ts' | 'tsx' = 'ts'): FunctionLength[] {
   const { lineOf, counts } = readLines(source);
   const found: FunctionLength[] = [];
   // Returns the numbers of the lines that lie within functions below the node.
@@ -56,7 +56,7 @@ export function functionLengths(source: string): FunctionLength[] {
     // The first and last line are shared with what surrounds the function.
     return new Set(lines.slice(1));
   };
-  visit(parseAst(source, { lang: 'ts' }) as unknown as AstNode, '');
+  visit(parseAst(source, { lang }) as unknown as AstNode, '');
   return found;
 }
 
@@ -98,13 +98,15 @@ export function longFunctions(
   root: string,
   undivided: readonly string[] = [],
 ): { files: number; violations: string[] } {
-  const files = globSync('src/**/*.ts', { cwd: root }).filter(
+  const files = globSync('src/**/*.{ts,tsx}', { cwd: root }).filter(
     (path) => !/\.test\.ts$|suite\.ts$|fixture\.ts$|\/gen\//.test(path),
   );
   const violations: string[] = [];
   const unused = new Set(undivided);
   for (const path of files) {
-    for (const { name, line, ownLines, wholeLines } of functionLengths(readFileSync(join(root, path), 'utf8'))) {
+    const source = readFileSync(join(root, path), 'utf8');
+    const functions = functionLengths(source, path.endsWith('x') ? 'tsx' : 'ts');
+    for (const { name, line, ownLines, wholeLines } of functions) {
       const at = `${path}:${line} ${name || 'function'} has`;
       if (ownLines > MAX_OWN_LINES) violations.push(`${at} ${ownLines} lines of its own, the most is ${MAX_OWN_LINES}`);
       if (wholeLines <= MAX_WHOLE_LINES || unused.delete(`${path} ${name}`)) continue;

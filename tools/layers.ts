@@ -32,7 +32,7 @@ interface CruiseResult {
 export async function checkLayers(root: string): Promise<LayerReport> {
   const result = await cruise(root);
   const seen = new Set(result.modules.map(({ source }) => source));
-  const sources = globSync('src/**/*.ts', { cwd: root });
+  const sources = globSync('src/**/*.{ts,tsx}', { cwd: root });
   const unseen = sources.filter((path) => !seen.has(path));
   if (sources.length === 0) throw new Error('no TypeScript files under src/');
   if (unseen.length > 0) {

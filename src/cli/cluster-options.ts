@@ -91,6 +91,7 @@ export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, R
   readonly restart?: string;
   readonly detach?: boolean;
   readonly runtimeConfig?: string;
+  readonly console?: 'true' | 'false';
 }
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
@@ -114,6 +115,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     nodeName: parseNodeName(raw.nodeName),
     containerRuntimeEndpoint: endpoint,
     runtimeConfig: raw.runtimeConfig ?? '',
+    console: raw.console !== 'false',
     cni: raw.cni,
     dns: raw.dns,
     ...parseStubDomains(raw.dnsStubDomain),

@@ -19,6 +19,8 @@ export interface KubeClient {
   /** The chosen one, else that of the kubeconfig's context, else `default`. */
   readonly namespace: string;
   readonly nowMs: () => number;
+  /** The API server's URL, without a slash at its end. */
+  readonly server: string;
   close(): void;
 }
 
@@ -33,6 +35,7 @@ export async function openKubeClient(choice: ClusterChoice, userAgent: string): 
       client: createRestClient(found),
       namespace: choice.namespace ?? found.namespace ?? 'default',
       nowMs: () => platform.clock.nowMs(),
+      server: found.server.replace(/\/+$/, ''),
       close: () => platform.close(),
     };
   } catch (error) {

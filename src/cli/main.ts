@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
+  console: async () => (await import('./console.ts')).consoleCommand,
   why: async () => (await import('./why.ts')).whyCommand,
   mcp: async () => (await import('./mcp.ts')).mcpCommand,
   trace: async () => (await import('./trace.ts')).traceCommand,

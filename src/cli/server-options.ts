@@ -35,6 +35,7 @@ export function withServerOptions(command: Command): Command {
     .addOption(nodeTaintOption())
     .option('--kubeconfig-mode <mode>', 'mode of the file that --write-kubeconfig writes (default: 0600)')
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
+    .addOption(consoleOption())
     .addOption(logLevelOption())
     .addOption(restartOption());
   return withFlags(common, apiServerFlags);
@@ -85,6 +86,11 @@ function withNetworkOptions(command: Command): Command {
 /** `--dns-stub-domain`. */
 export function stubDomainOption(): Option {
   return new Option('--dns-stub-domain <domain=servers...>', 'name servers of a domain, e.g. corp.example=10.0.0.53');
+}
+
+function consoleOption(): Option {
+  const option = new Option('--console <bool>', 'serve the console in the browser at /console/');
+  return option.choices(['true', 'false']).default('true');
 }
 
 /** `--proxy-mode`. */

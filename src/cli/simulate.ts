@@ -76,6 +76,7 @@ class SimulatedCluster implements RunnableCluster {
         images,
         pki,
         runtimeConfig,
+        console: this.#options.console,
         history: this.#history(),
         store: async () =>
           (this.#store = await openStore(this.#platform, {

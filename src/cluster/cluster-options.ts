@@ -32,6 +32,8 @@ export interface ClusterOptions {
   readonly runtimeConfig: string;
   /** What the API server admits, believes, allows and records. Default: as upstream. */
   readonly apiServer?: ApiServerOptions;
+  /** Whether the console in the browser is served. Default true. */
+  readonly console?: boolean;
   /** Where the API server listens. Default: on all IPv4 addresses. */
   readonly bindAddress?: string | undefined;
   /** Address under which pods and other machines reach the API server. Default: where it listens, or the node's. */

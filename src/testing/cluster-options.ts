@@ -43,6 +43,8 @@ export interface ClusterOptions {
   readonly cloud?: boolean;
   /** As the API server's `--runtime-config`: versions to serve beside those served by default. */
   readonly runtimeConfig?: string;
+  /** Whether ports of the cluster serve the console in the browser. Default true. */
+  readonly console?: boolean | undefined;
   /** Where the lines of all components go. Default: they are kept in memory, and seen nowhere. */
   readonly log?: Log;
   /** Keeps a line for every change of the store, for `eventLog()`. */

@@ -31,6 +31,7 @@ import type { Pace } from './pace.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import { SimWorld } from './sim-world.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
+import { loadConsole } from './load-console.ts';
 import { createUserClient } from './user-client.ts';
 import type { AccessWords } from '../why/access/access-request.ts';
 import type { Explanation } from '../why/explanation.ts';
@@ -303,6 +304,20 @@ export class Cluster implements AsyncDisposable {
     return (open ?? (await this.listen())).kubeconfig;
   }
 
+  /** A link to the console in the browser that signs in once, within a minute, as the administrator; opens a port when there is none. */
+  async console(): Promise<string> {
+    const [open] = this.#listening;
+    const { url } = open ?? (await this.listen());
+    const release = this.#pace.clock.holdBusy('the code of a link to the console');
+    try {
+      const client = this.#world.clientFor(ADMIN, 'keelson-testing');
+      const { body } = await client.raw({ method: 'POST', path: '/console/link' });
+      return `${url}${(JSON.parse(Buffer.from(body).toString()) as { readonly path: string }).path}`;
+    } finally {
+      release();
+    }
+  }
+
   /** The cluster's state as plain JSON. Take it while nothing moves: between two waits. */
   async snapshot(): Promise<ClusterSnapshot> {
     const nodes = [...this.#world.nodes.values()].map(({ spec }) => spec);
@@ -375,6 +390,7 @@ export class Cluster implements AsyncDisposable {
       cloud,
       keepLines: keepEventLog,
       runtimeConfig: this.#options.runtimeConfig ?? '',
+      console: this.#options.console === false ? undefined : loadConsole,
       images: () => [...this.#images.values()],
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       controllers,

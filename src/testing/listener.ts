@@ -86,7 +86,10 @@ export async function openListener(
     yaml: createYamlCodec(deps.threads),
     clock: pace.clock,
   });
-  const handler = (request: HttpRequest) => pace.drive(Promise.resolve(serve(holding(request, pace.clock))));
+  const handler = (request: HttpRequest) =>
+    request.path.startsWith('/console')
+      ? whileTimeStands(pace.clock, () => Promise.resolve(serve(request)))
+      : pace.drive(Promise.resolve(serve(holding(request, pace.clock))));
   const server: HttpServer = await deps.listenHttp(
     { host, port, tls: { ...pki.apiServer, clientCaPem: pki.ca.certPem } },
     handler,
@@ -118,6 +121,16 @@ const DOWN: ApiResponse = {
   headers: { 'content-type': 'text/plain', 'retry-after': '1' },
   chunks: [Buffer.from('the API server is down\n')],
 };
+
+/** The console's code and files are loaded in real time. */
+async function whileTimeStands<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  const release = clock.holdBusy('a request for the console');
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
 
 /** Reading a body is real work: virtual time stands still meanwhile. */
 function holding(request: HttpRequest, clock: Clock): HttpRequest {

@@ -5,6 +5,7 @@
  */
 import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
+import type { LoadConsole } from '../apiserver/console/contract.ts';
 import type { ApiServer } from '../apiserver/api-server.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
@@ -61,6 +62,8 @@ export interface SimWorldDeps {
   readonly httpsPort?: number;
   /** As `--runtime-config`. */
   readonly runtimeConfig: string;
+  /** What the console needs; absent: there is none. */
+  readonly console?: LoadConsole | undefined;
 }
 
 /** A part that can be started and ended. */
@@ -156,6 +159,7 @@ export class SimWorld {
       instance: this.instance,
       hostAddress: '10.64.0.1',
       runtimeConfig: this.#deps.runtimeConfig,
+      console: this.#deps.console,
       settings: { identityLease: false }, // Nobody asks which server it is, and its renewals would be most of a quiet day.
       explainPod: () => this.#scheduler?.why,
       schedulerSteps: () => this.#scheduler?.steps.stepsOf,

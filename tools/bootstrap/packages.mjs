@@ -28,6 +28,7 @@ export const testPackages = [
   { name: 'e2fsprogs', programs: ['mkfs.ext4'] },
   { name: 'etcd-server', programs: ['etcd'] },
   { name: 'docker-registry', programs: ['docker-registry'] },
+  { name: 'chromium', programs: ['chromium'] },
   { name: 'curl', programs: ['curl'] },
   { name: 'wget', programs: ['wget'] },
 ];

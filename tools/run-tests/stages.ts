@@ -111,7 +111,13 @@ export const longest = {
  * virtual, take what time of the processors these leave.
  */
 export const stages: readonly Stage[] = [
-  check('types', ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json']),
+  check(
+    'types',
+    ['node_modules/typescript7/bin/tsc', '-p', 'tsconfig.json'],
+    // Browser code and tests of it, which know the DOM.
+    ['node_modules/typescript7/bin/tsc', '-p', 'src/console/tsconfig.json'],
+    ['node_modules/typescript7/bin/tsc', '-p', 'test/console/tsconfig.json'],
+  ),
   // At once: the check by types alone takes as long as the others together.
   {
     name: 'lint',
@@ -158,6 +164,8 @@ export const stages: readonly Stage[] = [
       concurrency: 4,
       timeoutMs: 1_200_000,
     }),
+    // Real browsers.
+    isolatedTests('console', { patterns: ['test/console/**/*.test.ts'], concurrency: 1, timeoutMs: 600_000 }),
     sharedTests('control planes', {
       patterns: ['test/{control-plane,fuzz}/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
       processes: 1,

@@ -36,7 +36,7 @@ export function createBearerTokenAuthenticator(
   const cache = new Lru<string, { principal: Principal; untilMs: number }>(CACHE_SIZE);
   return {
     authenticate(request) {
-      const token = bearerToken(request.headers['authorization']) ?? socketToken(request);
+      const token = bearerTokenOf(request.headers['authorization']) ?? socketToken(request);
       if (token === undefined) return undefined;
       const hit = cache.get(token);
       if (hit !== undefined && hit.untilMs > clock.monotonicMs()) return hit.principal;
@@ -48,7 +48,8 @@ export function createBearerTokenAuthenticator(
   };
 }
 
-function bearerToken(header: string | undefined): string | undefined {
+/** The token of an Authorization header. */
+export function bearerTokenOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const [scheme, token] = header.trim().split(/ +/);
   return scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '' ? token : undefined;

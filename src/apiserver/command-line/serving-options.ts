@@ -32,6 +32,8 @@ export interface ServingOptions extends TlsServingOptions {
   /** One range, or one of each family. */
   readonly serviceClusterIpRanges: readonly string[];
   readonly runtimeConfig: string;
+  /** Whether the console in the browser is served at /console/. */
+  readonly console: boolean;
 }
 
 /** Addresses, ports, certificates, ranges. */
@@ -81,6 +83,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
       type: 'list',
       description: 'range of cluster IPs, or one of each family (default 10.0.0.0/24)',
     },
+    { name: 'console', type: 'bool', description: 'serve the console in the browser at /console/ (default true)' },
     { name: 'runtime-config', type: 'list', description: 'API versions to serve or not, e.g. api/beta=true' },
   ],
   read(values) {
@@ -109,6 +112,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
       allowPrivileged: values.bool('allow-privileged') ?? false,
       rejectForwardingRedirects: values.bool('aggregator-reject-forwarding-redirect') ?? true,
       serviceClusterIpRanges: ranges(values),
+      console: values.bool('console') ?? true,
       runtimeConfig: (values.list('runtime-config') ?? []).join(','),
     };
   },

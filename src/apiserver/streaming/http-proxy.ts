@@ -12,6 +12,7 @@ import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/
 import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../../platform/net.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import { dialError } from './backend-error.ts';
+import { cookiesForBackend, cookiesOfBackend } from '../../component-helpers/streaming/console-cookie.ts';
 import { type PagePlace, seenAddress, seenPage } from './proxied-page.ts';
 
 /** Where to, and as whom. */
@@ -172,6 +173,7 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
       continue;
     headers[name] = value;
   }
+  keepConsoleCookie(headers);
   // A body that comes piece by piece: its length is known all the same.
   const { 'content-length': length } = request.headers;
   if (length !== undefined && request.body.kind === 'bytes') headers['content-length'] = length;
@@ -184,11 +186,19 @@ function forwardedHeaders(request: ApiRequest): Record<string, string> {
   return headers;
 }
 
+function keepConsoleCookie(headers: Record<string, string>): void {
+  const { cookie } = headers;
+  if (cookie === undefined) return;
+  const kept = cookiesForBackend(cookie);
+  if (kept === undefined) delete headers['cookie'];
+  else headers['cookie'] = kept;
+}
+
 function returnedHeaders({ headers, setCookie }: HttpAnswer): ApiHeaders {
   const kept = Object.entries(headers).filter(
     ([name]) => name === 'content-length' || (!HOP_HEADERS.has(name) && !name.startsWith('access-control-')),
   );
-  return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': setCookie }) };
+  return { ...Object.fromEntries(kept), ...(setCookie && { 'set-cookie': cookiesOfBackend(setCookie) }) };
 }
 
 /** As it comes; the length is told where it is known. */

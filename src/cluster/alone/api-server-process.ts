@@ -14,6 +14,7 @@ import type { Store } from '../../storage/store.ts';
 import { type ApiServerSetup, loadApiServerSetup } from '../control-plane/api-server-setup.ts';
 import type { RenewedAuthorities } from '../control-plane/client-authorities.ts';
 import { createControlPlane, type ControlPlane } from '../control-plane/control-plane.ts';
+import { consoleOf } from '../console/console-of.ts';
 import { hostAddress, servingNames } from '../instance/host-address.ts';
 import { deriveInstance, type Instance } from '../instance/instance.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
@@ -64,6 +65,7 @@ export function createApiServerProcess(platform: Platform, options: ApiServerOpt
         runtimeConfig: serving.runtimeConfig,
         settings,
         setup,
+        console: serving.console ? consoleOf(platform) : undefined,
         pki: {
           ca: { certPem: clientCaPem ?? '' },
           // As upstream: kubelets mostly have self-signed certificates.

@@ -8,7 +8,8 @@ import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
 import { podStateView } from '../../apiserver/pod-state-view.ts';
 import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
 import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
-import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
+import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
+import { createConsole } from '../../apiserver/console/console.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import { type RbacAuthorizer } from '../../apiserver/authz/rbac-authorizer.ts';
 import { COMPACTION_PERIOD_MS } from '../../apiserver/compaction.ts';
@@ -64,14 +65,16 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   const { storage, kinds, rbac, authorizers, registry, leaving } = input;
   const { clock } = platform;
   const settings = deps.settings ?? {};
+  const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
+  const console = deps.console && createConsole(deps.console, bearer);
   return createApiServer(
     {
       storage,
       platform,
       eventLoop: platform.eventLoop,
       definitions: registry.definitions,
-      authenticators: authenticatorsOf(kinds, setup, { clock, log: platform.log.child('authentication') }),
-      authorizers,
+      authenticators: authenticatorsOf({ bearer, console: console?.authenticator }, setup),
+      authorizers: [console?.authorizer, ...authorizers].filter((one) => one !== undefined),
       admission: createAdmissionPlugins(
         {
           objects: () => storage.objects,
@@ -90,7 +93,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
       ),
       healthChecks: [leaving.check],
       ...traces(deps, input),
-      routes: deps.serverJoin === undefined ? registry.routes : [...registry.routes, deps.serverJoin],
+      routes: [...registry.routes, deps.serverJoin, ...(console?.routes ?? [])].filter((route) => route !== undefined),
       aggregation: aggregation(deps, storage),
       auditor: setup?.auditor,
       postConversionReview: createPostConversionReview({

@@ -1,10 +1,6 @@
 /** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
 import { createAnonymousAuthenticator } from '../../apiserver/authn/anonymous.ts';
-import {
-  type BearerTokenDeps,
-  createBearerTokenAuthenticator,
-  type TokenAuthenticator,
-} from '../../apiserver/authn/bearer-token.ts';
+import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../../apiserver/authn/client-certificate.ts';
 import type { Authenticator } from '../../apiserver/authn/contract.ts';
 import { createRequestHeaderAuthenticator, exceptProxies } from '../../apiserver/authn/request-header.ts';
@@ -22,18 +18,18 @@ export function tokenKinds(
   return [...(setup?.tokens.first ?? []), ...own, ...(setup?.tokens.last ?? [])];
 }
 
-/** Authenticators in the order they are tried. */
+/** Authenticators in the order they are tried. `bearer`: by tokens; `console`: by the console's sessions. */
 export function authenticatorsOf(
-  kinds: readonly TokenAuthenticator[],
+  { bearer, console }: { readonly bearer: Authenticator; readonly console: Authenticator | undefined },
   setup: ApiServerSetup | undefined,
-  deps: BearerTokenDeps,
 ): Authenticator[] {
   const proxies = setup?.requestHeader;
   return [
     ...(proxies === undefined
       ? [clientCertificateAuthenticator]
       : [createRequestHeaderAuthenticator(proxies), exceptProxies(clientCertificateAuthenticator, proxies)]),
-    createBearerTokenAuthenticator(kinds, deps),
+    bearer,
+    ...(console === undefined ? [] : [console]),
     ...(setup?.anonymous === false ? [] : [createAnonymousAuthenticator(setup?.anonymousPaths)]),
   ];
 }

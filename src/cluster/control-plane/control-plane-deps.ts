@@ -1,5 +1,6 @@
 /** What a control plane is made from. */
 import { type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
+import type { LoadConsole } from '../../apiserver/console/contract.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { ExplainPod } from '../../component-helpers/pod-why.ts';
@@ -39,6 +40,8 @@ export interface ControlPlaneDeps {
   readonly runsBeside?: (part: LedPart) => boolean;
   /** Serves what makes a machine another server of this cluster. */
   readonly serverJoin?: NonResourceRoute;
+  /** Gives what the console in the browser needs, at its first request. Absent: there is none. */
+  readonly console?: LoadConsole | undefined;
   /** Wraps the token service: simulation orders its results repeatably. */
   readonly wrapTokens?: (tokens: ServiceAccountTokens) => ServiceAccountTokens;
 }

@@ -19,6 +19,7 @@ import { defaultIssuer, servingNames } from '../instance/host-address.ts';
 import type { Instance } from '../instance/instance.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
+import { consoleOf } from '../console/console-of.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
@@ -159,6 +160,7 @@ class Server implements LocalServer {
       settings: options.apiServer && { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
       scheduler,
       controllers: options.controllerManager,
+      console: options.console === false ? undefined : consoleOf(platform),
       serverJoin: this.#etcd && (await this.#joinRoute()),
     });
     this.#controlPlane = controlPlane;

@@ -14,6 +14,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
+import { cookiesForBackend } from './console-cookie.ts';
 import { readHead, type ReadHead } from './answer-head.ts';
 
 /** The request to hand on. */
@@ -143,6 +144,7 @@ function requestHead(request: TunnelRequest, url: URL): Uint8Array {
 
 /** Servers join repeated headers; old runtimes look at whole lines. Tokens hidden among the protocols stay here. */
 function headerLines(name: string, value: string): readonly string[] {
+  if (name === 'cookie') return [cookiesForBackend(value) ?? []].flat();
   const parts = (): string[] => value.split(',').map((part) => part.trim());
   if (name === 'x-stream-protocol-version') return parts();
   if (name === 'sec-websocket-protocol')

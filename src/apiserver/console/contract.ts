@@ -1,0 +1,32 @@
+/** What the console of an API server is made from. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
+
+/** A built file of the console, as the index of the build names it. */
+export interface ConsoleFile {
+  readonly type: string;
+  /** Quoted, as in the header. */
+  readonly etag: string;
+  /** Its name has a hash of its content: it never changes. */
+  readonly hashed: boolean;
+  /** Encodings beside the plain form, the smallest first. */
+  readonly encodings: readonly ('br' | 'gzip')[];
+}
+
+/** The built console. */
+export interface ConsoleFiles {
+  /** By name, as in `/console/NAME`; undefined when nothing is built. */
+  index(): Promise<ReadonlyMap<string, ConsoleFile> | undefined>;
+  /** A file of the index, plain or encoded. */
+  read(name: string, encoding?: 'br' | 'gzip'): Promise<Uint8Array>;
+}
+
+/** What a console needs of its machine. The time is real and the randomness is fit for secrets, in simulations as well. */
+export interface ConsolePorts {
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly random: Pick<Random, 'bytes'>;
+  readonly files: ConsoleFiles;
+}
+
+/** Gives the ports at the first request for the console. */
+export type LoadConsole = () => Promise<ConsolePorts>;

@@ -1,0 +1,67 @@
+/** Requests to the API server of the page's own origin. A failure is an `ApiError` with the server's Status. */
+import type { Status } from '../../api/gen/meta-v1.ts';
+
+/** Tells the server that the console's own page asks, not another site. */
+const OWN_HEADERS = { 'X-Keelson-Console': '1' };
+
+/** A request that the server refused, or that did not reach it (code 0). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: Partial<Status>;
+
+  constructor(status: Partial<Status>) {
+    super(status.message ?? `HTTP ${status.code ?? 0}`);
+    this.status = status;
+  }
+
+  get code(): number {
+    return this.status.code ?? 0;
+  }
+}
+
+export interface Call {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Listener = () => void;
+const onSignedOut = new Set<Listener>();
+
+/** Calls back when the server no longer knows who asks. */
+export function whenSignedOut(listener: Listener): () => void {
+  onSignedOut.add(listener);
+  return () => onSignedOut.delete(listener);
+}
+
+/** Sends a request. Rejects with `ApiError` for a status of 400 and above, and when the server does not answer. */
+export async function send(path: string, call: Call = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...call, headers: { ...OWN_HEADERS, ...call.headers }, redirect: 'error' });
+  } catch (error) {
+    if (call.signal?.aborted === true) throw error;
+    throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the API server does not answer' });
+  }
+  if (response.ok) return response;
+  const status = await statusOf(response);
+  if (response.status === 401) for (const listener of onSignedOut) listener();
+  throw new ApiError(status);
+}
+
+export async function sendJson<T>(path: string, call: Call = {}): Promise<T> {
+  const response = await send(path, { ...call, headers: { Accept: 'application/json', ...call.headers } });
+  return (await response.json()) as T;
+}
+
+async function statusOf(response: Response): Promise<Partial<Status>> {
+  const text = await response.text();
+  const plain = { code: response.status, message: text.trim() || `HTTP ${response.status}` };
+  if (response.headers.get('content-type')?.includes('json') !== true) return plain;
+  try {
+    return { ...plain, ...(JSON.parse(text) as Partial<Status>) };
+  } catch {
+    return plain; // the answer broke off
+  }
+}

@@ -1,0 +1,18 @@
+/** The lines of an answer as they arrive. */
+export async function* linesOf(response: Response): AsyncGenerator<readonly string[]> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) return;
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.length > 0) yield lines;
+    }
+    if (rest !== '') yield [rest];
+  } finally {
+    await reader.cancel().catch(() => undefined); // the connection may be gone already
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Streams of a pod: its log by an ordinary request, and exec, attach and port-forward by WebSocket in the channel protocols
+ * of the API. The session's cookie and the page's origin authenticate; no token is in the URL.
+ */
+import { send } from './http.ts';
+import { linesOf } from './lines.ts';
+import { type ObjectRef, objectPath } from './kinds.ts';
+
+/** Log lines as they come, some at a time, until the container ends or the signal aborts. */
+export async function* followLog(
+  pod: ObjectRef,
+  params: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly string[]> {
+  const response = await send(`${objectPath(pod, 'log')}?${new URLSearchParams(params).toString()}`, { signal });
+  yield* linesOf(response);
+}
+
+export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+
+/** Hears of a stream of channels. */
+export interface ChannelHandler {
+  data(channel: number, bytes: Uint8Array): void;
+  /** Once; `reason` is '' when the server ended it without a word. */
+  closed(reason: string): void;
+}
+
+/** An open stream. */
+export interface ChannelStream {
+  write(channel: number, bytes: Uint8Array): void;
+  resize(width: number, height: number): void;
+  /** Tells the other side that nothing more comes on a channel. */
+  endInput(): void;
+  close(): void;
+}
+
+/** Opens exec or attach: `params` as in the API, repeated keys allowed. */
+export function openChannels(
+  pod: ObjectRef,
+  { subresource, params }: { readonly subresource: 'exec' | 'attach'; readonly params: URLSearchParams },
+  handler: ChannelHandler,
+): ChannelStream {
+  const url = `wss://${location.host}${objectPath(pod, subresource)}?${params.toString()}`;
+  const socket = new WebSocket(url, ['v5.channel.k8s.io']);
+  socket.binaryType = 'arraybuffer';
+  socket.onmessage = ({ data }: MessageEvent<ArrayBuffer>) => {
+    const bytes = new Uint8Array(data);
+    if (bytes.length > 0) handler.data(bytes[0]!, bytes.subarray(1));
+  };
+  socket.onclose = ({ reason }) => handler.closed(reason);
+  const write = (channel: number, bytes: Uint8Array): void => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    const frame = new Uint8Array(bytes.length + 1);
+    frame[0] = channel;
+    frame.set(bytes, 1);
+    socket.send(frame);
+  };
+  return {
+    write,
+    resize: (width, height) =>
+      write(CHANNELS.resize, new TextEncoder().encode(JSON.stringify({ Width: width, Height: height }))),
+    endInput: () => write(CHANNELS.close, new Uint8Array([CHANNELS.stdin])),
+    close: () => socket.close(),
+  };
+}

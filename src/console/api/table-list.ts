@@ -1,0 +1,139 @@
+/**
+ * A live list as the server's table: pages first, then one watch from there. A watch that ends goes on where it ended; when
+ * the server has forgotten that revision, the list is read again.
+ */
+import { ApiError, send, sendJson } from './http.ts';
+import { listPath, type Kind } from './kinds.ts';
+import { linesOf } from './lines.ts';
+import { type Column, columnsOf, type Row, rowOf, type Table, TABLE_TYPE } from './table.ts';
+
+/** What is listed. Selectors as in the API; '' selects all. */
+export interface ListQuery {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+}
+
+export interface RowChange {
+  readonly type: 'put' | 'remove';
+  readonly row: Row;
+}
+
+/** Hears of the list. */
+export interface ListSink {
+  columns(columns: readonly Column[]): void;
+  /** Changes of one batch, in order. */
+  change(changes: readonly RowChange[]): void;
+  /** The first reading is done, or a later one: rows other than these are gone. */
+  complete(uids: ReadonlySet<string>): void;
+  /** How many rows the first reading has yet to bring. */
+  remaining(count: number): void;
+  state(state: ListState): void;
+}
+
+export type ListState =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'retrying'; readonly error: string }
+  | { readonly kind: 'refused'; readonly error: ApiError };
+
+const FIRST_PAGE = 250;
+const PAGE = 2000;
+const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
+
+/** Starts to list and watch; goes on until the signal. */
+export async function followTable(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
+  let failures = 0;
+  let version: string | undefined;
+  sink.state({ kind: 'loading' });
+  while (!signal.aborted) {
+    try {
+      version ??= await readAll(query, sink, signal);
+      sink.state({ kind: 'live' });
+      version = await watch(query, sink, { version, signal });
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 410) version = undefined;
+      else if (isFinal(error)) return sink.state({ kind: 'refused', error });
+      else sink.state({ kind: 'retrying', error: error.message });
+      await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]!, signal);
+    }
+  }
+}
+
+function isFinal({ code }: ApiError): boolean {
+  return code >= 400 && code < 500 && code !== 410 && code !== 429;
+}
+
+/** Reads page by page; the revision that all of them show. */
+async function readAll(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<string> {
+  const uids = new Set<string>();
+  let next = '';
+  for (let limit = FIRST_PAGE; ; limit = PAGE) {
+    const params = paramsOf(query, { limit: String(limit), continue: next });
+    const table = await sendJson<Table>(`${listPath(query.kind, query.namespace)}?${params}`, {
+      headers: { Accept: TABLE_TYPE },
+      signal,
+    });
+    if (table.columnDefinitions) sink.columns(columnsOf(table.columnDefinitions));
+    const rows = (table.rows ?? []).map(rowOf);
+    for (const { uid } of rows) uids.add(uid);
+    sink.change(rows.map((row) => ({ type: 'put', row })));
+    const { continue: token = '', remainingItemCount = 1, resourceVersion } = table.metadata;
+    next = token;
+    sink.remaining(next === '' ? 0 : remainingItemCount);
+    if (next === '') {
+      sink.complete(uids);
+      return resourceVersion;
+    }
+  }
+}
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: Table & { readonly code?: number; readonly message?: string };
+}
+
+/** Follows changes until the server ends the watch; the revision it came to. */
+async function watch(
+  query: ListQuery,
+  sink: ListSink,
+  { version, signal }: { readonly version: string; readonly signal: AbortSignal },
+): Promise<string> {
+  const params = paramsOf(query, { watch: '1', resourceVersion: version, allowWatchBookmarks: 'true' });
+  const path = `${listPath(query.kind, query.namespace)}?${params}`;
+  const response = await send(path, { headers: { Accept: TABLE_TYPE }, signal });
+  let last = version;
+  for await (const lines of linesOf(response)) {
+    const changes: RowChange[] = [];
+    for (const line of lines) {
+      if (line === '') continue;
+      const { type, object } = JSON.parse(line) as WatchEvent;
+      if (type === 'ERROR') throw new ApiError({ code: object.code ?? 500, message: object.message ?? '' });
+      const row = object.rows?.[0];
+      last = row?.object.metadata.resourceVersion ?? object.metadata.resourceVersion;
+      if (type === 'BOOKMARK' || row === undefined) continue;
+      changes.push({ type: type === 'DELETED' ? 'remove' : 'put', row: rowOf(row) });
+    }
+    if (changes.length > 0) sink.change(changes);
+  }
+  return last;
+}
+
+function paramsOf({ labelSelector, fieldSelector }: ListQuery, more: Record<string, string>): string {
+  const all = Object.entries({ ...more, labelSelector, fieldSelector }).filter(([, value]) => value !== '');
+  return new URLSearchParams(all).toString();
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer);
+    resolve();
+  });
+  return promise;
+}

@@ -1,0 +1,78 @@
+/** What the whole page knows of the cluster: its kinds, its namespaces, and what the user may do where. */
+import { computed, effect, signal } from '@preact/signals';
+import { type Access, accessIn, allows } from '../api/access.ts';
+import { discoverKinds } from '../api/discovery.ts';
+import { ApiError, sendJson } from '../api/http.ts';
+import { findKind, type Kind } from '../api/kinds.ts';
+import { TABLE_TYPE, type Table } from '../api/table.ts';
+import { namespace } from './router.ts';
+import { session } from './session.ts';
+import { readSetting, writeSetting } from './settings.ts';
+
+export const kinds = signal<readonly Kind[]>([]);
+
+/** Names of all namespaces; undefined: the user may not list them. */
+export const namespaces = signal<readonly string[] | undefined>(undefined);
+
+/** What the user may do everywhere, and in the namespace that is looked at. */
+const everywhere = signal<Access | undefined>(undefined);
+const here = signal<Access | undefined>(undefined);
+
+/** Whether the user may do this to objects of a kind where the page looks. False until the rules are known. */
+export function may(verb: string, kind: Kind, subresource = ''): boolean {
+  const access = kind.namespaced && namespace.value !== '' ? here.value : everywhere.value;
+  return access !== undefined && allows(access, { verb, kind, subresource });
+}
+
+/** Kinds that can be listed where the page looks. */
+export const listable = computed(() => kinds.value.filter((kind) => kind.verbs.includes('list') && may('list', kind)));
+
+/** The kind that a word means; asks the server for new kinds when it is not known. */
+export function kindNamed(word: string): Kind | undefined {
+  return findKind(kinds.value, word);
+}
+
+export const lastNamespace = (): string => readSetting('namespace') ?? '';
+
+/** Keeps the above true while somebody is signed in. */
+export function followCluster(): void {
+  effect(() => {
+    if (session.value.kind !== 'signedIn') {
+      kinds.value = [];
+      namespaces.value = undefined;
+      everywhere.value = undefined;
+      return;
+    }
+    void refreshKinds();
+    void refreshNamespaces();
+    void accessIn('').then((access) => (everywhere.value = access), ignoreApiError);
+  });
+  effect(() => {
+    const name = namespace.value;
+    if (session.value.kind !== 'signedIn') return;
+    here.value = undefined;
+    if (name !== '') writeSetting('namespace', name);
+    void accessIn(name).then((access) => {
+      if (namespace.peek() === name) here.value = access;
+    }, ignoreApiError);
+  });
+}
+
+export async function refreshKinds(): Promise<void> {
+  await discoverKinds().then((found) => (kinds.value = found), ignoreApiError);
+}
+
+export async function refreshNamespaces(): Promise<void> {
+  try {
+    const table = await sendJson<Table>('/api/v1/namespaces', { headers: { Accept: TABLE_TYPE } });
+    namespaces.value = (table.rows ?? []).map(({ object }) => object.metadata.name).sort();
+  } catch (error) {
+    ignoreApiError(error);
+    namespaces.value = undefined;
+  }
+}
+
+/** The server's refusals show where the data would stand. */
+function ignoreApiError(error: unknown): void {
+  if (!(error instanceof ApiError)) throw error;
+}

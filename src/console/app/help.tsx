@@ -1,0 +1,30 @@
+/** The keys that do something at the present place. */
+import { signal } from '@preact/signals';
+import { Dialog } from '../parts/dialog.tsx';
+import { activeKeys } from './keyboard.ts';
+import { texts } from './texts.ts';
+
+export const helpOpen = signal(false);
+
+export function HelpDialog() {
+  return (
+    <Dialog open={helpOpen} title={texts.keys.title} class="help">
+      <Keys />
+    </Dialog>
+  );
+}
+
+function Keys() {
+  return (
+    <dl class="keys">
+      {activeKeys().map(({ key, label }) => (
+        <div key={key}>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{label}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

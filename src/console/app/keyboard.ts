@@ -1,0 +1,49 @@
+/** Keys of the whole page. Views bind theirs while they are shown; the latest binding of a key counts. */
+
+export interface KeyBinding {
+  /** As in `KeyboardEvent.key`. */
+  readonly key: string;
+  /** What it does, for the help. */
+  readonly label: string;
+  run(): void;
+}
+
+const bound: (readonly KeyBinding[])[] = [];
+
+/** Binds keys until the returned function is called. */
+export function bindKeys(bindings: readonly KeyBinding[]): () => void {
+  bound.push(bindings);
+  return () => {
+    const at = bound.indexOf(bindings);
+    if (at >= 0) bound.splice(at, 1);
+  };
+}
+
+/** Every key that does something now, once. */
+export function activeKeys(): readonly KeyBinding[] {
+  const byKey = new Map<string, KeyBinding>();
+  for (const bindings of bound) for (const binding of bindings) byKey.set(binding.key, binding);
+  return [...byKey.values()];
+}
+
+export function followKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
+    const binding = bound
+      .toReversed()
+      .flatMap((bindings) => bindings.filter(({ key }) => key === event.key))
+      .at(0);
+    if (binding === undefined) return;
+    // A focused link or button has its own meaning of Enter.
+    if (event.key === 'Enter' && event.target instanceof HTMLElement && event.target.matches('a, button, summary'))
+      return;
+    event.preventDefault();
+    binding.run();
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || target.matches('input, textarea, select, .takes-keys, .takes-keys *');
+}

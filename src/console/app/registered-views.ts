@@ -1,0 +1,16 @@
+/** The views of the page, told once at its begin: what views share finds other views by it without importing them. */
+import type { ViewEntry } from '../views/contract.ts';
+
+let registered: readonly ViewEntry[] = [];
+
+export function registerViews(views: readonly ViewEntry[]): void {
+  registered = views;
+}
+
+export function allViews(): readonly ViewEntry[] {
+  return registered;
+}
+
+export function viewNamed(name: string): ViewEntry | undefined {
+  return registered.find((view) => view.name === name);
+}

@@ -1,0 +1,22 @@
+/** Light or dark: as the system wants it, until the user says otherwise. */
+import { signal } from '@preact/signals';
+import { readSetting, writeSetting } from './settings.ts';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+
+export const theme = signal<Theme>(THEMES.find((one) => one === readSetting('theme')) ?? 'system');
+
+/** Takes the theme up. */
+export function applyTheme(): void {
+  const { documentElement } = document;
+  if (theme.value === 'system') delete documentElement.dataset['theme'];
+  else documentElement.dataset['theme'] = theme.value;
+}
+
+export function nextTheme(): void {
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!;
+  writeSetting('theme', theme.value);
+  applyTheme();
+}

@@ -1,0 +1,19 @@
+/** Ages that go on: one timer for all of them. */
+import { signal } from '@preact/signals';
+import { humanDuration } from '../../api/age.ts';
+
+export const nowMs = signal(Date.now());
+
+setInterval(() => {
+  if (!document.hidden) nowMs.value = Date.now();
+}, 1000);
+
+/** The age of what was made then, as kubectl tells it. */
+export function Age({ sinceMs }: { readonly sinceMs: number }) {
+  if (sinceMs === 0) return null;
+  return (
+    <time dateTime={new Date(sinceMs).toISOString()} title={new Date(sinceMs).toLocaleString()}>
+      {humanDuration(Math.max(0, nowMs.value - sinceMs))}
+    </time>
+  );
+}

@@ -1,0 +1,32 @@
+/** Which columns of a kind the user has chosen, remembered by the browser. */
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { readSetting, writeSetting } from '../../app/settings.ts';
+import type { ShownColumn } from './columns.ts';
+
+/** Ids of columns that differ from what is shown by default, by kind. */
+const changed = signal<Readonly<Record<string, readonly string[]>>>(readAll());
+
+function readAll(): Record<string, readonly string[]> {
+  try {
+    return JSON.parse(readSetting('columns') ?? '{}') as Record<string, readonly string[]>;
+  } catch {
+    return {}; // written by something else
+  }
+}
+
+export function hiddenColumns(kind: string, columns: readonly ShownColumn[]): ReadonlySignal<ReadonlySet<string>> {
+  return computed(() => {
+    const own = new Set(changed.value[kind] ?? []);
+    return new Set(
+      columns.filter(({ id, byDefault, role }) => role !== 'name' && byDefault === own.has(id)).map(({ id }) => id),
+    );
+  });
+}
+
+/** Shows a column that is hidden, or hides it. */
+export function toggleColumn(kind: string, id: string): void {
+  const own = new Set(changed.value[kind] ?? []);
+  if (!own.delete(id)) own.add(id);
+  changed.value = { ...changed.value, [kind]: [...own] };
+  writeSetting('columns', JSON.stringify(changed.value));
+}

@@ -1,0 +1,61 @@
+/** The columns of a list: the server's, with the namespace before them and the labels behind them. */
+import type { Cell, Column, Row } from '../../api/table.ts';
+
+export interface ShownColumn {
+  /** Unique in its list; remembered in addresses and settings. */
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  /** Shown unless the user has chosen otherwise. */
+  readonly byDefault: boolean;
+  readonly role: 'name' | 'namespace' | 'age' | 'labels' | 'cell';
+  /** The row's cell; for labels their text. */
+  cell(row: Row): Cell;
+}
+
+/** `several`: rows of more than one namespace are listed. */
+export function shownColumns(columns: readonly Column[], several: boolean): readonly ShownColumn[] {
+  const namespace: ShownColumn = {
+    id: 'namespace',
+    title: 'Namespace',
+    description: '',
+    byDefault: several,
+    role: 'namespace',
+    cell: (row) => row.namespace,
+  };
+  const own = columns.map(({ name, description, wide }, index): ShownColumn => ({
+    id: name.toLowerCase().replaceAll(/\W+/g, '-'),
+    title: name,
+    description,
+    byDefault: !wide,
+    role: index === 0 ? 'name' : roleOf(name),
+    cell: ({ cells }) => cells[index] ?? null,
+  }));
+  const labels: ShownColumn = {
+    id: 'labels',
+    title: 'Labels',
+    description: '',
+    byDefault: false,
+    role: 'labels',
+    cell: (row) => labelsText(row),
+  };
+  return [...(several ? [namespace] : []), ...own, labels];
+}
+
+function roleOf(name: string): ShownColumn['role'] {
+  return name === 'Age' ? 'age' : 'cell';
+}
+
+export function labelsText({ labels }: Row): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+/** Characters of a column's width, of the rows that are there. */
+export function widthOf(column: ShownColumn, rows: readonly Row[]): number {
+  const most = column.role === 'name' ? 52 : 36;
+  let width = column.title.length + 2;
+  for (const row of rows) width = Math.max(width, String(column.cell(row) ?? '').length);
+  return column.role === 'age' ? 7 : Math.min(width, most);
+}

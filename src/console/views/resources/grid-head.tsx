@@ -1,0 +1,45 @@
+/** The heads of the columns: a click sorts by one, another the other way round, a third as it was. */
+import { setParams } from '../../app/router.ts';
+import { texts } from '../../app/texts.ts';
+import type { ShownColumn } from './columns.ts';
+import { type Sort, sortText } from './sorting.ts';
+
+interface GridHeadProps {
+  readonly columns: readonly ShownColumn[];
+  readonly sort: Sort;
+  readonly template: string;
+}
+
+export function GridHead({ columns, sort, template }: GridHeadProps) {
+  return (
+    <div class="head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+      {columns.map((column) => (
+        <Head key={column.id} column={column} sort={sort} />
+      ))}
+    </div>
+  );
+}
+
+function Head({ column: { id, title, description }, sort }: { readonly column: ShownColumn; readonly sort: Sort }) {
+  const isSorted = sort.column === id;
+  const direction = sort.descending ? 'descending' : 'ascending';
+  return (
+    <div role="columnheader" aria-sort={isSorted ? direction : 'none'}>
+      <button
+        type="button"
+        title={description || texts.list.sortBy(title)}
+        onClick={() => setParams({ sort: nextSort(id, sort) })}
+      >
+        {title}
+        <span class="arrow" aria-hidden="true">
+          {isSorted ? (sort.descending ? '↓' : '↑') : ''}
+        </span>
+      </button>
+    </div>
+  );
+}
+
+function nextSort(id: string, { column, descending }: Sort): string {
+  if (column !== id) return sortText({ column: id, descending: false });
+  return descending ? '' : sortText({ column: id, descending: true });
+}

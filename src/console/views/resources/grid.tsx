@@ -1,0 +1,143 @@
+/** The rows on the screen, whichever of 50,000 they are; moved through by the keys of k9s and of a grid. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Kind } from '../../api/kinds.ts';
+import type { Row } from '../../api/table.ts';
+import { bindKeys } from '../../app/keyboard.ts';
+import { shownAt } from '../../app/places.ts';
+import { navigate, setParams } from '../../app/router.ts';
+import { texts } from '../../app/texts.ts';
+import { rowWindow, scrollTo } from '../../parts/virtual-window.ts';
+import { actionsFor } from './actions.ts';
+import { type ShownColumn, widthOf } from './columns.ts';
+import { GridHead } from './grid-head.tsx';
+import { GridRow } from './grid-row.tsx';
+import type { LiveTable } from './live-table.ts';
+import { Refusal } from './refusal.tsx';
+import { ROW_HEIGHT } from './row-height.ts';
+import type { Sort } from './sorting.ts';
+
+/** Widths are of so many rows: more would make a long list wait. */
+const MEASURED_ROWS = 200;
+
+interface GridProps {
+  readonly table: LiveTable;
+  readonly kind: Kind;
+  readonly columns: readonly ShownColumn[];
+  readonly sort: Sort;
+  readonly filtered: boolean;
+  readonly focusFilter: () => void;
+}
+
+export function Grid({ table, kind, columns, sort, filtered, focusFilter }: GridProps) {
+  const version = table.version.value;
+  const { shown } = table.rows;
+  const body = useRef<HTMLDivElement>(null);
+  const viewport = useSignal({ scrollTop: 0, height: 800 });
+  const selected = useSignal('');
+  useEffect(() => measured(body.current!, (now) => (viewport.value = now)), []);
+  const template = useTemplate(
+    columns,
+    shown,
+    version === 0 ? 0 : table.columns.value.length + Math.min(shown.length, MEASURED_ROWS),
+  );
+  const move = (to: (at: number) => number): void => {
+    const row = table.rows.find(selected.peek());
+    const at = row === undefined ? -1 : table.rows.indexOf(row);
+    const next = Math.max(0, Math.min(to(at), table.rows.shown.length - 1));
+    selected.value = table.rows.shown[next]?.uid ?? '';
+    body.current!.scrollTop = scrollTo(next, viewport.peek(), ROW_HEIGHT);
+  };
+  const refOf = (row: Row) => ({ kind, namespace: row.namespace, name: row.name });
+  const onSelected = (work: (row: Row) => void) => () => {
+    const row = table.rows.find(selected.peek());
+    if (row !== undefined) work(row);
+  };
+  const open = (row: Row): void => {
+    const place = shownAt(refOf(row));
+    if (place !== undefined) navigate(place);
+  };
+  const page = (): number => Math.max(1, Math.floor(viewport.peek().height / ROW_HEIGHT) - 1);
+  const { keys } = texts;
+  useEffect(
+    () =>
+      bindKeys([
+        ...['j', 'ArrowDown'].map((key) => ({ key, label: keys.down, run: () => move((at) => at + 1) })),
+        ...['k', 'ArrowUp'].map((key) => ({ key, label: keys.up, run: () => move((at) => at - 1) })),
+        { key: 'PageDown', label: keys.pageDown, run: () => move((at) => at + page()) },
+        { key: 'PageUp', label: keys.pageUp, run: () => move((at) => at - page()) },
+        ...['g', 'Home'].map((key) => ({ key, label: keys.first, run: () => move(() => 0) })),
+        ...['G', 'End'].map((key) => ({ key, label: keys.last, run: () => move(() => Infinity) })),
+        { key: '/', label: keys.filter, run: focusFilter },
+        { key: 'Escape', label: keys.clear, run: () => setParams({ q: '' }) },
+        ...(shownAt({ kind, namespace: '', name: '' }) === undefined
+          ? []
+          : [{ key: 'Enter', label: keys.open, run: onSelected(open) }]),
+        ...actionsFor(kind).map(({ key, label, href }) => ({
+          key,
+          label,
+          run: onSelected((row) => navigate(href(refOf(row)))),
+        })),
+      ]),
+    [kind],
+  );
+  const state = table.state.value;
+  if (state.kind === 'refused') return <Refusal error={state.error} />;
+  const { first, end } = rowWindow(viewport.value, ROW_HEIGHT, shown.length);
+  return (
+    <div
+      class="grid"
+      role="grid"
+      aria-label={kind.kind}
+      aria-rowcount={shown.length + 1}
+      aria-colcount={columns.length}
+      aria-activedescendant={selected.value === '' ? undefined : `row-${selected.value}`}
+      tabIndex={0}
+      ref={body}
+      onScroll={({ currentTarget: { scrollTop, clientHeight } }) =>
+        (viewport.value = { scrollTop, height: clientHeight - ROW_HEIGHT })
+      }
+    >
+      <GridHead columns={columns} sort={sort} template={template} />
+      <div class="rows" role="rowgroup" style={{ height: `${shown.length * ROW_HEIGHT}px` }}>
+        {shown.slice(first, end).map((row, index) => (
+          <GridRow
+            key={row.uid}
+            row={row}
+            index={first + index}
+            columns={columns}
+            template={template}
+            selected={row.uid === selected.value}
+            href={shownAt(refOf(row))}
+            onSelect={() => (selected.value = row.uid)}
+          />
+        ))}
+      </div>
+      {shown.length === 0 && state.kind === 'live' ? (
+        <p class="notice">{filtered ? texts.list.noneMatch : texts.list.none}</p>
+      ) : null}
+    </div>
+  );
+}
+
+/** Follows the size of the scrolled part. */
+function measured(element: HTMLElement, changed: (now: { scrollTop: number; height: number }) => void): () => void {
+  const tell = (): void => changed({ scrollTop: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
+  const observer = new ResizeObserver(tell);
+  observer.observe(element);
+  tell();
+  return () => observer.disconnect();
+}
+
+/** Widths by what the first rows hold; `basis` changes when they are to be taken anew. */
+function useTemplate(columns: readonly ShownColumn[], rows: readonly Row[], basis: number): string {
+  return useMemo(() => {
+    const sample = rows.slice(0, MEASURED_ROWS);
+    return columns
+      .map((column) => {
+        const width = widthOf(column, sample);
+        return `minmax(${width + 2}ch, ${width + 2}fr)`;
+      })
+      .join(' ');
+  }, [columns.map(({ id }) => id).join(), basis]);
+}

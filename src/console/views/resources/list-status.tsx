@@ -1,0 +1,20 @@
+/** How many rows there are, and whether the list is live. */
+import { texts } from '../../app/texts.ts';
+import type { LiveTable } from './live-table.ts';
+
+export function ListStatus({ table }: { readonly table: LiveTable }) {
+  void table.version.value; // the counts change with it
+  const { list } = texts;
+  const state = table.state.value;
+  const left = table.remaining.value;
+  if (state.kind === 'refused') return <span class="status" />;
+  const words = { live: list.live, loading: list.loading, retrying: list.retrying }[state.kind];
+  return (
+    <span class="status" role="status">
+      <span class="dim">{left > 0 ? list.loadingMore(left) : list.rows(table.rows.shown.length, table.rows.size)}</span>
+      <span class={`liveness ${state.kind}`} title={state.kind === 'retrying' ? state.error : ''}>
+        {words}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,2 @@
+/** Pixels, as in `list.css`. */
+export const ROW_HEIGHT = 28;
