@@ -36,6 +36,7 @@ test('options of the command line become cluster options', () => {
     nodeName: 'n',
     containerRuntimeEndpoint: 'unix:///run/c.sock',
     runtimeConfig: 'a/v1=true',
+    console: true,
     bindAddress: '10.0.0.5',
     nodePortAddresses: ['10.0.0.0/8', 'fd00::/8'],
   });

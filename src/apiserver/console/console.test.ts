@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest, ApiResponse, Principal } from '../../api/transport.ts';
-import { StatusError } from '../../api/status-error.ts';
+import { StatusError, unauthorized } from '../../api/status-error.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { cookiesForBackend, cookiesOfBackend } from '../../component-helpers/streaming/console-cookie.ts';
@@ -11,7 +11,6 @@ import { RequestScope } from '../request-scope.ts';
 import { parseRequestInfo } from '../request-info.ts';
 import { createConsole } from './console.ts';
 import type { ConsoleFile } from './contract.ts';
-import { unauthorized } from '../../api/status-error.ts';
 
 const HOST = 'localhost:6443';
 const ADMIN: Principal = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };

@@ -1,7 +1,7 @@
 /** Headers of every answer below `/console`: nothing inline, nothing from elsewhere, no frame around it. */
 import type { ApiHeaders } from '../../api/transport.ts';
 
-const policy = [
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -14,7 +14,7 @@ const policy = [
 ];
 
 export const securityHeaders: ApiHeaders = {
-  'content-security-policy': policy.join('; '),
+  'content-security-policy': POLICY.join('; '),
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
