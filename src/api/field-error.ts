@@ -96,24 +96,32 @@ export function tooMany(field: string, actual: number, max: Int64): FieldCause {
 export class Field {
   readonly errors: FieldErrors;
   readonly #parent: Field | undefined;
-  readonly #segment: string;
+  /** A number: the place in a list. */
+  readonly #segment: string | number;
   /** The name in its object or map; none for an item of a list. */
-  #name: string | undefined;
+  readonly #name: string | undefined;
   /** What stood in places of the object before the update; shared with children. */
-  #earlier: Map<string, ReadonlySet<unknown>> | undefined;
+  readonly #earlier: Map<string, ReadonlySet<unknown>> | undefined;
 
-  private constructor(errors: FieldErrors, segment: string, parent?: Field) {
+  // oxlint-disable-next-line max-params -- hundreds are made for each object
+  private constructor(
+    errors: FieldErrors,
+    segment: string | number,
+    parent?: Field,
+    name?: string,
+    earlier = parent === undefined ? undefined : parent.#earlier,
+  ) {
     this.errors = errors;
     this.#segment = segment;
     this.#parent = parent;
-    this.#earlier = parent === undefined ? undefined : parent.#earlier;
+    this.#name = name;
+    this.#earlier = earlier;
   }
 
   /** The object itself, with an empty list of errors. `old`: what it was before an update. */
   static root(old?: object): Field {
-    const field = new Field([], '');
-    if (old !== undefined) field.#earlier = new Map([['', new Set([old])]]);
-    return field;
+    const earlier = old === undefined ? undefined : new Map([['', new Set<unknown>([old])]]);
+    return new Field([], '', undefined, undefined, earlier);
   }
 
   /** The place with a path of its own, for errors that upstream reports relative to a part. */
@@ -123,28 +131,24 @@ export class Field {
 
   get path(): string {
     const before = this.#parent === undefined ? '' : this.#parent.path;
-    if (before === '') return this.#segment;
-    const segment = shortened(this.#segment);
+    const whole = typeof this.#segment === 'number' ? `[${this.#segment}]` : this.#segment;
+    if (before === '') return whole;
+    const segment = shortened(whole);
     return segment.startsWith('[') ? before + segment : `${before}.${segment}`;
   }
 
   /** A field of this object. */
   at(name: string): Field {
-    return this.#child(name, name);
-  }
-  #child(segment: string, name: string): Field {
-    const child = new Field(this.errors, segment, this);
-    child.#name = name;
-    return child;
+    return new Field(this.errors, name, this, name);
   }
 
   /** An item of this list. */
   item(index: number): Field {
-    return new Field(this.errors, `[${index}]`, this);
+    return new Field(this.errors, index, this);
   }
   /** An entry of this map. */
   key(key: string): Field {
-    return this.#child(`[${key}]`, key);
+    return new Field(this.errors, `[${key}]`, this, key);
   }
 
   /** Whether the object had this text in this field before the update; items of a list are alike. */

@@ -125,12 +125,15 @@ const MAX_SUBRESOURCE_BYTES = 256;
 /** What Go takes for printable is letters, marks, numbers, punctuation, symbols and the ASCII space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
 /** The name of who writes, in options and in managed fields. Of one that is too long no characters are looked at. */
 export function validateFieldManager(manager: string, field: Field): void {
   if (Buffer.byteLength(manager) > MAX_MANAGER_BYTES) {
     field.tooLong(MAX_MANAGER_BYTES);
     return;
   }
+  if (PRINTABLE_ASCII.test(manager)) return;
   for (const { 0: character, index } of manager.matchAll(UNPRINTABLE)) {
     const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
     field.invalid(manager, `invalid character U+${code} (at position ${Buffer.byteLength(manager.slice(0, index))})`);

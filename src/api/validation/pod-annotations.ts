@@ -21,12 +21,13 @@ export function validatePodAnnotations(
   spec: PodSpec,
   { field, old }: { readonly field: Field; readonly old?: Annotations },
 ): void {
+  if (annotations === undefined) return;
   const names = new Set(
     [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...(spec.ephemeralContainers ?? [])].map(
       ({ name }) => name,
     ),
   );
-  for (const [key, value] of Object.entries(annotations ?? {})) {
+  for (const [key, value] of Object.entries(annotations)) {
     if (old?.[key] === value) continue;
     const place = field.key(key);
     if (key === MIRROR && (spec.nodeName ?? '') === '')

@@ -1,9 +1,11 @@
 /** Environment variables of containers. Upstream: apis/core/validation ValidateEnv, ValidateEnvFrom. */
 import type { Field } from '../field-error.ts';
 import type {
+  Container,
   EnvFromSource,
   EnvVar,
   EnvVarSource,
+  EphemeralContainer,
   FileKeySelector,
   ObjectFieldSelector,
   PodSpec,
@@ -11,7 +13,7 @@ import type {
 } from '../gen/core-v1.ts';
 import { isConfigMapKey, isDns1123Label, isDns1123Subdomain, isEnvVarName, isQualifiedName } from '../names.ts';
 import { isZeroQuantity, tryParseQuantity } from '../quantity.ts';
-import { containersOf } from './pod-os.ts';
+import { containersOf, someContainer } from './pod-os.ts';
 import { validatePathNoBacksteps } from './volume-sources.ts';
 
 /** Fields of a pod that its environment may show. */
@@ -125,6 +127,7 @@ function validateFileKey({ key = '', volumeName = '', path = '' }: FileKeySelect
 
 /** The files that variables are read from lie in directories of the pod's own. */
 export function validateFileKeyVolumes(spec: PodSpec, field: Field): void {
+  if (!someContainer(spec, readsFiles)) return;
   const volumes = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   for (const [container, place] of containersOf(spec, field))
     for (const [index, { valueFrom }] of (container.env ?? []).entries()) {
@@ -135,6 +138,10 @@ export function validateFileKeyVolumes(spec: PodSpec, field: Field): void {
       if (volume === undefined) at.notFound(name);
       else if (volume.emptyDir === undefined) at.invalid(name, 'referenced volume must be of type emptyDir');
     }
+}
+
+function readsFiles({ env }: Container | EphemeralContainer): boolean {
+  return env?.some(({ valueFrom }) => valueFrom?.fileKeyRef !== undefined) === true;
 }
 
 function validateSource(source: EnvVarSource, value: string, field: Field): void {

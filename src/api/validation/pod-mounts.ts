@@ -64,6 +64,7 @@ function isBlock(volume: Volume): boolean {
 }
 
 function validateVolumeDevices(container: Mounting, volumes: ReadonlyMap<string, Volume>, field: Field): void {
+  if ((container.volumeDevices ?? []).length === 0) return;
   const mounts = new Map((container.volumeMounts ?? []).map(({ name, mountPath }) => [name, mountPath]));
   const mountPaths = new Set(mounts.values());
   const [paths, names] = [new Set<string>(), new Set<string>()];

@@ -9,6 +9,12 @@ export function* containersOf(spec: PodSpec, field: Field): Generator<[Container
     for (const [index, container] of (spec[list] ?? []).entries()) yield [container, field.at(list).item(index)];
 }
 
+/** Whether this holds for one of the containers. Takes less than going through them with their places. */
+export function someContainer(spec: PodSpec, test: (container: Container | EphemeralContainer) => boolean): boolean {
+  const { initContainers, containers, ephemeralContainers } = spec;
+  return [initContainers, containers, ephemeralContainers].some((list) => list?.some(test) === true);
+}
+
 /** The operating system, and fields that it has no use for. */
 export function validateOs(spec: PodSpec, field: Field): void {
   if (spec.os === undefined) return;
@@ -70,6 +76,7 @@ function validateWindows(spec: PodSpec, field: Field): void {
 /** Host process containers: all or none, with the node's network. */
 export function validateHostProcess(spec: PodSpec, field: Field): void {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
+  if (ofPod === undefined && !someContainer(spec, hasHostProcess)) return;
   let [all, some] = [0, 0];
   for (const [container, place] of containersOf(spec, field)) {
     const own = container.securityContext?.windowsOptions?.hostProcess;
@@ -87,6 +94,10 @@ export function validateHostProcess(spec: PodSpec, field: Field): void {
     field.invalid('', 'If pod contains any hostProcess containers then all containers must be HostProcess containers');
   if (spec.hostNetwork !== true)
     field.at('hostNetwork').invalid(false, 'hostNetwork must be true if pod contains any hostProcess containers');
+}
+
+function hasHostProcess({ securityContext }: Container | EphemeralContainer): boolean {
+  return securityContext?.windowsOptions?.hostProcess !== undefined;
 }
 
 const CREDENTIAL_SPEC_KI_B = 64;

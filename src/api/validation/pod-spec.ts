@@ -150,9 +150,9 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, fiel
   validateHostNetworkPorts(scope, field.at('containers'));
   validateChoice(spec.restartPolicy, ['Always', 'OnFailure', 'Never'], field.at('restartPolicy'));
   validateChoice(spec.dnsPolicy, DNS_POLICIES, field.at('dnsPolicy'));
-  validateLabels(spec.nodeSelector, field.at('nodeSelector'));
+  if (spec.nodeSelector !== undefined) validateLabels(spec.nodeSelector, field.at('nodeSelector'));
   validatePodSecurityContext(spec.securityContext, spec, field.at('securityContext'));
-  validateAffinity(spec.affinity, field.at('affinity'));
+  if (spec.affinity !== undefined) validateAffinity(spec.affinity, field.at('affinity'));
   validateDnsConfig(spec, field.at('dnsConfig'));
   validateGates(spec, field);
   validateTopologySpread(spec.topologySpreadConstraints, field.at('topologySpreadConstraints'));
@@ -165,7 +165,8 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, fiel
   validateHostAliases(spec, field.at('hostAliases'));
   validateOptionalChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
   // As limits, wherefore upstream names them so.
-  validateResourceRequirements({ limits: spec.overhead ?? {} }, new Set(), field.at('overhead'));
+  if (spec.overhead !== undefined)
+    validateResourceRequirements({ limits: spec.overhead }, new Set(), field.at('overhead'));
   validateOs(spec, field);
   validateFileKeyVolumes(spec, field);
 }

@@ -43,6 +43,8 @@ const SOURCE_ORDER = [
   'image',
 ] as const;
 
+const SOURCES: ReadonlySet<string> = new Set(SOURCE_ORDER);
+
 /** What upstream calls a refused source where that is not the field's name. */
 const REFUSED_NAMES: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
@@ -82,11 +84,19 @@ export function validateVolumes(
 }
 
 function validateSource(volume: Volume, owner: VolumeOwner, field: Field): void {
-  const [first, ...rest] = SOURCE_ORDER.filter((name) => volume[name] !== undefined);
+  const [first, ...rest] = sourcesOf(volume);
   if (first === undefined) return field.required('must specify a volume type');
   validateVolumeSource(first, volume[first] as object, field);
-  validateOne({ [first]: volume[first], name: volume.name }, owner, field);
+  validateOne(rest.length === 0 ? volume : { [first]: volume[first], name: volume.name }, owner, field);
   for (const name of rest) field.at(REFUSED_NAMES[name] ?? name).forbidden('may not specify more than 1 volume type');
+}
+
+/** The sources that are there, in upstream's order. Nearly always it is one, so that the order is not gone through. */
+function sourcesOf(volume: Volume): readonly (typeof SOURCE_ORDER)[number][] {
+  const given = Object.keys(volume).filter(
+    (key): key is (typeof SOURCE_ORDER)[number] => SOURCES.has(key) && volume[key as keyof Volume] !== undefined,
+  );
+  return given.length < 2 ? given : SOURCE_ORDER.filter((name) => given.includes(name));
 }
 
 /** The sources that only pods have. */

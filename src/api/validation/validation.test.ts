@@ -111,6 +111,15 @@ test('what is wrong with a pod', () => {
       ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
     ],
     [
+      // In the order of upstream's rules, whatever the order of the fields.
+      { volumes: [{ image: {}, configMap: {}, name: 'v', hostPath: { path: 'x/..' } }] },
+      [
+        'spec.volumes[0].hostPath.path: Invalid value: "x/..": must not contain \'..\'',
+        'spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type',
+        'spec.volumes[0].image: Forbidden: may not specify more than 1 volume type',
+      ],
+    ],
+    [
       { initContainers: [{ name: 'i', image: 'x', readinessProbe: { tcpSocket: { port: 80 } } }] },
       [
         'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
