@@ -90,8 +90,9 @@ test('the waterfall has a line for each step, what failed, and what is missing',
 test('records are bounded in pods and in steps of a pod', () => {
   const records = new StepRecords(new VirtualClock(), 2);
   const pod = (name: string) => ({ uid: `uid-${name}`, namespace: 'default', name });
-  for (const name of ['a', 'b', 'c']) records.of(pod(name));
-  assert.equal(records.get('uid-a'), undefined);
+  for (const name of ['a', 'b', 'a', 'd', 'e', 'f', 'c']) records.of(pod(name));
+  const kept = ['a', 'b', 'd', 'e', 'f', 'c'].filter((name) => records.get(`uid-${name}`) !== undefined);
+  assert.deepEqual(kept, ['f', 'c']);
   const record = records.of(pod('c'));
   for (let index = 0; index < 200; index++) record.end(record.start(`step ${index}`));
   const { steps, dropped } = record.publish('kubelet');

@@ -130,6 +130,9 @@ export class StepRecords {
   readonly #maxPods: number;
   /** By uid, the oldest first. */
   readonly #records = new Map<string, StepRecord>();
+  /** The uids in turn: a Map whose oldest entries were deleted goes through their places to find its first key. */
+  readonly #uids: string[] = [];
+  #nextUid = 0;
 
   constructor(clock: Clock, maxPods: number) {
     this.#clock = clock;
@@ -142,7 +145,9 @@ export class StepRecords {
     if (known !== undefined) return known;
     const record = new StepRecord(pod, this.#clock);
     this.#records.set(pod.uid, record);
-    if (this.#records.size > this.#maxPods) this.#records.delete(this.#records.keys().next().value!);
+    if (this.#records.size > this.#maxPods) this.#records.delete(this.#uids[this.#nextUid]!);
+    this.#uids[this.#nextUid] = pod.uid;
+    this.#nextUid = (this.#nextUid + 1) % this.#maxPods;
     return record;
   }
 
