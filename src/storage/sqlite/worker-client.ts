@@ -45,7 +45,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
     const id = this.#nextId++;
     const deferred = createDeferred<object>();
-    const { late, onPage, deadlineMs = Infinity } = limits;
+    const { late, onPage, deadlineMs = Infinity, transfer } = limits;
     const cancelDeadline = this.#clock.setTimer(deadlineMs, () => {
       deferred.reject(new StoreError('unknownOutcome', `no answer from the store's worker within ${deadlineMs} ms`));
     });
@@ -54,7 +54,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
     if (late !== undefined)
       deferred.promise.catch(() => this.#calls.has(id) && this.#replaceLate(id, late as (answer: object) => void));
     const { values } = ask as { values?: Uint8Array<ArrayBuffer> };
-    this.#worker.postMessage({ id, op, ask }, values === undefined ? [] : [values.buffer]);
+    this.#worker.postMessage({ id, op, ask }, transfer ?? (values === undefined ? [] : [values.buffer]));
     return deferred.promise as Promise<R[Op]['answer']>;
   }
 
@@ -112,6 +112,8 @@ export interface CallLimits<Answer> {
   readonly deadlineMs?: number;
   /** Gets the parts that come before the answer; what it throws is what the call rejects with. */
   readonly onPage?: (page: WirePage) => void;
+  /** Buffers that change threads instead of being copied. Default: that of the question's `values`. */
+  readonly transfer?: readonly ArrayBuffer[];
   /** Gets an answer that comes after the deadline. */
   readonly late?: (answer: Answer) => void;
 }

@@ -25,7 +25,9 @@ export function toColumns(records: readonly HistoryRecord[]): RecordColumns {
   const keys: string[] = [];
   let bytes = 0;
   for (const { value } of records) bytes += value.length;
-  const values = new Uint8Array(bytes);
+  // Every byte is written below.
+  const { buffer, byteOffset } = Buffer.allocUnsafeSlow(bytes);
+  const values = new Uint8Array(buffer, byteOffset, bytes);
   let at = 0;
   let offset = 0;
   for (const { key, revision, timeMs, change, author, value } of records) {

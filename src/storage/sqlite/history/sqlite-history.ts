@@ -58,7 +58,14 @@ export function createHistoryOver(options: SqliteHistoryOptions, start: () => An
 function workerAnswerer(clock: Clock): Answerer {
   const worker = new Worker(new URL('./history-worker.ts', import.meta.url), { name: 'keelson-history' });
   const client = new WorkerClient<HistoryRequests>(clock, worker);
-  return { ask: (op, ask) => client.call(op, ask), end: () => client.ended() };
+  return { ask: (op, ask) => client.call(op, ask, { transfer: buffersOf(ask) }), end: () => client.ended() };
+}
+
+/** The buffers of a batch. Other questions have none. */
+function buffersOf(ask: HistoryRequests[keyof HistoryRequests]['ask']): readonly ArrayBuffer[] {
+  if (!('lanes' in ask)) return [];
+  const { objects, events } = ask.lanes;
+  return [objects, events].flatMap(({ numbers, values }) => [numbers.buffer, values.buffer]);
 }
 
 class SqliteHistory implements HistoryLog {
