@@ -25,6 +25,8 @@ export interface Target {
   send(of: HostileRequest): Promise<string>;
   /** `settleMs`: how long the server works on after its answer. */
   measure(of: HostileRequest, settleMs?: number): Promise<Figures>;
+  /** The same of any attack, which resolves to what came of it. */
+  during(attack: () => Promise<string>, settleMs?: number): Promise<Figures>;
   close(): void;
 }
 
@@ -82,12 +84,15 @@ export function connect(kubeconfig: string, haltsFile: string | undefined): Targ
     });
   return {
     send: (of) => send(server, agent, of),
-    async measure(of, settleMs = 10) {
+    measure(of, settleMs) {
+      return this.during(() => send(server, agent, of), settleMs);
+    },
+    async during(attack, settleMs = 10) {
       await sleep(30);
       longestHalt(haltsFile);
       await worstWaitMs();
       const startMs = performance.now();
-      const status = await send(server, agent, of);
+      const status = await attack();
       const tookMs = performance.now() - startMs;
       await sleep(settleMs);
       return { status, tookMs, haltMs: longestHalt(haltsFile), waitMs: await worstWaitMs() };

@@ -45,6 +45,8 @@ export interface ApiRequest {
   readonly yaml?: YamlCodec;
   /** Lets other work run. Absent: nobody waits for the loop. */
   readonly pause?: () => Promise<void>;
+  /** Asked before work that may take milliseconds: to be awaited where it is a promise. Absent: nobody waits for the loop. */
+  readonly turn?: () => Promise<void> | undefined;
   readonly signal: AbortSignal;
 }
 

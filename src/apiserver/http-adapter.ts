@@ -24,6 +24,12 @@ function certificateOf({
   return refusedCertificate === true ? { refusedCertificate } : noCertificate;
 }
 
+/** Clients with certificates are nodes, components and administrators: their work waits with the cluster's own. */
+function turnsOf(request: HttpRequest, clock: Clock): Pick<ApiRequest, 'pause' | 'turn'> {
+  const lane = (): string | undefined => (request.peerCertificate === undefined ? request.remoteAddress : undefined);
+  return { pause: () => clock.yield(lane()), turn: () => clock.turn(lane()) };
+}
+
 /** What compressing takes. */
 export interface CompressionDeps {
   readonly compression: Compression;
@@ -39,7 +45,6 @@ export interface BodyDeps extends Partial<CompressionDeps> {
 export function createHttpHandler(handler: ApiHandler, random: Random, bodies: BodyDeps = {}): HttpHandler {
   const { yaml = yamlOnLoop, compression, clock } = bodies;
   const packing = compression?.compresses === true && clock !== undefined ? { compression, clock } : undefined;
-  const pause = clock && (() => clock.yield());
   return (request) => {
     const answer = handler({
       method: request.method,
@@ -53,7 +58,7 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
       wantsUpgrade: request.wantsUpgrade,
       body: bodyOf(request),
       yaml,
-      pause,
+      ...(clock && turnsOf(request, clock)),
       signal: request.signal,
     });
     const head = request.method === 'HEAD';

@@ -70,6 +70,10 @@ export class RequestScope implements RequestContext {
     return this.request.pause?.();
   }
 
+  turn(): Promise<void> | undefined {
+    return this.request.turn?.();
+  }
+
   get signal(): AbortSignal {
     return this.request.signal;
   }

@@ -1,26 +1,47 @@
 /** Long work on the loop leaves others their turn. */
+import type { ApiRequest } from '../api/transport.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** Work for so long, then others have their turn. */
+/** One piece of work goes on for so long, then others have their turn. */
 const TURN_MS = 2;
+
+/** What work goes by. */
+export type Pace = Pick<Clock, 'monotonicMs' | 'yield' | 'turn'>;
+
+/** The clock for work of a request, which waits among its like. */
+export function paceOf({ pause, turn }: Pick<ApiRequest, 'pause' | 'turn'>, clock: Clock): Pace {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    yield: () => pause?.() ?? clock.yield(),
+    turn: () => turn?.(),
+  };
+}
 
 /** The turns of one piece of work. */
 export class Turns {
-  readonly #clock: Clock;
+  readonly #pace: Pace;
   #sinceMs: number;
+  #hasBegun = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#sinceMs = clock.monotonicMs();
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    this.#sinceMs = pace.monotonicMs();
   }
 
-  /** To be awaited where it is a promise: the turn was long. */
+  /** To be awaited where it is a promise: the turn was long, or somebody else's. */
   next(): Promise<void> | undefined {
-    return this.#clock.monotonicMs() - this.#sinceMs <= TURN_MS ? undefined : this.#pause();
+    if (!this.#hasBegun) return this.#begin();
+    return this.#pace.monotonicMs() - this.#sinceMs <= TURN_MS ? undefined : this.#goOnAfter(this.#pace.yield());
   }
 
-  async #pause(): Promise<void> {
-    await this.#clock.yield();
-    this.#sinceMs = this.#clock.monotonicMs();
+  #begin(): Promise<void> | undefined {
+    this.#hasBegun = true;
+    const due = this.#pace.turn();
+    return due && this.#goOnAfter(due);
+  }
+
+  async #goOnAfter(pause: Promise<void>): Promise<void> {
+    await pause;
+    this.#sinceMs = this.#pace.monotonicMs();
   }
 }

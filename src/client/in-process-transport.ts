@@ -40,10 +40,11 @@ const never = new AbortController().signal;
 
 function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
   const pause = (): Promise<void> => deps.clock.yield();
+  const turn = (): Promise<void> | undefined => deps.clock.turn();
   const send = (
     request: TransportRequest,
     mode: { wantsObjects: boolean; wantsUpgrade?: boolean; signal: AbortSignal },
-  ) => deps.handler(toApiRequest(deps, request, { ...mode, pause }));
+  ) => deps.handler(toApiRequest(deps, request, { ...mode, pause, turn }));
 
   return {
     async call(request) {
@@ -74,7 +75,7 @@ function createInProcessTransport(deps: InProcessClientDeps): ClientTransport {
 function toApiRequest(
   deps: InProcessClientDeps,
   request: TransportRequest,
-  mode: Pick<ApiRequest, 'wantsObjects' | 'pause' | 'signal'> & { readonly wantsUpgrade?: boolean },
+  mode: Pick<ApiRequest, 'wantsObjects' | 'pause' | 'turn' | 'signal'> & { readonly wantsUpgrade?: boolean },
 ): ApiRequest {
   return {
     method: request.method,
@@ -92,6 +93,7 @@ function toApiRequest(
     wantsUpgrade: mode.wantsUpgrade ?? false,
     body: toApiBody(request.body),
     pause: mode.pause,
+    turn: mode.turn,
     signal: mode.signal,
   };
 }

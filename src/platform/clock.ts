@@ -24,8 +24,16 @@ export interface Clock {
   setTicker(periodMs: number, callback: () => void): CancelTimer;
   /** Resolves after `delayMs`; rejects with the signal's reason when aborted first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** Resolves in a later turn of the loop: lets I/O and other work run. Never moves virtual time. */
-  yield(): Promise<void>;
+  /**
+   * Resolves in a later turn of the loop: lets I/O and other work run. Never moves virtual time. Lanes in
+   * which work waits take turns; that of the cluster itself has none, and comes after each of the others.
+   */
+  yield(lane?: string): Promise<void>;
+  /**
+   * Asked before work that may take milliseconds. Undefined: go on; else to be awaited, as somebody else does such work in this
+   * turn of the loop. Never asks to wait where time stands still.
+   */
+  turn(lane?: string): Promise<void> | undefined;
   /** Holds virtual time still until released; taken by every adapter around real asynchronous work. Free on the real clock. */
   holdBusy(what: string): ReleaseBusy;
   /** Called with the size of the jump when wall time moves against monotonic time by more than a second. */

@@ -17,6 +17,9 @@ import type { RequestScope } from '../request-scope.ts';
 /** As upstream: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
+/** Bodies that take a millisecond or more. */
+const MIDDLING_BYTES = 4096;
+
 /** The kind a body must be. */
 export interface ExpectedKind {
   readonly apiVersion: string;
@@ -32,6 +35,9 @@ export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
   if (body.kind !== 'bytes') return new Uint8Array();
   const bytes = await body.read(MAX_BODY_BYTES);
   if (bytes.length > LARGE_BYTES) scope.isLarge = true;
+  // Many clients may have sent the last bytes at once.
+  if (scope.isLarge) await scope.pause();
+  else if (bytes.length > MIDDLING_BYTES) await scope.turn();
   return bytes;
 }
 

@@ -15,7 +15,11 @@ import { writeItems } from './list-writer.ts';
 /** Each look at this clock is three milliseconds later, so that each item takes a turn. */
 function countingTurns(): { turns: Turns; pauses: () => number } {
   let [nowMs, pauses] = [0, 0];
-  const clock = { monotonicMs: () => (nowMs += 3), yield: () => Promise.resolve(void pauses++) };
+  const clock = {
+    monotonicMs: () => (nowMs += 3),
+    yield: () => Promise.resolve(void pauses++),
+    turn: () => Promise.resolve(void pauses++),
+  };
   return { turns: new Turns(clock as unknown as Clock), pauses: () => pauses };
 }
 

@@ -16,8 +16,7 @@ import { type ListPage, type ListRequest, listCells } from '../generic-registry/
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
 import { warningHeaders } from '../warning-headers.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { Turns } from '../turns.ts';
+import { type Pace, paceOf, Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
@@ -50,6 +49,7 @@ export function listRequestOf({ store, scope }: Call): ListRequest {
     continue: token === '' ? undefined : decodeContinue(token),
     exactRevision: exact ? revision : undefined,
     minRevision: exact ? 0 : revision,
+    pace: paceOf(scope.request, store.services.clock),
   };
 }
 
@@ -78,7 +78,7 @@ export async function serveList(call: Call): Promise<ApiResponse> {
       headers: warningHeaders(scope.warnings),
       object,
     });
-    const items = await inTurns(clock, page.cells, (cell) =>
+    const items = await inTurns(paceOf(scope.request, clock), page.cells, (cell) =>
       isMetadata ? partialMetadata({ metadata: store.metadata(cell) }, form.asVersion) : store.object(cell),
     );
     return answer(isMetadata ? { ...partialMetadataHead(metadata, form.asVersion), items } : { ...head, items });
@@ -98,12 +98,12 @@ export async function serveList(call: Call): Promise<ApiResponse> {
 }
 
 /** Makes something of each cell. */
-async function inTurns<T>(
-  clock: Clock,
+export async function inTurns<T>(
+  pace: Pace,
   cells: readonly RevisionCell[],
   make: (cell: RevisionCell) => T,
 ): Promise<readonly T[]> {
-  const turns = new Turns(clock);
+  const turns = new Turns(pace);
   const made: T[] = [];
   for (const cell of cells) {
     const due = turns.next();
@@ -128,7 +128,7 @@ export async function writeList({ store, scope }: Call, list: ObjectList): Promi
   const { form, count, object, metadata } = list;
   const { clock } = store.services;
   const { asVersion } = form;
-  const turns = new Turns(clock);
+  const turns = new Turns(paceOf(scope.request, clock));
   const headers = headersFor(form, scope);
   const write = async (items: ItemList, schema: StructSchema | undefined): Promise<ApiResponse> => {
     const chunks = await writeItems(items, { form, schema, scope, turns });
@@ -160,12 +160,12 @@ const sharedItems = new WeakMap<GenericStore, WeakMap<readonly RevisionCell[], W
 /** Keeps what is shared while its last piece has yet to be sent. */
 const whileSent = new WeakMap<Uint8Array, Promise<Uint8Array[]>>();
 
-async function joinCells({ store }: Call, head: object, { cells }: ListPage): Promise<Uint8Array[]> {
+async function joinCells({ store, scope }: Call, head: object, { cells }: ListPage): Promise<Uint8Array[]> {
   let byCells = sharedItems.get(store);
   if (byCells === undefined) sharedItems.set(store, (byCells = new WeakMap()));
   let items = byCells.get(cells)?.deref();
   if (items === undefined) {
-    items = joinItems(store, cells);
+    items = joinItems(store, cells, paceOf(scope.request, store.services.clock));
     byCells.set(cells, new WeakRef(items));
     items.catch(() => byCells.delete(cells));
   }
@@ -176,12 +176,11 @@ async function joinCells({ store }: Call, head: object, { cells }: ListPage): Pr
   return chunks.length === 1 ? [Buffer.concat([first, chunks[0]!])] : [first, ...chunks];
 }
 
-async function joinItems(store: GenericStore, cells: readonly RevisionCell[]): Promise<Uint8Array[]> {
-  const { clock } = store.services;
+async function joinItems(store: GenericStore, cells: readonly RevisionCell[], pace: Pace): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let pending: Uint8Array[] = [];
   let pendingBytes = 0;
-  const turns = new Turns(clock);
+  const turns = new Turns(pace);
   for (let index = 0; index < cells.length; index++) {
     const bytes = store.itemJson(cells[index]!);
     pending.push(index === 0 ? itemStart : nextItemStart, bytes);

@@ -20,7 +20,7 @@ import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
-import { Turns } from '../turns.ts';
+import { paceOf, Turns } from '../turns.ts';
 import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
@@ -303,7 +303,7 @@ async function encodeAhead<T>(
   if (!start.wantsInitial) return undefined;
   const cells = initialCells(call, start);
   if (cells.length < MANY_CELLS && cells.reduce((sum, cell) => sum + cell.byteLength, 0) < MANY_BYTES) return undefined;
-  const turns = new Turns(call.store.services.clock);
+  const turns = new Turns(paceOf(call.scope.request, call.store.services.clock));
   const ahead = new Map<RevisionCell, T | undefined>();
   for (const cell of cells) {
     const due = turns.next();

@@ -18,6 +18,9 @@ import type { Printer } from '../registry/resource-definition.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { includeObjectOf, partialMetadata, tableOf } from './table.ts';
 
+/** Objects that take a millisecond or more. */
+const MIDDLING_BYTES = 4096;
+
 const OBJECT_FORMS = ['Table', 'PartialObjectMetadata'];
 
 /** The form for one object of a store. Throws 406. */
@@ -70,22 +73,27 @@ export function writeObject(
   written: Written,
 ): ApiResponse | Promise<ApiResponse> {
   const { status, cell } = written;
-  const object = (): KubernetesObject => (written.cell === undefined ? written.object : store.object(written.cell));
   if (scope.request.wantsObjects)
-    return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: object() };
+    return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: objectOf(store, written) };
   const form = objectForm(store, scope);
   if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
     return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell)] };
   }
-  return writeForm(store, scope, { form, status, object: object() });
+  return writeForm(store, scope, { form, written });
+}
+
+function objectOf(store: GenericStore, written: Written): KubernetesObject {
+  return written.cell === undefined ? written.object : store.object(written.cell);
 }
 
 async function writeForm(
   store: GenericStore,
   scope: RequestScope,
-  { form, status, object }: { form: MediaForm; status: number; object: KubernetesObject },
+  { form, written }: { form: MediaForm; written: Written },
 ): Promise<ApiResponse> {
-  const shaped = shape(store, scope, { form, object });
+  const { status, cell } = written;
+  if (cell === undefined || cell.byteLength > MIDDLING_BYTES) await scope.turn();
+  const shaped = shape(store, scope, { form, object: objectOf(store, written) });
   const schema = form.as === undefined ? store.schema : schemaOf('meta.k8s.io', form.asVersion, form.as);
   const bytes = await encodeObject(shaped, form, { schema, scope });
   return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [bytes] };

@@ -11,9 +11,10 @@ import { renewObject } from '../generic-registry/renew.ts';
 import { updateObject } from '../generic-registry/update.ts';
 import type { WriteOutcome, WriteRequest } from '../generic-registry/write.ts';
 import { negotiate } from '../negotiation.ts';
+import { paceOf } from '../turns.ts';
 import { type ExpectedKind, readObject, readOptions } from './body.ts';
 import type { Call } from './endpoint.ts';
-import { listRequestOf, writeList } from './list.ts';
+import { inTurns, listRequestOf, writeList } from './list.ts';
 import { checkDeleteOptions, deleteOptionsOfQuery, dryRunOf, fieldValidationOf, managerOf } from './options.ts';
 import { writeAny, writeObject } from './write-object.ts';
 
@@ -124,7 +125,7 @@ export async function serveDeleteCollection(call: Call): Promise<ApiResponse> {
   const { store, scope } = call;
   const options = await deleteOptions(call);
   const page = await listCells(store, { ...listRequestOf(call), limit: 0 });
-  const objects = page.cells.map((cell) => store.object(cell));
+  const objects = await inTurns(paceOf(scope.request, store.services.clock), page.cells, (cell) => store.object(cell));
   const names = objects.map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name }));
   await deleteObjects(store, names, deleteRequestOf(call, options));
   const metadata = { resourceVersion: String(page.revision) };

@@ -5,6 +5,7 @@
 import { expired, statusFailure, StatusError } from '../../api/status-error.ts';
 import { prefixEnd, StoreError } from '../../storage/store.ts';
 import { compareKeys } from '../../storage/key-order.ts';
+import { type Pace, Turns } from '../turns.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { type ContinueToken, encodeContinue } from './continue-token.ts';
 import { untilFresh, waitUntilFresh } from './freshness.ts';
@@ -20,6 +21,8 @@ export interface ListRequest {
   readonly continue: ContinueToken | undefined;
   /** Exactly as of this revision; undefined: newest. */
   readonly exactRevision: number | undefined;
+  /** By which its work goes on. */
+  readonly pace: Pace;
   /** At least as new as this; undefined: as everything acknowledged so far. */
   readonly minRevision: number | undefined;
 }
@@ -31,7 +34,8 @@ export interface ListPage {
   readonly remaining?: number;
 }
 
-const YIELD_EVERY_MS = 2;
+/** Of objects that may have to be decoded to be selected. */
+const BYTES_BETWEEN_TURNS = 64 * 1024;
 
 const EXPIRED_CONTINUE =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
@@ -94,7 +98,7 @@ function expiredPage(token: ContinueToken): StatusError {
 
 /** Reads no further than the page is full. */
 async function listPast(store: GenericStore, request: ListRequest, past: Past): Promise<ListPage> {
-  const { selection, limit, namespace } = request;
+  const { selection, limit, namespace, pace } = request;
   const { revision, key, onExpired } = past;
   const under = store.prefixOf(namespace);
   const most = selection.isEverything && limit > 0 ? limit : Infinity;
@@ -108,7 +112,7 @@ async function listPast(store: GenericStore, request: ListRequest, past: Past): 
       await store.prepare(cells);
       const found = selection.isEverything
         ? cells
-        : (await select(store, selection, { cells, from: 0, limit: 0 })).page;
+        : (await select(store, selection, { cells, from: 0, limit: 0, pace })).page;
       const room = limit === 0 ? found.length : limit - page.length;
       for (const cell of found.slice(0, room)) page.push(cell);
       left = read.left;
@@ -146,7 +150,7 @@ export async function listCells(store: GenericStore, request: ListRequest): Prom
     return finish(store, { under, revision, cells, page, end, counts: true });
   }
   await store.prepare(cells);
-  const { page, end } = await select(store, selection, { cells, from, limit });
+  const { page, end } = await select(store, selection, { cells, from, limit, pace: request.pace });
   return finish(store, { under, revision, cells, page, end, counts: false });
 }
 
@@ -165,20 +169,23 @@ async function listSingle(store: GenericStore, request: ListRequest): Promise<Li
 async function select(
   store: GenericStore,
   selection: Selection,
-  { cells, from, limit }: { cells: readonly RevisionCell[]; from: number; limit: number },
+  { cells, from, limit, pace }: { cells: readonly RevisionCell[]; from: number; limit: number; pace: Pace },
 ): Promise<{ page: RevisionCell[]; end: number }> {
-  const { clock } = store.services;
+  const turns = new Turns(pace);
   const page: RevisionCell[] = [];
-  let sinceMs = clock.monotonicMs();
+  let bytes = 0;
   let index = from;
   for (; index < cells.length; index++) {
-    if (selects(store, selection, cells[index]!)) {
-      if (limit > 0 && page.length === limit) break;
-      page.push(cells[index]!);
+    const cell = cells[index]!;
+    bytes += cell.byteLength;
+    if ((index & 63) === 63 || bytes > BYTES_BETWEEN_TURNS) {
+      bytes = 0;
+      const due = turns.next();
+      if (due !== undefined) await due;
     }
-    if ((index & 63) === 63 && clock.monotonicMs() - sinceMs > YIELD_EVERY_MS) {
-      await clock.yield();
-      sinceMs = clock.monotonicMs();
+    if (selects(store, selection, cell)) {
+      if (limit > 0 && page.length === limit) break;
+      page.push(cell);
     }
   }
   return { page, end: index };

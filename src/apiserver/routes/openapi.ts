@@ -9,7 +9,7 @@ import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 import { parseAccept } from '../../api/accept.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
-import { Turns } from '../turns.ts';
+import { paceOf, Turns } from '../turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL } from '../responses.ts';
 
@@ -51,7 +51,7 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
   for (const { type } of clauses) {
     const match = type === '*/*' || type === 'application/*' ? V2_TYPES[0] : V2_TYPES.find((one) => one.type === type);
     if (match === undefined) continue;
-    const turns = new Turns(clock);
+    const turns = new Turns(paceOf(scope.request, clock));
     const pause = (): Promise<void> | undefined => turns.next();
     const { text, hash } = await openApi.v2Text(pause);
     const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };

@@ -6,6 +6,7 @@ import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
+import { loopTurns } from './loop-turns.ts';
 
 /** Longest piece of a timer: a day, well below 2^31 ms. */
 const MAX_PIECE_MS = 24 * 3_600_000;
@@ -34,7 +35,8 @@ export function createNodeClock(log?: Log): Clock {
     monotonicMs: () => performance.now(),
     ...timers,
     sleep,
-    yield: () => new Promise((resolve) => setImmediate(resolve)),
+    yield: (lane) => loopTurns.yield(lane),
+    turn: (lane) => loopTurns.room(lane),
     holdBusy: () => nothingToRelease,
     onWallJump: createJumpDetector(timers),
   };

@@ -25,11 +25,13 @@ import { background } from '../unexpected.ts';
 import { Pipelines } from './pipelines.ts';
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from './connection-limits.ts';
-import { Http1Request, sendHttp1 } from './http1.ts';
+import { Http1Request, plainAddress, sendHttp1 } from './http1.ts';
 import { Http2Request, sendHttp2 } from './http2.ts';
 import { Http2Sessions } from './http2-sessions.ts';
+import { loopTurns } from './loop-turns.ts';
+import { holdHandshakes } from './held-handshakes.ts';
 import { certificatesByName, contextOf } from './sni.ts';
-import { authoritiesOf, type ClientTrust, verifyPeerBy } from './tls.ts';
+import { authoritiesOf, type ClientTrust, verifiedPeer, verifyPeerBy } from './tls.ts';
 import { duplexOf, endUnread } from './streams.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 
@@ -192,6 +194,7 @@ class Listener implements HttpServer {
     const answerName: https.ServerOptions['SNICallback'] = (name, tell) => tell(null, contextOf(this.#named, name));
     const server = https.createServer({
       ...limits,
+      pauseOnConnect: true,
       ...(this.#sni.length > 0 && { SNICallback: answerName }),
       cert: tls.certPem,
       key: tls.keyPem,
@@ -204,6 +207,7 @@ class Listener implements HttpServer {
     });
     if (tls.clientCaPem !== undefined)
       server.prependListener('secureConnection', (socket: TLSSocket) => verifyPeerBy(socket, this.#trust));
+    holdHandshakes(server, HANDSHAKE_TIMEOUT_MS);
     if (!http2) return server;
     // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every HTTP/2 stream.
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
@@ -224,15 +228,26 @@ class Listener implements HttpServer {
       this.#sessions.began(session, stream);
       stream.on('error', () => undefined); // shows in the request's signal and body
       const request = new Http2Request(stream, { headers, lines, socket });
-      try {
-        const result = this.#handler(request);
-        if (result instanceof Promise) this.#later(request, this.#answerHttp2(stream, request, result));
-        else
-          this.#sendHttp2(stream, request, result)?.catch((error: unknown) => this.#breakHttp2(stream, request, error));
-      } catch (error) {
-        this.#breakHttp2(stream, request, error);
+      const due = loopTurns.begin(laneOf(socket));
+      if (due === undefined) this.#serveHttp2(stream, request);
+      else {
+        const serve = (): void => {
+          if (!stream.destroyed) this.#serveHttp2(stream, request);
+        };
+        this.#later(request, due.then(serve));
       }
     });
+  }
+
+  #serveHttp2(stream: ServerHttp2Stream, request: Http2Request): void {
+    try {
+      const result = this.#handler(request);
+      if (result instanceof Promise) this.#later(request, this.#answerHttp2(stream, request, result));
+      else
+        this.#sendHttp2(stream, request, result)?.catch((error: unknown) => this.#breakHttp2(stream, request, error));
+    } catch (error) {
+      this.#breakHttp2(stream, request, error);
+    }
   }
 
   async #answerHttp2(stream: ServerHttp2Stream, request: Http2Request, result: Promise<HttpResponse>): Promise<void> {
@@ -258,7 +273,16 @@ class Listener implements HttpServer {
 
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     goOnReading(message.socket);
-    this.#pipelines.enter(message.socket, response, () => this.#serve(message, response));
+    this.#pipelines.enter(message.socket, response, () => {
+      const due = loopTurns.begin(laneOf(message.socket));
+      if (due === undefined) this.#serve(message, response);
+      else {
+        const serve = (): void => {
+          if (!response.destroyed) this.#serve(message, response);
+        };
+        background(this.#log, 'a request could not be served', due.then(serve));
+      }
+    });
   }
 
   #serve(message: http.IncomingMessage, response: http.ServerResponse): void {
@@ -346,6 +370,11 @@ class Listener implements HttpServer {
  */
 function goOnReading(socket: Socket): void {
   if (socket.isPaused()) socket.emit('drain');
+}
+
+/** The requests of nodes, components and administrators wait with the cluster's own work, all others by address. */
+function laneOf(socket: Socket): string | undefined {
+  return verifiedPeer(socket) === undefined ? plainAddress(socket.remoteAddress) : undefined;
 }
 
 /** Throws for certificates that cannot be served. */

@@ -108,6 +108,10 @@ export class VirtualClock implements Clock {
     return new Promise((resolve) => realSetImmediate(resolve));
   }
 
+  turn(): undefined {
+    return undefined;
+  }
+
   holdBusy(what: string): ReleaseBusy {
     const id = this.#nextId++;
     this.#activity++;

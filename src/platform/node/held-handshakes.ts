@@ -1,0 +1,31 @@
+/**
+ * TLS handshakes begin one by one: each takes the main thread a few tenths of a millisecond, and thousands of clients may
+ * say hello at once. A connection is held until its first bytes are there and the loop has room; TLS takes what was read.
+ */
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { plainAddress } from './http1.ts';
+import { loopTurns } from './loop-turns.ts';
+
+/** Connections without a first byte end after the time limit. The server must have `pauseOnConnect`. */
+export function holdHandshakes(server: Server, limitMs: number): void {
+  const begin = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    if (socket.destroyed) return;
+    const timer = setTimeout(() => socket.destroy(), limitMs).unref();
+    socket.once('close', () => clearTimeout(timer));
+    socket.on('error', () => undefined); // shows in `close`
+    socket.once('readable', () => {
+      const start = (): void => {
+        clearTimeout(timer);
+        if (socket.destroyed) return;
+        if (socket.readableLength === 0) socket.destroy();
+        else for (const listener of begin) listener.call(server, socket);
+      };
+      const due = loopTurns.room(plainAddress(socket.remoteAddress));
+      if (due === undefined) start();
+      else due.then(start).catch((error: unknown) => socket.destroy(error as Error));
+    });
+  });
+}

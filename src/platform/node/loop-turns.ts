@@ -1,0 +1,161 @@
+/**
+ * Shares the event loop among pieces of work. Node.js serves all sockets that are readable in one phase, and runs all immediates
+ * that wait in one: a hundred pieces of two milliseconds each would be one turn of two hundred. Here all but the first wait
+ * in a queue, and so many go on in a turn as fit into a few milliseconds; sockets and timers are heard before the next go on.
+ *
+ * Invariants: in each lane first come, first served; lanes in which somebody waits take turns; work without a lane, which is the
+ * cluster's own, comes after each of them. The microtasks of what goes on are done before the next goes on.
+ */
+
+/** Work that waited goes on for so long in one turn of the loop. */
+const TURN_MS = 4;
+/** So many short pieces begin in one turn without a question of time. */
+const SHORT_AT_ONCE = 16;
+
+/** What the loop offers. */
+export interface LoopDeps {
+  nowMs(): number;
+  /** Calls back in the next phase of immediates. */
+  nextTurn(callback: () => void): void;
+  /** Calls back when no microtask is left. */
+  afterMicrotasks(callback: () => void): void;
+}
+
+const ofThisThread: LoopDeps = {
+  nowMs: () => performance.now(),
+  nextTurn: (callback) => {
+    setImmediate(callback);
+  },
+  // Ticks come before microtasks, but not before those that are under way.
+  afterMicrotasks: (callback) => queueMicrotask(() => process.nextTick(callback)),
+};
+
+/** First come, first served. */
+class Queue {
+  #waiting: (() => void)[] = [];
+  /** Of `#waiting`, how many have gone on. */
+  #gone = 0;
+
+  push(resume: () => void): void {
+    this.#waiting.push(resume);
+  }
+
+  take(): (() => void) | undefined {
+    const next = this.#waiting[this.#gone];
+    if (next === undefined) return undefined;
+    this.#gone++;
+    if (this.#gone === this.#waiting.length || this.#gone > 1024) {
+      this.#waiting = this.#waiting.slice(this.#gone);
+      this.#gone = 0;
+    }
+    return next;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+}
+
+/** Queues that take turns: the own one after each of the others'. */
+class Lanes {
+  readonly #own = new Queue();
+  /** Those in which somebody waits, the next one first. */
+  readonly #others = new Map<string, Queue>();
+  #wasOwn = false;
+
+  push(lane: string | undefined, resume: () => void): void {
+    if (lane === undefined) return this.#own.push(resume);
+    let queue = this.#others.get(lane);
+    if (queue === undefined) this.#others.set(lane, (queue = new Queue()));
+    queue.push(resume);
+  }
+
+  take(): (() => void) | undefined {
+    const isOwn = this.#others.size === 0 || (!this.#wasOwn && !this.#own.isEmpty);
+    this.#wasOwn = isOwn;
+    return isOwn ? this.#own.take() : this.#takeOther();
+  }
+
+  #takeOther(): (() => void) | undefined {
+    for (const [lane, queue] of this.#others) {
+      const next = queue.take();
+      this.#others.delete(lane);
+      if (!queue.isEmpty) this.#others.set(lane, queue);
+      return next;
+    }
+    return undefined;
+  }
+
+  get isEmpty(): boolean {
+    return this.#own.isEmpty && this.#others.size === 0;
+  }
+}
+
+export class LoopTurns {
+  readonly #deps: LoopDeps;
+  readonly #lanes = new Lanes();
+  /** When the last turn began. */
+  #startMs = 0;
+  /** Long work has begun since the last turn, or is under way. */
+  #isTaken = false;
+  /** Short pieces that have begun since the last turn. */
+  #begun = 0;
+  #isScheduled = false;
+
+  constructor(deps: LoopDeps = ofThisThread) {
+    this.#deps = deps;
+  }
+
+  /** Resolves in a later turn. */
+  yield(lane?: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#lanes.push(lane, resolve);
+      this.#schedule();
+    });
+  }
+
+  /** Before work that may be long. Undefined for the first that asks, to be awaited by all others. */
+  room(lane?: string): Promise<void> | undefined {
+    if (this.#isTaken) return this.yield(lane);
+    this.#isTaken = true;
+    this.#schedule();
+    return undefined;
+  }
+
+  /** Before work that is mostly short. Undefined for the first few, to be awaited by all others. */
+  begin(lane?: string): Promise<void> | undefined {
+    this.#begun++;
+    if (this.#begun > SHORT_AT_ONCE) return this.yield(lane);
+    if (this.#begun === SHORT_AT_ONCE) this.#schedule();
+    return undefined;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#deps.nextTurn(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    this.#isScheduled = false;
+    this.#isTaken = true;
+    this.#startMs = this.#deps.nowMs();
+    this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
+    const isOver = this.#deps.nowMs() - this.#startMs >= TURN_MS;
+    const next = isOver ? undefined : this.#lanes.take();
+    if (next !== undefined) {
+      next();
+      this.#deps.afterMicrotasks(this.#goOn);
+      return;
+    }
+    this.#isTaken = false;
+    this.#begun = 0;
+    if (!this.#lanes.isEmpty) this.#schedule();
+  };
+}
+
+/** Those of this thread: it has one loop. */
+export const loopTurns = new LoopTurns();
