@@ -4,7 +4,7 @@ import { prefixEnd } from '../storage/store.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import type { ApiResponse } from '../api/transport.ts';
-import type { ApiServerDeps } from './api-server.ts';
+import type { ApiServerDeps } from './api-server-contract.ts';
 import type { AuthorizationAttributes, Authorizer } from './authz/contract.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';
 import { ServiceAllocator } from './registry/core/services/service-allocator.ts';

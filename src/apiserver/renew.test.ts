@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-
 import { forbidden } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
 import type { AdmissionPlugin } from './admission/contract.ts';

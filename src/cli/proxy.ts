@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { parseCidr } from '../base/cidr.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { KubeProxyConfiguration } from '../proxy/kube-proxy-configuration.ts';
-import type { ProxyMode } from '../proxy/service-proxy.ts';
+import type { ProxyMode } from '../proxy/proxy-config.ts';
 import type { Client } from '../client/client.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
 import { parseNodePortAddresses } from './cluster-options.ts';

@@ -5,7 +5,7 @@
 import { parse } from 'yaml';
 import { parseCidr } from '../base/cidr.ts';
 import { nodePortAddressesProblem } from './node-port-addresses.ts';
-import type { ProxyMode } from './service-proxy.ts';
+import type { ProxyMode } from './proxy-config.ts';
 
 /** What is honoured. */
 export interface KubeProxyConfiguration {

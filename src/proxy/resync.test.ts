@@ -7,7 +7,8 @@ import { createInformerFactory } from '../client/informer-factory.ts';
 import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { JUMPS } from './iptables/iptables-rules.ts';
-import { createServiceProxy, type ProxyMode } from './service-proxy.ts';
+import { createServiceProxy } from './service-proxy.ts';
+import type { ProxyMode } from './proxy-config.ts';
 
 async function setUp(mode: ProxyMode) {
   const platform = createSimPlatform();

@@ -6,7 +6,7 @@
 import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
 import type { LoadConsole } from '../apiserver/console/contract.ts';
-import type { ApiServer } from '../apiserver/api-server.ts';
+import type { ApiServer } from '../apiserver/api-server-contract.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import {

@@ -1,6 +1,6 @@
 /** A server that takes custom resource definitions, and sample definitions: for tests of this folder only. */
 import type { JSONSchemaProps } from '../../api/gen/apiextensions-v1.ts';
-import type { ApiServerDeps } from '../api-server.ts';
+import type { ApiServerDeps } from '../api-server-contract.ts';
 import { customResourceDefinitionDefinition } from '../registry/apiextensions/definition.ts';
 import { startTestServer, testDefinitions, type TestServer } from '../server-fixture.ts';
 

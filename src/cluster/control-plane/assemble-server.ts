@@ -7,7 +7,8 @@ import { createPostConversionReview } from '../../apiserver/apiextensions/post-c
 import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
 import { podStateView } from '../../apiserver/pod-state-view.ts';
 import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
-import { createApiServer, type ApiServer, type ApiServerDeps } from '../../apiserver/api-server.ts';
+import { createApiServer } from '../../apiserver/api-server.ts';
+import type { ApiServer, ApiServerDeps } from '../../apiserver/api-server-contract.ts';
 import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { createConsole } from '../../apiserver/console/console.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';

@@ -2,7 +2,7 @@
  * The control plane in one process: store, API server, controllers, scheduler. Components talk to the server in-process,
  * each under its own identity, through the same filters as everybody else.
  */
-import { type ApiServer } from '../../apiserver/api-server.ts';
+import type { ApiServer } from '../../apiserver/api-server-contract.ts';
 import { createBootstrapTokenAuthenticator } from '../../apiserver/authn/bootstrap-token.ts';
 import { type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
 import { createNodeAuthorizer } from '../../apiserver/authz/node-authorizer.ts';

@@ -9,7 +9,7 @@ import { nodeCondition } from '../../component-helpers/nodes.ts';
 import { createCriClient, type CriClient } from '../../cri/cri-client.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { ProxyMode } from '../../proxy/service-proxy.ts';
+import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
 import type { Instance } from '../instance/instance.ts';

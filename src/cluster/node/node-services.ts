@@ -10,7 +10,8 @@ import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fi
 import type { HttpServer } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { removeNetworkPolicies, runNetworkPolicies } from '../../proxy/network-policy/network-policies.ts';
-import { createServiceProxy, type ProxyMode } from '../../proxy/service-proxy.ts';
+import { createServiceProxy } from '../../proxy/service-proxy.ts';
+import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import type { ComponentStatus } from '../cluster-status.ts';

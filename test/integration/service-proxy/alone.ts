@@ -11,7 +11,8 @@ import { createInProcessClient } from '../../../src/client/in-process-transport.
 import { createInformerFactory } from '../../../src/client/informer-factory.ts';
 import { createFakeApi } from '../../../src/client/fake-api-fixture.ts';
 import { createNodePlatform } from '../../../src/platform/node/node-platform.ts';
-import { createServiceProxy, type ServiceProxyConfig } from '../../../src/proxy/service-proxy.ts';
+import type { ServiceProxyConfig } from '../../../src/proxy/proxy-config.ts';
+import { createServiceProxy } from '../../../src/proxy/service-proxy.ts';
 
 /** What it serves, and how. */
 export interface ProxyAlone {

@@ -1,0 +1,49 @@
+/** What becomes of answers that break: who hears of it, and what the client gets. */
+import type { HttpResponse } from '../http.ts';
+import type { Log } from '../log.ts';
+import type { Http1Request } from './http1.ts';
+import type { Http2Request } from './http2.ts';
+
+/** Logs answers that could not be sent. */
+export class AnswerFailures {
+  readonly log: Log;
+
+  constructor(log: Log) {
+    this.log = log;
+  }
+
+  /** Reports what the work fails with. */
+  watch(request: Http1Request | Http2Request, work: Promise<void> | undefined): void {
+    work?.catch((error: unknown) => this.report(request, error));
+  }
+
+  report({ method, path }: Http1Request | Http2Request, error: unknown): void {
+    this.log.unexpected('an answer could not be sent', error, { method, path });
+  }
+
+  /** Once the head is on its way, a connection that breaks is the client's affair and no failure. */
+  reportUnlessLate(request: Http1Request | Http2Request, error: unknown, isLate: boolean): void {
+    if (!isLate || !isOfConnection(error)) this.report(request, error);
+  }
+}
+
+/** Upstream's answer to a panic is a 500 as well; clients of the API read it as a Status. */
+export const BROKEN_ANSWER = {
+  kind: 'bytes',
+  status: 500,
+  headers: { 'content-type': 'application/json' },
+  chunks: [
+    Buffer.from(
+      '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Internal error occurred: ' +
+        'the answer could not be sent, the server\'s log has the reason","reason":"InternalError","code":500}\n',
+    ),
+  ],
+} as const satisfies HttpResponse;
+
+/** True for what other sides and the system end answers with. Node's own codes of misuse begin with ERR_. */
+export function isOfConnection(error: unknown): boolean {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return name === 'AbortError' || (typeof code === 'string' && (!code.startsWith('ERR_') || STREAM_ENDS.has(code)));
+}
+
+const STREAM_ENDS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_HTTP2_INVALID_STREAM']);

@@ -1,0 +1,84 @@
+/**
+ * One table of rules for each address family: what services and host ports it holds, and the node ports' addresses.
+ */
+import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { parseCidr } from '../base/cidr.ts';
+import {
+  hostPortElements,
+  hostPortViews,
+  nodePortAddressElements,
+  type HostPortView,
+  type PortSlots,
+} from './desired-rules.ts';
+import type { TableConfig } from './nft-script.ts';
+import type { RuleTable } from './nftables-applier.ts';
+import { nodePortRanges } from './node-port-addresses.ts';
+import { RuleBook } from './rule-book.ts';
+import type { ServicePortView } from './service-map.ts';
+import type { ServiceProxyConfig } from './proxy-config.ts';
+
+export interface ProxyTable extends RuleTable {
+  /** As `nodePortRanges` returns it. */
+  nodePortRanges: readonly string[] | undefined;
+  /** Host ports of this node's pods by pod (key). Kept by the modes that write all rules at once. */
+  readonly pods: Map<string, readonly HostPortView[]>;
+  readonly config: TableConfig;
+  /** Of each service (key) in this family: its ports and slots. */
+  readonly services: Map<
+    string,
+    { readonly ports: readonly ServicePortView[]; readonly slots: ReadonlyMap<string, PortSlots> }
+  >;
+}
+
+export function tablesOf(config: ServiceProxyConfig, loopbackHostPorts: boolean): ProxyTable[] {
+  const clusterCidrs = config.clusterCidr.split(',');
+  return config.serviceCidr.split(',').flatMap((serviceCidr) => {
+    const family = parseCidr(serviceCidr)?.family;
+    const clusterCidr = clusterCidrs.find((c) => parseCidr(c)?.family === family);
+    if (family === undefined || clusterCidr === undefined) return [];
+    const nodePortsRestricted =
+      nodePortRanges(config.nodePortAddresses ?? [], { family, node: undefined }) !== undefined;
+    const mark = (config.masqueradeMark & 0xffff_0000) >>> 0 || 0x4000_0000;
+    return [
+      {
+        config: {
+          family,
+          name: config.nftTable,
+          clusterCidr,
+          serviceCidr,
+          mark,
+          nodePortsRestricted,
+          loopbackHostPorts,
+          ownTcpPorts: config.ownTcpPorts,
+        },
+        nodePortRanges: undefined,
+        book: new RuleBook(),
+        services: new Map(),
+        pods: new Map(),
+      },
+    ];
+  });
+}
+
+export function updateNodePortRanges(
+  tables: readonly ProxyTable[],
+  { mode, nodePortAddresses = [] }: ServiceProxyConfig,
+  node: Node | undefined,
+): void {
+  for (const table of tables) {
+    // A deleted node comes back when its kubelet registers it again: until then everything stays.
+    if (node === undefined && table.nodePortRanges !== undefined) continue;
+    const ranges = nodePortRanges(nodePortAddresses, { family: table.config.family, node });
+    table.nodePortRanges = ranges;
+    if (mode === 'nftables') table.book.replace('node', nodePortAddressElements(ranges ?? []));
+  }
+}
+
+export function updateHostPorts(
+  table: ProxyTable,
+  { key, pod, incremental }: { key: string; pod: Pod | undefined; incremental: boolean },
+): void {
+  if (incremental) table.book.replace(`pod ${key}`, pod === undefined ? [] : hostPortElements(pod, table.config));
+  else if (pod === undefined) table.pods.delete(key);
+  else table.pods.set(key, hostPortViews(pod, table.config));
+}
