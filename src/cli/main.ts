@@ -22,6 +22,12 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   proxy: async () => (await import('./proxy.ts')).proxyCommand,
   ls: async () => (await import('./ls.ts')).lsCommand,
   kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
+  image: async () => (await import('./image.ts')).imageCommand,
+  logs: async () => (await import('./logs.ts')).logsCommand,
+  completion: async () => {
+    const { completionCommand } = await import('./completion.ts');
+    return () => completionCommand(() => program([]));
+  },
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
   console: async () => (await import('./console.ts')).consoleCommand,

@@ -240,13 +240,23 @@ async function send(
     }
     for await (const request of requests) {
       if (stream.destroyed) return;
-      if (!stream.write(encode(request)))
-        await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve));
+      if (!stream.write(encode(request))) await drained(stream);
     }
     stream.end();
   } catch (error) {
     stream.destroy(error as Error);
   }
+}
+
+/** Resolves when more can be written, or nothing ever. Leaves no listener: a long call waits many times. */
+function drained(stream: Http2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done).off('close', done);
+      resolve();
+    };
+    stream.on('drain', done).on('close', done);
+  });
 }
 
 interface FollowedCall {

@@ -12,6 +12,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
+import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
 import type { NodeConnection } from './node-connection.ts';
@@ -101,6 +102,7 @@ class Machine implements LocalNode {
     const cri = await this.#runtime;
     await this.#networkUp;
     if (cri === undefined) throw new Error('join comes after prepare');
+    await this.#keepImageFolder(signal);
     const node = await this.#createNode(connection, cri);
     this.#node = node;
     signal.throwIfAborted();
@@ -168,6 +170,14 @@ class Machine implements LocalNode {
       ...(await nodeShutdown(this.#platform, document, process.pid)),
       config: { ...settingsOf(document, { nodeName, rootDirectory, nodeIps, nodeLabels }), localPathRoot },
     });
+  }
+
+  /** Nothing is loaded for a folder that stays empty. */
+  async #keepImageFolder(signal: AbortSignal): Promise<void> {
+    const { instance, containerRuntimeEndpoint } = this.#config;
+    const endpoint = containerRuntimeEndpoint ?? instance.containerd.socket;
+    const open = async () => new (await import('../images/machine-images.ts')).MachineImages(this.#platform, endpoint);
+    await keepImageFolder(this.#platform, `${instance.dataDir}/images`, open, signal);
   }
 
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {

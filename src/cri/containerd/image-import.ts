@@ -12,18 +12,35 @@ import type { OciBlob, OciImage } from '../oci-image.ts';
 import type { ProtobufTable } from '../../grpc/protobuf-table.ts';
 import type { CriImageService } from '../gen/cri-types.ts';
 
-const CONTENT_TABLE = {
+/** containerd.services.content.v1, as far as it is used. */
+export const CONTENT_TABLE = {
   package: 'containerd.services.content.v1',
   enums: { WriteAction: 'STAT WRITE COMMIT' },
   messages: {
     WriteContentRequest:
       'action:1:WriteAction ref:2:string total:3:int64 expected:4:string offset:5:int64 data:6:bytes labels:7:map<string,string>',
     WriteContentResponse: 'action:1:WriteAction offset:4:int64 total:5:int64 digest:6:string',
+    Info: 'digest:1:string size:2:int64 labels:5:map<string,string>',
+    InfoRequest: 'digest:1:string',
+    InfoResponse: 'info:1:Info',
+    FieldMask: 'paths:1:[]string',
+    UpdateRequest: 'info:1:Info update_mask:2:FieldMask',
+    UpdateResponse: 'info:1:Info',
+    AbortRequest: 'ref:1:string',
+    Empty: '',
   },
-  services: { Content: { Write: 'stream WriteContentRequest stream WriteContentResponse' } },
+  services: {
+    Content: {
+      Write: 'stream WriteContentRequest stream WriteContentResponse',
+      Info: 'InfoRequest InfoResponse',
+      Update: 'UpdateRequest UpdateResponse',
+      Abort: 'AbortRequest Empty',
+    },
+  },
 } as const satisfies ProtobufTable;
 
-const imagesTable = {
+/** containerd.services.images.v1, likewise. */
+export const IMAGES_TABLE = {
   package: 'containerd.services.images.v1',
   enums: {},
   messages: {
@@ -75,10 +92,21 @@ async function writeBlob(caller: GrpcCaller, blob: OciBlob, labels: Readonly<Rec
   }
 }
 
-async function putImage(caller: GrpcCaller, { name, image, pinned }: ImageImport): Promise<void> {
-  const labels = { 'io.cri-containerd.image': 'managed', ...(pinned ? { 'io.cri-containerd.pinned': 'pinned' } : {}) };
-  const { mediaType, digest, data } = image.manifest;
-  const request = { image: { name, labels, target: { mediaType, digest, size: data.length } } };
+/** By which CRI takes an image for one of its own, and for one that garbage collection leaves. */
+export function imageLabels(pinned: boolean): Readonly<Record<string, string>> {
+  return { 'io.cri-containerd.image': 'managed', ...(pinned ? { 'io.cri-containerd.pinned': 'pinned' } : {}) };
+}
+
+/** What an image's name points to. */
+export interface ImageRecord {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly target: { readonly mediaType: string; readonly digest: string; readonly size: number };
+}
+
+/** Names an image; a name that points elsewhere is moved. */
+export async function putImage(caller: GrpcCaller, image: ImageRecord): Promise<void> {
+  const request = { image };
   const service = 'containerd.services.images.v1.Images';
   try {
     await caller.unary({ service, method: 'Create' }, request, {});
@@ -94,7 +122,7 @@ export async function importImage(deps: ImageImportDeps, request: ImageImport): 
   const headers = { 'containerd-namespace': deps.namespace ?? 'k8s.io' };
   const caller = createGrpcCaller(
     { clock: deps.clock },
-    { target: { socketPath: deps.socketPath }, tables: [CONTENT_TABLE, imagesTable], headers },
+    { target: { socketPath: deps.socketPath }, tables: [CONTENT_TABLE, IMAGES_TABLE], headers },
   );
   const { image } = request;
   const root = { 'containerd.io/gc.root': formatTime(deps.clock.nowMs()) };
@@ -103,7 +131,9 @@ export async function importImage(deps: ImageImportDeps, request: ImageImport): 
   );
   for (const blob of [...image.layers, image.config]) await writeBlob(caller, blob, root);
   await writeBlob(caller, image.manifest, { ...root, ...children });
-  await putImage(caller, request);
+  const { mediaType, digest, data } = image.manifest;
+  const labels = imageLabels(request.pinned === true);
+  await putImage(caller, { name: request.name, labels, target: { mediaType, digest, size: data.length } });
   for (let attempt = 0; attempt < 200; attempt++) {
     const found = await deps.images.imageStatus({ image: { image: request.name } }, request);
     if (found.image !== undefined) return;

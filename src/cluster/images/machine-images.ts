@@ -1,0 +1,126 @@
+/** The images of this machine's runtime: what `keelson image` and the `images/` folder do with them. */
+import { createCriClient } from '../../cri/cri-client.ts';
+import { isCriCode } from '../../cri/cri-error.ts';
+import type { CriImageService, CriRuntimeService, Image } from '../../cri/gen/cri-types.ts';
+import { wholeName } from '../../cri/images/image-name.ts';
+import { loadArchive, type LoadOutcome } from '../../cri/images/load-archive.ts';
+import { openContentClient } from '../../cri/images/content-client.ts';
+import { isGrpcCode } from '../../grpc/grpc-error.ts';
+import type { Platform } from '../../platform/platform.ts';
+
+type Deps = Pick<Platform, 'clock' | 'host' | 'random' | 'log'>;
+
+/** The runtime keeps images, but has no way in for them but registries. */
+export class NoImageServiceError extends Error {
+  override readonly name = 'NoImageServiceError';
+}
+
+/** How images come in. */
+export interface LoadOptions {
+  /** For one whose archive has none. */
+  readonly name?: string | undefined;
+  /** Not taken by the kubelet when the disk runs low. */
+  readonly pinned?: boolean;
+}
+
+const SEEN_TIMEOUT_MS = 10_000;
+const SEEN_PERIOD_MS = 10;
+
+/** A runtime's images. */
+export class MachineImages {
+  readonly #deps: Deps;
+  readonly #socketPath: string;
+  readonly #images: CriImageService;
+  readonly #runtime: CriRuntimeService;
+
+  /** `endpoint`: the runtime's socket, with or without `unix://`. */
+  constructor(deps: Deps, endpoint: string) {
+    this.#deps = deps;
+    this.#socketPath = endpoint.replace(/^unix:\/\//, '');
+    const { images, runtime } = createCriClient(deps, { endpoint: this.#socketPath });
+    this.#images = images;
+    this.#runtime = runtime;
+  }
+
+  /** Loads an archive; resolves when pods can use its images. */
+  async load(chunks: AsyncIterable<Uint8Array>, options: LoadOptions = {}): Promise<LoadOutcome> {
+    const { clock, host, random } = this.#deps;
+    const suffix = Buffer.from(random.bytes(6)).toString('hex');
+    const content = await openContentClient(clock, this.#socketPath, suffix).catch((error: unknown) => {
+      if (isGrpcCode(error, 'Unimplemented'))
+        throw new NoImageServiceError(
+          `the runtime on ${this.#socketPath} is not containerd: push to a registry, or use its own tools`,
+        );
+      throw error;
+    });
+    try {
+      const outcome = await loadArchive(chunks, {
+        content,
+        architecture: (await host.info()).architecture,
+        ...options,
+      });
+      for (const image of outcome.images) await this.#seen(image.name);
+      return outcome;
+    } finally {
+      await content.close();
+    }
+  }
+
+  async list(): Promise<readonly Image[]> {
+    return (await this.#images.listImages({})).images;
+  }
+
+  /** False when there is none of this name or id. */
+  async remove(text: string): Promise<boolean> {
+    const image = (await this.#status(text)) ?? (await this.#byId(text));
+    if (image === undefined) return false;
+    await this.#images.removeImage({ image: { image: image.id } });
+    return true;
+  }
+
+  /** Pulls it as a pod without pull secrets would; resolves to its id. */
+  async pull(text: string): Promise<string> {
+    return (await this.#images.pullImage({ image: { image: wholeName(text) } }, { timeoutMs: 0 })).imageRef;
+  }
+
+  /** Removes images that no container has and that are not pinned; resolves to them. containerd 1.6 tells nobody what is pinned. */
+  async prune(): Promise<readonly Image[]> {
+    const { containers } = await this.#runtime.listContainers({});
+    const own = await import('../../cri/pause-image.ts');
+    const used = new Set(containers.flatMap(({ imageRef, image, imageId }) => [imageRef, image?.image ?? '', imageId]));
+    const unused = (await this.list()).filter(
+      ({ id, pinned, repoTags, repoDigests }) =>
+        !pinned &&
+        !repoTags.includes(own.PAUSE_IMAGE_NAME) &&
+        ![id, ...repoTags, ...repoDigests].some((name) => used.has(name)),
+    );
+    for (const { id } of unused) await this.#images.removeImage({ image: { image: id } });
+    return unused;
+  }
+
+  async #status(text: string): Promise<Image | undefined> {
+    try {
+      return (await this.#images.imageStatus({ image: { image: text } })).image;
+    } catch (error) {
+      if (isCriCode(error, 'NotFound') || isCriCode(error, 'InvalidArgument')) return undefined;
+      throw error;
+    }
+  }
+
+  /** By the start of an id, as Docker's commands take it. */
+  async #byId(text: string): Promise<Image | undefined> {
+    if (!/^[0-9a-f]{6,64}$/.test(text)) return undefined;
+    const found = (await this.list()).filter(({ id }) => id.replace('sha256:', '').startsWith(text));
+    return found.length === 1 ? found[0] : undefined;
+  }
+
+  /** CRI hears of images by an event. */
+  async #seen(name: string): Promise<void> {
+    const { clock } = this.#deps;
+    const deadlineMs = clock.monotonicMs() + SEEN_TIMEOUT_MS;
+    while ((await this.#status(name)) === undefined) {
+      if (clock.monotonicMs() > deadlineMs) throw new Error(`${name} was loaded, but the runtime does not list it`);
+      await clock.sleep(SEEN_PERIOD_MS);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Where an archive of images comes from: a file, standard input, or the store of Docker or Podman on this machine. */
+import { spawn } from 'node:child_process';
+import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { errorMessage } from '../../base/errors.ts';
+import { ImageArchiveError } from '../../cri/images/image-name.ts';
+
+/** A large chunk costs fewer turns on its way into containerd. */
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Where engines listen, as their own clients are told. */
+export type EngineEnvironment = Partial<Record<'DOCKER_HOST' | 'CONTAINER_HOST' | 'XDG_RUNTIME_DIR', string>>;
+
+/** Opens `FILE`, `-`, `docker:NAME` or `podman:NAME`, decompressed. Rejects with `ImageArchiveError`. */
+export async function openArchive(source: string, env: EngineEnvironment = {}): Promise<AsyncIterable<Uint8Array>> {
+  const [, engine, name] = /^(docker|podman):(.+)$/.exec(source) ?? [];
+  if (engine !== undefined && name !== undefined) return decompressed(await savedBy(engine as Engine, name, env));
+  if (source === '-') return decompressed(process.stdin);
+  const file = await stat(source).catch((error: unknown) => {
+    throw new ImageArchiveError(errorMessage(error));
+  });
+  if (!file.isFile()) throw new ImageArchiveError('it is no file');
+  return decompressed(createReadStream(source, { highWaterMark: CHUNK_BYTES }));
+}
+
+type Engine = 'docker' | 'podman';
+
+/** As it is, or out of gzip or zstd, by its first bytes. */
+async function decompressed(stream: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const chunks = stream[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  const head: Uint8Array = first.done === true ? Buffer.alloc(0) : first.value;
+  const whole = async function* (): AsyncGenerator<Uint8Array> {
+    yield head;
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+  };
+  const magic = Buffer.from(head.subarray(0, 4)).toString('hex');
+  const inflater = magic.startsWith('1f8b')
+    ? createGunzip({ chunkSize: CHUNK_BYTES })
+    : magic === '28b52ffd'
+      ? createZstdDecompress({ chunkSize: CHUNK_BYTES })
+      : undefined;
+  if (inflater === undefined) return whole();
+  const source = Readable.from(whole(), { objectMode: false });
+  source.on('error', (error) => inflater.destroy(error));
+  inflater.on('error', () => source.destroy()); // Whoever reads hears of it, now or later.
+  source.pipe(inflater);
+  return errorsNamed(inflater);
+}
+
+async function* errorsNamed(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw new ImageArchiveError(`it cannot be decompressed: ${errorMessage(error)}`);
+  }
+}
+
+/** Over the engine's socket, else by its program. */
+async function savedBy(engine: Engine, name: string, env: EngineEnvironment): Promise<AsyncIterable<Uint8Array>> {
+  const socket = socketsOf(engine, env).find((path) => existsSync(path));
+  return socket === undefined ? savedByProgram(engine, name) : savedOverSocket(engine, socket, name);
+}
+
+function socketsOf(engine: Engine, env: EngineEnvironment): string[] {
+  const { DOCKER_HOST: docker = '', CONTAINER_HOST: podman = '', XDG_RUNTIME_DIR: runtime } = env;
+  const named = (engine === 'docker' ? docker : podman).replace(/^unix:\/\//, '');
+  const own = runtime === undefined ? [] : [`${runtime}/${engine === 'docker' ? 'docker.sock' : 'podman/podman.sock'}`];
+  const shared = engine === 'docker' ? ['/var/run/docker.sock'] : ['/run/podman/podman.sock'];
+  return [...(named.startsWith('/') ? [named] : []), ...own, ...shared];
+}
+
+function savedOverSocket(engine: Engine, socketPath: string, name: string): Promise<AsyncIterable<Uint8Array>> {
+  return new Promise((resolve, reject) => {
+    const path = `/v1.40/images/${encodeURIComponent(name)}/get`;
+    const asked = request({ socketPath, path, headers: { host: engine } }, (answer) => {
+      if (answer.statusCode === 200) return resolve(answer);
+      answer.resume();
+      const why = answer.statusCode === 404 ? 'has no such image' : `answers ${answer.statusCode}`;
+      reject(new ImageArchiveError(`${engine} ${why}`));
+    });
+    asked.on('error', (error) => reject(new ImageArchiveError(`${engine} cannot be reached: ${error.message}`)));
+    asked.end();
+  });
+}
+
+async function savedByProgram(engine: Engine, name: string): Promise<AsyncIterable<Uint8Array>> {
+  const args = engine === 'docker' ? ['save', name] : ['save', '--format', 'docker-archive', name];
+  const child = spawn(engine, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-2000)));
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on('error', () =>
+      reject(new ImageArchiveError(`${engine} is neither running nor installed on this machine`)),
+    );
+    child.on('close', resolve);
+  });
+  ended.catch(() => undefined); // Heard below.
+  return (async function* () {
+    yield* child.stdout as AsyncIterable<Uint8Array>;
+    const code = await ended;
+    if (code !== 0) throw new ImageArchiveError(`${engine} save: ${said.trim().split('\n').at(-1) || `exit ${code}`}`);
+  })();
+}
