@@ -12,7 +12,6 @@ import type { Counter, Metrics } from '../../platform/metrics.ts';
 import { background } from '../../platform/unexpected.ts';
 import type {
   HistoryAuthor,
-  HistoryGap,
   HistoryLane,
   HistoryLog,
   HistoryRecord,
@@ -21,17 +20,13 @@ import type {
 import type { Store, StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
-import { catchUp, type HeldChange } from './catch-up.ts';
-import { laneOf } from './lanes.ts';
+import { catchUp } from './catch-up.ts';
+import { HeldChanges } from './held-changes.ts';
 
 const FLUSH_MS = 1000;
 /** A start is not slower for it: the first batch waits. */
 const FIRST_FLUSH_MS = 5000;
 const RETRY_MS = 30_000;
-const FLUSH_CHANGES = 1000;
-const FLUSH_BYTES = 4 * 1024 * 1024;
-const MAX_HELD_BYTES = 16 * 1024 * 1024;
-const MAX_AUTHORS = 20_000;
 /** On a store of several servers the answer to a write may come after its event. */
 const SHARED_STORE_DELAY_MS = 100;
 const PRUNE_MS = 60 * 60_000;
@@ -46,7 +41,6 @@ export interface HistoryRecorderDeps {
 }
 
 const LANES: readonly HistoryLane[] = ['objects', 'events'];
-const NO_VALUE = new Uint8Array();
 
 /** Records the changes of one server. */
 export class HistoryRecorder implements ChangeRecorder {
@@ -54,15 +48,9 @@ export class HistoryRecorder implements ChangeRecorder {
   readonly #deps: HistoryRecorderDeps;
   readonly #recorded: Counter;
   readonly #dropped: Counter;
-  readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
-  #pending: HeldChange[] = [];
-  #gaps: HistoryGap[] = [];
-  #authors = new Map<number, HistoryAuthor>();
-  #heldBytes = 0;
+  readonly #held: HeldChanges;
   /** What came before was in the store when the caches were filled. */
   #startRevision = 0;
-  #seen = 0;
-  #droppedCount = 0;
   #timer: CancelTimer | undefined;
   #cancelPruning: CancelTimer | undefined;
   #flushing: Promise<void> | undefined;
@@ -74,6 +62,7 @@ export class HistoryRecorder implements ChangeRecorder {
   constructor(deps: HistoryRecorderDeps) {
     this.#deps = deps;
     this.log = deps.log;
+    this.#held = new HeldChanges((changes) => this.#dropped.inc({}, changes));
     const { metrics } = deps;
     this.#recorded = metrics.counter({
       name: 'keelson_history_changes_total',
@@ -95,7 +84,7 @@ export class HistoryRecorder implements ChangeRecorder {
 
   /** Changes that were dropped since the start. */
   get droppedChanges(): number {
-    return this.#droppedCount;
+    return this.#held.dropped;
   }
 
   /** Why the last batch was not written; '' when it was. */
@@ -107,68 +96,24 @@ export class HistoryRecorder implements ChangeRecorder {
   start(revision: number): void {
     this.#started = true;
     this.#startRevision = revision;
-    this.#seen = Math.max(this.#seen, revision);
-    for (const lane of LANES) this.#baselines[lane] = Math.max(this.#baselines[lane], revision);
+    this.#held.startAt(revision);
     this.#flushIn(FIRST_FLUSH_MS);
     this.#cancelPruning ??= this.#deps.clock.setTicker(PRUNE_MS, () => this.#prune());
   }
 
   take(event: StoreEvent, previous: RevisionCell | undefined): void {
-    const { key, revision, value = NO_VALUE } = event;
-    this.#seen = revision;
-    const lane = laneOf(key);
-    if (lane === undefined) return;
-    if (this.#heldBytes + value.length > MAX_HELD_BYTES) return this.#drop(lane, revision, 1);
-    const timeMs = this.#deps.clock.nowMs();
-    if (previous !== undefined && previous.revision <= this.#baselines[lane]) {
-      const { revision: before } = previous;
-      const bytes = previous.stored();
-      this.#hold({
-        lane,
-        record: { key, revision: before, timeMs: 0, change: 'known', author: undefined, value: bytes },
-      });
-    }
-    const change = event.type === 'delete' ? 'deleted' : previous === undefined ? 'created' : 'changed';
-    this.#hold({ lane, record: { key, revision, timeMs, change, author: undefined, value } });
-    if (this.#pending.length >= FLUSH_CHANGES || this.#heldBytes >= FLUSH_BYTES) this.#flushIn(0);
+    if (!this.#held.take(event, previous, this.#deps.clock.nowMs())) return;
+    if (this.#held.isMany) this.#flushIn(0);
     else if (this.#timer === undefined) this.#flushIn(FLUSH_MS);
   }
 
-  #hold(pending: HeldChange): void {
-    this.#pending.push(pending);
-    this.#heldBytes += pending.record.value.length;
-  }
-
   takeGap(after: number, until: number): void {
-    if (until <= after) return;
-    for (const lane of LANES) this.#addGap({ lane, after, until, changes: 0 });
-    this.#seen = Math.max(this.#seen, until);
-  }
-
-  #drop(lane: HistoryLane, revision: number, changes: number): void {
-    this.#droppedCount += changes;
-    this.#dropped.inc({}, changes);
-    this.#addGap({ lane, after: revision - 1, until: revision, changes });
-  }
-
-  #addGap(gap: HistoryGap): void {
-    this.#baselines[gap.lane] = Math.max(this.#baselines[gap.lane], gap.until);
-    const last = this.#gaps.findLast(({ lane }) => lane === gap.lane);
-    if (last === undefined) this.#gaps.push(gap);
-    else
-      this.#gaps[this.#gaps.indexOf(last)] = {
-        lane: gap.lane,
-        after: Math.min(last.after, gap.after),
-        until: Math.max(last.until, gap.until),
-        changes: last.changes + gap.changes,
-      };
+    this.#held.takeGap(after, until);
   }
 
   /** Says who made a change. Before or after the caches have seen it. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
-    if (laneOf(key) === undefined) return;
-    this.#authors.set(revision, author);
-    if (this.#authors.size > MAX_AUTHORS) this.#authors.delete(this.#authors.keys().next().value!);
+    this.#held.noteAuthor(key, revision, author);
   }
 
   #flushIn(delayMs: number): void {
@@ -189,45 +134,35 @@ export class HistoryRecorder implements ChangeRecorder {
       await this.#flushing;
     } finally {
       this.#flushing = undefined;
-      if (this.#pending.length > 0 && this.#timer === undefined)
-        this.#flushIn(this.#failure === '' ? FLUSH_MS : RETRY_MS);
+      if (this.#held.count > 0 && this.#timer === undefined) this.#flushIn(this.#failure === '' ? FLUSH_MS : RETRY_MS);
     }
   }
 
   async #flushOnce(heldBackMs: number, isLast: boolean): Promise<void> {
     if (!this.#isOpen && !(await this.#open())) return;
     const untilMs = heldBackMs === 0 ? Infinity : this.#deps.clock.nowMs() - heldBackMs;
-    const found = this.#pending.findIndex(({ record }) => record.timeMs > untilMs);
-    const count = found < 0 ? this.#pending.length : found;
-    if (count === 0 && this.#gaps.length === 0 && !isLast) return;
-    const taken = this.#pending.slice(0, count);
-    const covered = found < 0 ? this.#seen : taken.reduce((most, { record }) => Math.max(most, record.revision), 0);
-    const takenBytes = taken.reduce((sum, { record }) => sum + record.value.length, 0);
-    const gaps = this.#gaps;
-    this.#gaps = [];
-    this.#pending = this.#pending.slice(count);
+    const batch = this.#held.cut(untilMs);
+    if (batch === undefined && !isLast) return;
+    const { changes, gaps, covered } = batch ?? { changes: [], gaps: [], covered: this.#held.seen };
     const records: Record<HistoryLane, HistoryRecord[]> = { objects: [], events: [] };
-    for (const { lane, record } of taken) records[lane].push(this.#complete(record));
-    for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
+    for (const { lane, record } of changes) records[lane].push(this.#sealed(record));
     try {
       this.#setStatus(await this.log.append({ records, gaps, covered }));
-      this.#recorded.inc({}, taken.length);
+      this.#recorded.inc({}, changes.length);
       this.#failure = '';
     } catch (error) {
       this.#fail(error);
-      for (const gap of gaps) this.#addGap(gap);
-      for (const { lane, record } of taken) this.#drop(lane, record.revision, 1);
+      if (batch !== undefined) this.#held.lose(batch);
     } finally {
-      this.#heldBytes -= takenBytes;
+      if (batch !== undefined) this.#held.release(batch);
     }
   }
 
-  /** Adds the author, and takes the form in which the store keeps the value. */
-  #complete(record: HeldChange['record']): HistoryRecord {
+  /** Takes the form in which the store keeps the value. */
+  #sealed(record: HistoryRecord): HistoryRecord {
     const { cipher } = this.#deps.store;
-    if (record.change !== 'known') record.author = this.#authors.get(record.revision);
-    if (cipher !== undefined && record.value.length > 0) record.value = cipher.seal(record.key, record.value);
-    return record;
+    if (cipher === undefined || record.value.length === 0) return record;
+    return Object.assign(record, { value: cipher.seal(record.key, record.value) });
   }
 
   /** Opens the log and fetches from the store what a crash has kept from it. */
@@ -239,8 +174,7 @@ export class HistoryRecorder implements ChangeRecorder {
       if (covered >= start) return true;
       const missed = await catchUp(this.#deps, covered, start);
       if (missed === undefined) this.takeGap(covered, start);
-      for (const pending of missed ?? []) this.#heldBytes += pending.record.value.length;
-      this.#pending = [...(missed ?? []), ...this.#pending];
+      else this.#held.prepend(missed);
       return true;
     } catch (error) {
       this.#fail(error);
@@ -257,12 +191,7 @@ export class HistoryRecorder implements ChangeRecorder {
 
   #setStatus(status: HistoryStatus): HistoryStatus {
     this.#status = status;
-    for (const lane of LANES) {
-      // The first answer may be lower than assumed: what an earlier life has recorded needs no copy.
-      const ownGap = this.#gaps.findLast((gap) => gap.lane === lane)?.until ?? 0;
-      const before = this.#isOpen ? this.#baselines[lane] : ownGap;
-      this.#baselines[lane] = Math.max(before, status.lanes[lane].baseline);
-    }
+    this.#held.raiseBaselines(status, this.#isOpen);
     return status;
   }
 

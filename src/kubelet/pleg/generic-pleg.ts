@@ -11,7 +11,6 @@
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Gauge, Histogram } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { ContainerRuntime, RuntimePod } from '../container/runtime.ts';
 import { emptyPodStatus, type ObservationStamp, type PodCache, type PodIdentity } from '../container/pod-cache.ts';
@@ -22,13 +21,12 @@ import {
   type PodLifecycleEvent,
   type PodRecord,
 } from './pod-records.ts';
+import { createPlegMetrics, type PlegMetrics } from './pleg-metrics.ts';
+import { RuntimeEvents } from './runtime-events.ts';
 import { background } from '../../platform/unexpected.ts';
 
 /** Relisting less often than this makes the kubelet unhealthy. Upstream: 3 minutes. */
 const RELIST_THRESHOLD_MS = 180_000;
-
-/** Events of one pod come in bursts: created, started, stopped. */
-const EVENT_SETTLE_MS = 10;
 
 export interface PodLifecycleEventGenerator {
   /** First relist at once, then one per period, until the signal aborts. */
@@ -85,9 +83,8 @@ class GenericPleg implements PodLifecycleEventGenerator {
   readonly #deps: GenericPlegDeps;
   readonly #config: { relistPeriodMs: number };
   readonly #log: Log;
-  readonly #relistDuration: Histogram;
-  readonly #relistInterval: Histogram;
-  readonly #lastSeen: Gauge;
+  readonly #metrics: PlegMetrics;
+  readonly #events: RuntimeEvents;
   readonly #podRecords = new Map<string, SeenRecord>();
   readonly #inspections = new Map<string, Inspection>();
   /** Pods whose inspection failed. The next relist inspects them again. */
@@ -97,10 +94,6 @@ class GenericPleg implements PodLifecycleEventGenerator {
   #lastRelistStartMs: number | undefined;
   #relisting: Promise<void> | undefined;
   #relistAgain = false;
-  /** Pods with runtime events since their last inspection, with the stamp of the newest event. */
-  readonly #runtimeEvents = new Map<string, ObservationStamp>();
-  readonly #heldPods = new Set<string>();
-  #cancelEventTimer: CancelTimer | undefined;
   #cancelRelistTimer: CancelTimer | undefined;
   #lifetime: AbortSignal | undefined;
 
@@ -108,18 +101,8 @@ class GenericPleg implements PodLifecycleEventGenerator {
     this.#deps = deps;
     this.#config = config;
     this.#log = deps.platform.log.child('pleg');
-    this.#relistDuration = deps.platform.metrics.histogram({
-      name: 'kubelet_pleg_relist_duration_seconds',
-      help: 'Duration in seconds for relisting pods in PLEG.',
-    });
-    this.#relistInterval = deps.platform.metrics.histogram({
-      name: 'kubelet_pleg_relist_interval_seconds',
-      help: 'Interval in seconds between relisting in PLEG.',
-    });
-    this.#lastSeen = deps.platform.metrics.gauge({
-      name: 'kubelet_pleg_last_seen_seconds',
-      help: 'Timestamp in seconds when PLEG was last seen active.',
-    });
+    this.#metrics = createPlegMetrics(deps.platform.metrics);
+    this.#events = new RuntimeEvents(deps.platform.clock, (events) => this.#inspectAfterEvents(events));
     this.#relistPeriodMs = config.relistPeriodMs;
   }
 
@@ -139,25 +122,18 @@ class GenericPleg implements PodLifecycleEventGenerator {
   }
 
   noteRuntimeEvent(uid: string): void {
-    this.#runtimeEvents.set(uid, this.#deps.podCache.now());
-    this.#setEventTimer();
+    this.#events.add(uid, this.#deps.podCache.now());
   }
 
   holdEvents(uid: string): () => void {
-    this.#heldPods.add(uid);
-    return () => {
-      this.#heldPods.delete(uid);
-      if (this.#runtimeEvents.has(uid)) this.#setEventTimer();
-    };
+    return this.#events.hold(uid);
   }
 
   start(signal: AbortSignal): void {
     this.#lifetime = signal;
     this.#deps.podCache.onWait((pod) => this.requestReinspect(pod));
-    onAbort(signal, () => {
-      this.#cancelRelistTimer?.();
-      this.#cancelEventTimer?.();
-    });
+    this.#events.start(signal);
+    onAbort(signal, () => this.#cancelRelistTimer?.());
     background(this.#log, 'pods could not be listed again', this.relist());
   }
 
@@ -235,7 +211,7 @@ class GenericPleg implements PodLifecycleEventGenerator {
   async #relistOnce(): Promise<void> {
     const startedMs = this.#deps.platform.clock.monotonicMs();
     if (this.#lastRelistStartMs !== undefined)
-      this.#relistInterval.observe((startedMs - this.#lastRelistStartMs) / 1000);
+      this.#metrics.interval.observe((startedMs - this.#lastRelistStartMs) / 1000);
     const stamp = this.#deps.podCache.beginObservation();
     let pods: readonly RuntimePod[];
     try {
@@ -246,9 +222,9 @@ class GenericPleg implements PodLifecycleEventGenerator {
     }
     this.#lastRelistMs = this.#deps.platform.clock.monotonicMs();
     this.#lastRelistStartMs = startedMs;
-    this.#lastSeen.set(Math.floor(this.#deps.platform.clock.nowMs() / 1000));
+    this.#metrics.lastSeen.set(Math.floor(this.#deps.platform.clock.nowMs() / 1000));
     await this.#updateFromListing(pods, stamp);
-    this.#relistDuration.observe((this.#deps.platform.clock.monotonicMs() - startedMs) / 1000);
+    this.#metrics.duration.observe((this.#deps.platform.clock.monotonicMs() - startedMs) / 1000);
   }
 
   async #updateFromListing(pods: readonly RuntimePod[], stamp: ObservationStamp): Promise<void> {
@@ -272,16 +248,8 @@ class GenericPleg implements PodLifecycleEventGenerator {
     this.#deps.podCache.updateTime(stamp);
   }
 
-  #setEventTimer(): void {
-    if (this.#cancelEventTimer !== undefined || this.#lifetime?.aborted !== false) return;
-    this.#cancelEventTimer = this.#deps.platform.clock.setTimer(EVENT_SETTLE_MS, () => this.#inspectAfterEvents());
-  }
-
-  #inspectAfterEvents(): void {
-    this.#cancelEventTimer = undefined;
-    const due = [...this.#runtimeEvents].filter(([uid]) => !this.#heldPods.has(uid));
-    for (const [uid] of due) this.#runtimeEvents.delete(uid);
-    for (const [uid, stamp] of due) {
+  #inspectAfterEvents(events: readonly (readonly [uid: string, stamp: ObservationStamp])[]): void {
+    for (const [uid, stamp] of events) {
       const seen = this.#podRecords.get(uid);
       if (seen !== undefined && seen.stamp > stamp) continue;
       const pod = seen?.record ?? this.#inspections.get(uid)?.pod ?? this.#deps.identityOf(uid);

@@ -3,6 +3,7 @@
  * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
  */
 import { firstBy, firstByName } from '../../base/first-by.ts';
+import { deepEqual } from '../../base/equal.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { containerShouldRestart, isRestartableInitContainer } from '../container/restart-policy.ts';
@@ -160,4 +161,14 @@ export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: 
     illegalTransition(old.containerStatuses ?? [], status.containerStatuses ?? [], mayRestart) ??
     illegalTransition(old.initContainerStatuses ?? [], status.initContainerStatuses ?? [], initMayRestart)
   );
+}
+
+/** The status with fields of the other in place of equal ones, so that both share memory. */
+export function withSharedFields(status: PodStatus, other: PodStatus): PodStatus {
+  const others: Readonly<Record<string, unknown>> = { ...other };
+  const shared = Object.entries(status).map(([name, value]) => [
+    name,
+    deepEqual(value, others[name]) ? others[name] : value,
+  ]);
+  return Object.fromEntries(shared) as PodStatus;
 }

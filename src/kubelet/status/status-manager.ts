@@ -9,8 +9,7 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
-import { deepEqual } from '../../base/equal.ts';
-import type { Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
+import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
@@ -21,9 +20,16 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodManagerView } from '../pod/pod-manager.ts';
 import type { PodStartSteps } from '../pod/start-steps.ts';
 import { isMirrorPod, isStaticPod, podFields, podName, podNamespace, podUid } from '../types/pod-update.ts';
-import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 import { finalPodStatus } from './final-status.ts';
-import { checkContainerStateTransition, isStatusEqualByKubelet, mergePodStatus, withTransitionTimes } from './merge.ts';
+import {
+  checkContainerStateTransition,
+  isStatusEqualByKubelet,
+  mergePodStatus,
+  withSharedFields,
+  withTransitionTimes,
+} from './merge.ts';
+import { withContainerChange } from './container-change.ts';
+import { WrittenPods } from './written-pods.ts';
 import { podStatusPatch } from './status-patch.ts';
 import { background } from '../../platform/unexpected.ts';
 
@@ -75,10 +81,7 @@ class PodStatusManager implements StatusManager {
   readonly #pods: ResourceClient<Pod>;
   readonly #syncDuration: Histogram;
   readonly #podStatuses = new Map<string, VersionedStatus>();
-  /** Version last sent, by the API's uid. */
-  readonly #apiStatusVersions = new Map<string, number>();
-  /** The pod as the last write returned it, which may be newer than the informer's copy. */
-  readonly #lastWritten = new Map<string, Pod>();
+  readonly #written: WrittenPods;
   /** What was compared when a status equalled the API's: idle pods are not compared again. */
   readonly #reconciled = new Map<
     string,
@@ -89,6 +92,7 @@ class PodStatusManager implements StatusManager {
 
   constructor(deps: StatusManagerDeps) {
     this.#deps = deps;
+    this.#written = new WrittenPods(deps.podManager);
     this.#log = deps.platform.log.child('status-manager');
     this.#pods = deps.client.resource(Pods);
     this.#syncDuration = deps.platform.metrics.histogram({
@@ -146,8 +150,7 @@ class PodStatusManager implements StatusManager {
   removeOrphanedStatuses(known: ReadonlySet<string>): void {
     for (const map of [this.#podStatuses, this.#reconciled])
       for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
-    for (const map of [this.#lastWritten, this.#apiStatusVersions])
-      for (const uid of [...map.keys()]) if (!known.has(uid)) map.delete(uid);
+    this.#written.keepOnly(known);
   }
 
   #updateStatusInternal(pod: Pod, newStatus: PodStatus, options: { force: boolean; podIsFinished: boolean }): void {
@@ -170,7 +173,9 @@ class PodStatusManager implements StatusManager {
       version: (cached?.version ?? 0) + 1,
       podIsFinished: options.podIsFinished || (cached?.podIsFinished === true && !isStaticPod(pod)),
       sinceMs:
-        cached !== undefined && !this.#isSent(uid, cached) ? cached.sinceMs : this.#deps.platform.clock.monotonicMs(),
+        cached !== undefined && !this.#written.isSent(uid, cached.version)
+          ? cached.sinceMs
+          : this.#deps.platform.clock.monotonicMs(),
     });
     this.#requestSync(uid);
   }
@@ -179,40 +184,8 @@ class PodStatusManager implements StatusManager {
     const pod = this.#deps.podManager.getPodByUid(uid);
     const cached = this.#podStatuses.get(uid);
     if (pod === undefined || cached === undefined) return;
-    let found = false;
-    const apply = (list: PodStatus['containerStatuses']): PodStatus['containerStatuses'] =>
-      list?.map((container) => {
-        if (container.containerID?.endsWith(`//${containerId}`) !== true) return container;
-        if (
-          (change.ready ?? container.ready) === container.ready &&
-          (change.started ?? container.started) === container.started
-        )
-          return container;
-        found = true;
-        return { ...container, ...change };
-      });
-    const containerStatuses = apply(cached.status.containerStatuses);
-    const initContainerStatuses = apply(cached.status.initContainerStatuses);
-    if (!found) return;
-    const status: PodStatus = {
-      ...cached.status,
-      ...(containerStatuses === undefined ? {} : { containerStatuses }),
-      ...(initContainerStatuses === undefined ? {} : { initContainerStatuses }),
-    };
-    this.#updateStatusInternal(pod, change.ready === undefined ? status : this.#withReadiness(pod, status), {
-      force: false,
-      podIsFinished: false,
-    });
-  }
-
-  #withReadiness(pod: Pod, status: PodStatus): PodStatus {
-    const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-    const input = { pod, statuses, phase: status.phase ?? 'Pending' };
-    const fresh = [podReadyCondition(input, status.conditions ?? []), containersReadyCondition(input)];
-    const conditions = (status.conditions ?? []).map(
-      (condition): PodCondition => fresh.find(({ type }) => type === condition.type) ?? condition,
-    );
-    return { ...status, conditions };
+    const status = withContainerChange(pod, cached.status, { containerId, ...change });
+    if (status !== undefined) this.#updateStatusInternal(pod, status, { force: false, podIsFinished: false });
   }
 
   #requestSync(uid: string): void {
@@ -244,20 +217,9 @@ class PodStatusManager implements StatusManager {
     this.#syncing.delete(uid);
   }
 
-  /** The newest known API object that the status belongs to: of a static pod its mirror. */
-  #apiPod(uid: string): Pod | undefined {
-    let pod = this.#deps.podManager.getPodByUid(uid);
-    if (pod !== undefined && isStaticPod(pod)) pod = this.#deps.podManager.getMirrorPodByPod(pod);
-    if (pod === undefined) return undefined;
-    const written = this.#lastWritten.get(podUid(pod));
-    if (written === undefined || revisionOf(written) > revisionOf(pod)) return written ?? pod;
-    this.#lastWritten.delete(podUid(pod));
-    return pod;
-  }
-
   async #syncPod(uid: string): Promise<void> {
     const versioned = this.#podStatuses.get(uid);
-    const apiPod = this.#apiPod(uid);
+    const apiPod = this.#written.apiPod(uid);
     if (versioned === undefined || apiPod === undefined) return;
     const key = { namespace: podNamespace(apiPod), name: podName(apiPod) };
     const merged = mergePodStatus(apiPod, versioned.status, this.#deps.couldHaveRunningContainers(uid));
@@ -278,18 +240,13 @@ class PodStatusManager implements StatusManager {
         this.#forget(uid);
         return;
       }
-      this.#lastWritten.set(podUid(written), written);
+      this.#written.written(written);
       const { sinceMs } = versioned;
       this.#syncDuration.observe((this.#deps.platform.clock.monotonicMs() - sinceMs) / 1000);
       this.#deps.startSteps.statusWritten(uid, { status: written.status ?? {}, sinceMs });
     }
-    this.#apiStatusVersions.set(podUid(apiPod), versioned.version);
-    if (this.#canBeDeleted(written, versioned)) await this.#deleteFromApi(uid, written);
-  }
-
-  #canBeDeleted(pod: Pod, versioned: VersionedStatus): boolean {
-    if (pod.metadata.deletionTimestamp === undefined || isMirrorPod(pod)) return false;
-    return isPodPhaseTerminal(pod.status?.phase) && versioned.podIsFinished;
+    this.#written.sent(apiPod, versioned.version);
+    if (canBeDeleted(written, versioned)) await this.#deleteFromApi(uid, written);
   }
 
   async #deleteFromApi(uid: string, pod: Pod): Promise<void> {
@@ -306,21 +263,14 @@ class PodStatusManager implements StatusManager {
   #forget(uid: string): void {
     this.#podStatuses.delete(uid);
     this.#reconciled.delete(uid);
-    const apiUid = podUid(this.#apiPod(uid) ?? { metadata: { uid } });
-    this.#lastWritten.delete(apiUid);
-    this.#apiStatusVersions.delete(apiUid);
-  }
-
-  #isSent(uid: string, versioned: VersionedStatus): boolean {
-    const apiPod = this.#apiPod(uid);
-    return apiPod !== undefined && this.#apiStatusVersions.get(podUid(apiPod)) === versioned.version;
+    this.#written.forget(uid);
   }
 
   /** Whether the status is unsent, the pod can be deleted now, or another client changed the status in the API. */
   #needsSync(uid: string, versioned: VersionedStatus): boolean {
-    const apiPod = this.#apiPod(uid);
+    const apiPod = this.#written.apiPod(uid);
     if (apiPod === undefined) return false;
-    if (!this.#isSent(uid, versioned) || this.#canBeDeleted(apiPod, versioned)) return true;
+    if (!this.#written.isSent(uid, versioned.version) || canBeDeleted(apiPod, versioned)) return true;
     const couldRun = this.#deps.couldHaveRunningContainers(uid);
     const compared = this.#reconciled.get(uid);
     // All three are immutable: the comparison holds until one of them is replaced.
@@ -333,16 +283,12 @@ class PodStatusManager implements StatusManager {
   }
 }
 
-/** The status with fields of the other in place of equal ones, so that both share memory. */
-function withSharedFields(status: PodStatus, other: PodStatus): PodStatus {
-  const others: Readonly<Record<string, unknown>> = { ...other };
-  const shared = Object.entries(status).map(([name, value]) => [
-    name,
-    deepEqual(value, others[name]) ? others[name] : value,
-  ]);
-  return Object.fromEntries(shared) as PodStatus;
-}
-
-function revisionOf(pod: Pod): number {
-  return Number(pod.metadata.resourceVersion ?? 0);
+/** Mirror pods are deleted with their static pod. */
+function canBeDeleted(pod: Pod, { podIsFinished }: VersionedStatus): boolean {
+  return (
+    pod.metadata.deletionTimestamp !== undefined &&
+    !isMirrorPod(pod) &&
+    isPodPhaseTerminal(pod.status?.phase) &&
+    podIsFinished
+  );
 }

@@ -6,34 +6,28 @@
  * was ready stays so while bringing it up to date fails. Differs: nothing polls; work starts on a changed pod, a changed
  * object, an expiring token or the end of a back-off.
  */
-import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
-import { formatTime } from '../../api/time.ts';
 import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
-import { errorMessage } from '../../base/errors.ts';
-import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';
-import { referenceKey, volumeReferences, type ObjectReference } from './object-references.ts';
+import { referenceKey, type ObjectReference } from './object-references.ts';
 import type { MountedVolume } from './volume-manager-contract.ts';
-import type { SetUpRequest, SetUpResult } from './volume-plugin.ts';
-import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
-
-/** Of an error, as it is told to those who ask for the pod's state. */
-const MAX_MESSAGE_CHARS = 4096;
-const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
+import type { SetUpRequest } from './volume-plugin.ts';
+import {
+  awaitedOf,
+  isRefused,
+  isUnsettled,
+  newVolumes,
+  problemsOf,
+  type ReadyVolume,
+  type VolumeProblems,
+  type WantedVolume,
+} from './wanted-volumes.ts';
 
 /** Volumes whose set-up begins in one turn of the event loop. */
 const VOLUMES_PER_TURN = 100;
-
-/** A volume made ready. */
-export interface ReadyVolume extends SetUpResult {
-  /** Set up again when the pod or what it refers to changes. */
-  readonly live: boolean;
-  /** Directory of the volume's own content; `large`: the pod writes it. */
-  readonly content?: { readonly path: string; readonly large: boolean };
-}
 
 /** Observes and aborts the set-up of a volume. */
 export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
@@ -50,25 +44,11 @@ export interface PodVolumesDeps {
   failed(pod: Pod, error: unknown): void;
 }
 
-interface Entry {
-  readonly volume: Volume;
-  readonly references: readonly string[];
-  readonly backoff: Backoff;
-  ready?: ReadyVolume;
-  error?: unknown;
-  working: boolean;
-  again: boolean;
-  attaching: boolean;
-  readonly sinceMs: number;
-  plugin?: string;
-  cancelTimer?: CancelTimer;
-}
-
 /** State of one pod. */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   /** In the order they came. A list: most pods have one, and thousands of machines have tens of thousands of pods. */
-  #entries: readonly Entry[] = [];
+  #entries: readonly WantedVolume[] = [];
   #listeners: readonly (() => void)[] = [];
   #pod: Pod;
   readonly #ending = new AbortController();
@@ -154,34 +134,13 @@ export class PodVolumes {
     return this.#refused > 0;
   }
 
-  /** Volumes that are not ready, that wait to be attached, and that cannot be processed, with the errors of the last. */
-  problems(): {
-    readonly unmounted: readonly string[];
-    readonly unattached: readonly string[];
-    readonly unprocessed: readonly string[];
-    readonly texts: readonly string[];
-  } {
-    const missing = this.#entries.filter(({ ready }) => ready === undefined);
-    const refused = missing.filter(isRefused);
-    return {
-      unmounted: missing.map(({ volume }) => volume.name).sort(),
-      unattached: missing
-        .filter(({ attaching }) => attaching)
-        .map(({ volume }) => volume.name)
-        .sort(),
-      unprocessed: refused.map(({ volume }) => volume.name).sort(),
-      texts: refused.map(({ error }) => errorMessage(error)),
-    };
+  problems(): VolumeProblems {
+    return problemsOf(this.#entries);
   }
 
   /** Volumes that are not ready, and why. */
   awaited(): readonly AwaitedVolume[] {
-    return this.#entries.flatMap(({ volume, ready, error, attaching, sinceMs }) => {
-      if (ready !== undefined) return [];
-      const waitsFor = error instanceof VolumeProcessingError ? 'process' : attaching ? 'attach' : 'mount';
-      const text = error === undefined ? undefined : errorMessage(error).slice(0, MAX_MESSAGE_CHARS);
-      return [{ name: volume.name, waitsFor, since: formatTime(sinceMs), error: text }];
-    });
+    return awaitedOf(this.#entries);
   }
 
   /** Calls back after every change of state. */
@@ -207,26 +166,8 @@ export class PodVolumes {
   }
 
   #addWanted(pod: Pod): void {
-    const { mounted, devices } = usedVolumeNames(pod);
     const known = new Set(this.#entries.map(({ volume }) => volume.name));
-    const added: Entry[] = [];
-    for (const volume of pod.spec?.volumes ?? []) {
-      // The runtime mounts images itself.
-      if (volume.image !== undefined) continue;
-      if (!mounted.has(volume.name) && !devices.has(volume.name)) continue;
-      if (known.has(volume.name)) continue;
-      known.add(volume.name);
-      const references = volumeReferences(pod.metadata.namespace ?? '', volume).map(referenceKey);
-      added.push({
-        volume,
-        references,
-        backoff: createBackoff(BACKOFF_SHAPE),
-        working: false,
-        again: false,
-        attaching: false,
-        sinceMs: this.#deps.clock.nowMs(),
-      });
-    }
+    const added = newVolumes(pod, known, this.#deps.clock.nowMs());
     if (added.length === 0) return;
     this.#entries = this.#entries.concat(added);
     this.#unsettled += added.length;
@@ -234,7 +175,7 @@ export class PodVolumes {
   }
 
   /** A pod may have thousands of volumes: others have their turns. */
-  async #workInTurns(entries: readonly Entry[]): Promise<void> {
+  async #workInTurns(entries: readonly WantedVolume[]): Promise<void> {
     for (const [index, entry] of entries.entries()) {
       if (index > 0 && index % VOLUMES_PER_TURN === 0) await this.#deps.clock.yield();
       this.#work(entry);
@@ -242,7 +183,7 @@ export class PodVolumes {
   }
 
   /** Changes an entry and counts what it is then. */
-  #change(entry: Entry, change: () => void): void {
+  #change(entry: WantedVolume, change: () => void): void {
     const [wasUnsettled, wasRefused] = [isUnsettled(entry), isRefused(entry)];
     change();
     this.#unsettled += Number(isUnsettled(entry)) - Number(wasUnsettled);
@@ -250,13 +191,13 @@ export class PodVolumes {
     this.#mounted = undefined;
   }
 
-  #work(entry: Entry): void {
+  #work(entry: WantedVolume): void {
     if (this.stopped) return;
     if (entry.working) entry.again = true;
     else this.#setUp(entry).catch((error: unknown) => this.#deps.failed(this.#pod, error));
   }
 
-  async #setUp(entry: Entry): Promise<void> {
+  async #setUp(entry: WantedVolume): Promise<void> {
     this.#change(entry, () => (entry.working = true));
     entry.cancelTimer?.();
     let retryMs: number | undefined;
@@ -274,7 +215,7 @@ export class PodVolumes {
   }
 
   /** Resolves to when it must be done again, in milliseconds. */
-  async #attempt(entry: Entry): Promise<number | undefined> {
+  async #attempt(entry: WantedVolume): Promise<number | undefined> {
     const pod = this.#pod;
     try {
       const ready = await this.#deps.setUp(pod, entry.volume, {
@@ -298,14 +239,6 @@ export class PodVolumes {
       return entry.backoff.nextMs();
     }
   }
-}
-
-function isUnsettled({ ready, working }: Entry): boolean {
-  return ready === undefined || working;
-}
-
-function isRefused({ ready, error }: Entry): boolean {
-  return ready === undefined && error instanceof VolumeProcessingError;
 }
 
 /** What of a pod can show in its volumes. */

@@ -6,7 +6,7 @@ export type AnyRow = Record<string, SQLOutputValue>;
 
 /** A prepared statement whose rows have the type that its text gives them. */
 export interface Statement<Row> {
-  run(...parameters: readonly SQLInputValue[]): unknown;
+  run(...parameters: readonly SQLInputValue[]): { readonly lastInsertRowid: number | bigint };
   get(...parameters: readonly SQLInputValue[]): Row | undefined;
   all(...parameters: readonly SQLInputValue[]): Row[];
   iterate(...parameters: readonly SQLInputValue[]): Iterable<Row>;

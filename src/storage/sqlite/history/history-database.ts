@@ -2,7 +2,7 @@
  * Object history in one SQLite file, synchronous; runs in a worker. A batch becomes a segment of each lane, small segments
  * at the end of a lane are merged, eight at a time, and the oldest go when there is too much or they are too old.
  */
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { fnv32a } from '../../../base/fnv.ts';
 import {
   EVENTS_SHARE,
@@ -14,6 +14,8 @@ import {
   type HistoryStatus,
   type LaneStatus,
 } from '../../history-log.ts';
+import { PreparedStatements } from '../prepared-statements.ts';
+import { HistoryGaps } from './history-gaps.ts';
 import { makePrivate } from '../private-file.ts';
 import { countOf, fromColumns, joinColumns, newestOf, type RecordColumns } from './columns.ts';
 import { openHistorySchema } from './history-schema.ts';
@@ -28,8 +30,6 @@ const SEGMENT_RAW_BYTES = 1024 * 1024;
 const MERGEABLE_RAW_BYTES = SEGMENT_RAW_BYTES / 2;
 /** The level of segments that are never merged. */
 const LAST_LEVEL = 9;
-/** Older gaps are joined to one. */
-const MAX_GAPS = 100;
 
 const LANES: readonly HistoryLane[] = ['objects', 'events'];
 
@@ -45,16 +45,24 @@ interface SegmentRow {
   readonly raw: number;
 }
 
+interface DirectoryRow {
+  readonly id: number;
+  readonly hashes: Uint8Array;
+}
+
 /** An open history. Throws SQLite's errors. */
 export class HistoryDatabase {
   readonly #database: DatabaseSync;
   readonly #limits: HistoryLimits;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements: PreparedStatements;
+  readonly #gaps: HistoryGaps;
 
   constructor(path: string, limits: HistoryLimits) {
     if (path !== ':memory:') makePrivate(path);
     this.#database = new DatabaseSync(path, { timeout: 0 });
     this.#limits = limits;
+    this.#statements = new PreparedStatements(this.#database);
+    this.#gaps = new HistoryGaps(this.#statements);
     try {
       openHistorySchema(this.#database);
     } catch (error) {
@@ -84,7 +92,7 @@ export class HistoryDatabase {
 
   append({ lanes, gaps, covered }: ColumnBatch, nowMs: number): HistoryStatus {
     this.#atomically(() => {
-      for (const gap of gaps) this.#addGap(gap);
+      for (const gap of gaps) this.#gaps.add(gap);
       for (const lane of LANES) {
         if (countOf(lanes[lane]) === 0) continue;
         this.#insert(lane, lanes[lane], 0);
@@ -143,31 +151,6 @@ export class HistoryDatabase {
     this.#run('DELETE FROM segment WHERE id = ?', id);
   }
 
-  #addGap({ lane, after, until, changes }: HistoryGap): void {
-    const [last] = this.#rows<{ id: number; until: number }>(
-      'SELECT rowid AS id, until FROM gap WHERE lane = ? ORDER BY rowid DESC LIMIT 1',
-      lane,
-    );
-    if (last !== undefined && last.until >= after)
-      this.#run('UPDATE gap SET until = ?, changes = changes + ? WHERE rowid = ?', until, changes, last.id);
-    else this.#run('INSERT INTO gap VALUES (?, ?, ?, ?)', lane, after, until, changes);
-    const gaps = this.#gaps(lane);
-    if (gaps.length <= MAX_GAPS) return;
-    const [first, second] = gaps as [HistoryGap, HistoryGap];
-    this.#run('DELETE FROM gap WHERE lane = ? AND after = ?', lane, first.after);
-    this.#run(
-      'UPDATE gap SET after = ?, changes = changes + ? WHERE lane = ? AND after = ?',
-      first.after,
-      first.changes,
-      lane,
-      second.after,
-    );
-  }
-
-  #gaps(lane: HistoryLane): readonly HistoryGap[] {
-    return this.#rows<HistoryGap>('SELECT lane, after, until, changes FROM gap WHERE lane = ? ORDER BY after', lane);
-  }
-
   prune(nowMs: number): HistoryStatus {
     this.#atomically(() => this.#pruneAll(nowMs));
     return this.status();
@@ -192,7 +175,7 @@ export class HistoryDatabase {
           oldest.ended,
           lane,
         );
-        this.#run('DELETE FROM gap WHERE lane = ? AND until <= ?', lane, oldest.newest);
+        this.#gaps.dropUntil(lane, oldest.newest);
         size -= oldest.size;
         dropped++;
       }
@@ -210,12 +193,12 @@ export class HistoryDatabase {
     const page = new PageBuilder(query);
     const hash = fnv32a(key);
     // One row at a time: all hashes of a full history are 16 MB.
-    const rows = this.#statement(
+    const rows = this.#statements.prepare<DirectoryRow>(
       'SELECT id, hashes FROM segment JOIN directory ON segment = id WHERE lane = ? ORDER BY id DESC',
-    ).iterate(lane);
-    for (const row of rows as Iterable<{ readonly id: number; readonly hashes: Uint8Array }>)
+    );
+    for (const row of rows.iterate(lane))
       if (mayHold(row.hashes, hash) && !page.add(fromColumns(decodeSegment(this.#content(row.id)), key))) break;
-    return { ...page.end(), gaps: this.#gaps(lane), status: this.#laneStatus(lane) };
+    return { ...page.end(), gaps: this.#gaps.list(lane), status: this.#laneStatus(lane) };
   }
 
   status(): HistoryStatus {
@@ -256,17 +239,11 @@ export class HistoryDatabase {
     }
   }
 
-  #run(sql: string, ...values: SQLInputValue[]): { lastInsertRowid: number | bigint } {
-    return this.#statement(sql).run(...values);
+  #run(sql: string, ...values: SQLInputValue[]): { readonly lastInsertRowid: number | bigint } {
+    return this.#statements.prepare(sql).run(...values);
   }
 
-  #rows<T>(sql: string, ...values: SQLInputValue[]): T[] {
-    return this.#statement(sql).all(...values) as T[];
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) this.#statements.set(sql, (statement = this.#database.prepare(sql)));
-    return statement;
+  #rows<T extends object>(sql: string, ...values: SQLInputValue[]): T[] {
+    return this.#statements.prepare<T>(sql).all(...values);
   }
 }

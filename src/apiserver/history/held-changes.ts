@@ -1,0 +1,167 @@
+/**
+ * Changes that wait for the next batch of the history, with their authors, and the gaps that those leave for which there was no
+ * room. What is held is bounded in bytes.
+ */
+import type { HistoryAuthor, HistoryGap, HistoryLane, HistoryStatus } from '../../storage/history-log.ts';
+import type { StoreEvent } from '../../storage/store.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { HeldChange } from './catch-up.ts';
+import { laneOf } from './lanes.ts';
+
+const FLUSH_CHANGES = 1000;
+const FLUSH_BYTES = 4 * 1024 * 1024;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
+const MAX_AUTHORS = 20_000;
+const LANES: readonly HistoryLane[] = ['objects', 'events'];
+const NO_VALUE = new Uint8Array();
+
+/** Changes and gaps that are written together. */
+export interface HeldBatch {
+  readonly changes: readonly HeldChange[];
+  readonly gaps: readonly HistoryGap[];
+  /** Nothing up to this revision is held any more. */
+  readonly covered: number;
+  readonly bytes: number;
+}
+
+export class HeldChanges {
+  readonly #onDropped: (changes: number) => void;
+  /** By lane: a first change after it is recorded with what the object was before. */
+  readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
+  #pending: HeldChange[] = [];
+  #gaps: HistoryGap[] = [];
+  readonly #authors = new Map<number, HistoryAuthor>();
+  #bytes = 0;
+  #seen = 0;
+  #dropped = 0;
+
+  constructor(onDropped: (changes: number) => void) {
+    this.#onDropped = onDropped;
+  }
+
+  get count(): number {
+    return this.#pending.length;
+  }
+
+  /** Whether they should be written at once. */
+  get isMany(): boolean {
+    return this.#pending.length >= FLUSH_CHANGES || this.#bytes >= FLUSH_BYTES;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** The newest revision that was seen. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  startAt(revision: number): void {
+    this.#seen = Math.max(this.#seen, revision);
+    for (const lane of LANES) this.#raise(lane, revision);
+  }
+
+  /** False when the change is not held. */
+  take(event: StoreEvent, previous: RevisionCell | undefined, timeMs: number): boolean {
+    const { key, revision, value = NO_VALUE } = event;
+    this.#seen = revision;
+    const lane = laneOf(key);
+    if (lane === undefined) return false;
+    if (this.#bytes + value.length > MAX_HELD_BYTES) {
+      this.#drop(lane, revision);
+      return false;
+    }
+    if (previous !== undefined && previous.revision <= this.#baselines[lane]) {
+      const known = { revision: previous.revision, timeMs: 0, change: 'known', value: previous.stored() } as const;
+      this.#hold({ lane, record: { key, author: undefined, ...known } });
+    }
+    const change = event.type === 'delete' ? 'deleted' : previous === undefined ? 'created' : 'changed';
+    this.#hold({ lane, record: { key, revision, timeMs, change, author: undefined, value } });
+    return true;
+  }
+
+  #hold(change: HeldChange): void {
+    this.#pending.push(change);
+    this.#bytes += change.record.value.length;
+  }
+
+  /** Puts older changes before those that are held. */
+  prepend(changes: readonly HeldChange[]): void {
+    for (const { record } of changes) this.#bytes += record.value.length;
+    this.#pending = [...changes, ...this.#pending];
+  }
+
+  takeGap(after: number, until: number): void {
+    if (until <= after) return;
+    for (const lane of LANES) this.#addGap({ lane, after, until, changes: 0 });
+    this.#seen = Math.max(this.#seen, until);
+  }
+
+  /** Before or after the change itself is taken. */
+  noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
+    if (laneOf(key) === undefined) return;
+    this.#authors.set(revision, author);
+    if (this.#authors.size > MAX_AUTHORS) this.#authors.delete(this.#authors.keys().next().value!);
+  }
+
+  /** Takes out what was seen until then; undefined when there is nothing. */
+  cut(untilMs: number): HeldBatch | undefined {
+    const found = this.#pending.findIndex(({ record }) => record.timeMs > untilMs);
+    const count = found < 0 ? this.#pending.length : found;
+    if (count === 0 && this.#gaps.length === 0) return undefined;
+    const changes = this.#pending.slice(0, count);
+    const covered = found < 0 ? this.#seen : changes.reduce((most, { record }) => Math.max(most, record.revision), 0);
+    const bytes = changes.reduce((sum, { record }) => sum + record.value.length, 0);
+    const gaps = this.#gaps;
+    this.#gaps = [];
+    this.#pending = this.#pending.slice(count);
+    for (const { record } of changes) if (record.change !== 'known') record.author = this.#authors.get(record.revision);
+    for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
+    return { changes, gaps, covered, bytes };
+  }
+
+  /** The batch is no longer in memory. */
+  release({ bytes }: HeldBatch): void {
+    this.#bytes -= bytes;
+  }
+
+  /** The batch could not be written: its changes become gaps. */
+  lose({ changes, gaps }: HeldBatch): void {
+    for (const gap of gaps) this.#addGap(gap);
+    for (const { lane, record } of changes) this.#drop(lane, record.revision);
+  }
+
+  /** Takes over what the log has recorded. `isOpen`: it has answered before. */
+  raiseBaselines({ lanes }: HistoryStatus, isOpen: boolean): void {
+    for (const lane of LANES) {
+      // The first answer may be lower than assumed: what an earlier life has recorded needs no copy.
+      if (!isOpen) this.#baselines[lane] = this.#gaps.findLast((gap) => gap.lane === lane)?.until ?? 0;
+      this.#raise(lane, lanes[lane].baseline);
+    }
+  }
+
+  #raise(lane: HistoryLane, revision: number): void {
+    this.#baselines[lane] = Math.max(this.#baselines[lane], revision);
+  }
+
+  #drop(lane: HistoryLane, revision: number): void {
+    this.#dropped++;
+    this.#onDropped(1);
+    this.#addGap({ lane, after: revision - 1, until: revision, changes: 1 });
+  }
+
+  #addGap(gap: HistoryGap): void {
+    this.#raise(gap.lane, gap.until);
+    const index = this.#gaps.findLastIndex(({ lane }) => lane === gap.lane);
+    const last = this.#gaps[index];
+    if (last === undefined) this.#gaps.push(gap);
+    else
+      this.#gaps[index] = {
+        lane: gap.lane,
+        after: Math.min(last.after, gap.after),
+        until: Math.max(last.until, gap.until),
+        changes: last.changes + gap.changes,
+      };
+  }
+}
