@@ -18,7 +18,6 @@ const RENAMED: Readonly<Record<string, string>> = {
   'datastore-keyfile': 'etcd-keyfile',
   'kube-controller-manager-arg': 'controller-manager-arg',
   'kube-controller-arg': 'controller-manager-arg',
-  'private-registry': 'registries',
 };
 
 /** Says what holds here anyway, with this value. */
@@ -65,6 +64,7 @@ export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
   'cluster-dns': 'the tenth address of service-cidr',
   'service-node-port-range': 'give kube-apiserver-arg: service-node-port-range=...',
   'default-local-storage-path': 'volumes of the class local-path lie in the data directory',
+  'private-registry': 'put the file at registries.yaml of the data directory',
   'vpn-auth': 'no VPN is made',
 };
 

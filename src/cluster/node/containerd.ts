@@ -1,6 +1,7 @@
 /** The instance's own containerd: its supervisor with all paths and names of the instance. */
 import { createContainerdSupervisor, type ContainerdSupervisor } from '../../cri/containerd/containerd-supervisor.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { RegistryAuth } from '../images/registries-file.ts';
 import type { Instance } from '../instance/instance.ts';
 
 /** Makes the supervisor. Its `start` adopts a daemon that an earlier run left. */
@@ -8,6 +9,7 @@ export function createInstanceContainerd(
   platform: Platform,
   instance: Instance,
   cniBinDirs: readonly string[],
+  registryAuth: Readonly<Record<string, RegistryAuth>> = {},
 ): ContainerdSupervisor {
   const { root, state, socket, config, log } = instance.containerd;
   return createContainerdSupervisor(
@@ -21,10 +23,23 @@ export function createInstanceContainerd(
         cniBinDir: instance.cni === 'none' ? '/opt/cni/bin' : (cniBinDirs[0] ?? '/opt/cni/bin'),
         cniConfDir: instance.cniConfig.confDir,
         registryConfigDir: `${instance.dataDir}/registries`,
+        registryAuth: containerdAuth(registryAuth),
         cgroupDriver: 'cgroupfs',
       },
       configFile: config,
       logFile: log,
     },
+  );
+}
+
+/** In containerd's words, which write the token as one. */
+function containerdAuth(
+  auth: Readonly<Record<string, RegistryAuth>>,
+): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  return Object.fromEntries(
+    Object.entries(auth).map(([host, each]) => [
+      host,
+      Object.fromEntries(Object.entries(each).map(([name, value]) => [name.toLowerCase(), value as string])),
+    ]),
   );
 }

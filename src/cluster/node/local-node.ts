@@ -12,6 +12,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createInstanceContainerd } from './containerd.ts';
+import { applyRegistries } from '../images/apply-registries.ts';
 import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
@@ -184,7 +185,8 @@ class Machine implements LocalNode {
     const { instance, containerRuntimeEndpoint, cniBinDirs } = this.#config;
     if (containerRuntimeEndpoint !== undefined)
       return createCriClient({ clock: this.#platform.clock }, { endpoint: containerRuntimeEndpoint });
-    const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs);
+    const auth = await applyRegistries(this.#platform.files, instance.dataDir);
+    const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs, auth);
     await supervisor.start(signal);
     return supervisor.client;
   }

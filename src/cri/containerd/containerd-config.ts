@@ -16,6 +16,8 @@ export interface ContainerdOptions {
   readonly cniConfDir: string;
   /** Directory of `<registry>/hosts.toml` files. */
   readonly registryConfigDir: string;
+  /** Credentials by host, as containerd names them. */
+  readonly registryAuth?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   readonly sandboxImage: string;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   /** Set where the process lacks CAP_SYS_RESOURCE: runc fails to lower oom_score_adj there. */
@@ -68,5 +70,8 @@ export function containerdConfig(options: ContainerdOptions): string {
     ...runtimeSections(cri, options),
     section([...cri, 'cni'], { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir, max_conf_num: 1 }),
     section([...cri, 'registry'], { config_path: options.registryConfigDir }),
+    ...Object.entries(options.registryAuth ?? {}).map(([host, auth]) =>
+      section([...cri, 'registry', 'configs', host, 'auth'], auth),
+    ),
   ].join('\n');
 }

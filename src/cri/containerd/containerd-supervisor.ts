@@ -167,7 +167,7 @@ class Supervisor implements ContainerdSupervisor {
     const { options, binary = 'containerd', configFile, logFile, readyTimeoutMs = 30_000 } = this.#config;
     for (const directory of [options.rootDir, options.stateDir, options.cniConfDir, options.registryConfigDir])
       await files.makeDir(directory, { mode: 0o711 });
-    await files.writeFileAtomic(configFile, text);
+    await files.writeFileAtomic(configFile, text, { mode: 0o600 }); // It may have credentials.
     const loading = this.client.warm();
     const pid = await exec.startDaemon(binary, ['--config', configFile], { logFile });
     this.#current = { pid, startTime: (await ownProcess(files, pid))?.startTime };

@@ -41,11 +41,7 @@ export interface Descriptor {
 
 export interface ContentClient {
   /** Writes a blob unless it is there; its digest is containerd's word. `digest` is checked where it is given. */
-  write(blob: {
-    readonly digest?: string | undefined;
-    readonly size: number;
-    readonly body: AsyncIterable<Uint8Array>;
-  }): Promise<WrittenBlob>;
+  write(blob: Blob): Promise<WrittenBlob>;
   has(digest: string): Promise<boolean>;
   /** What a blob refers to, for garbage collection. */
   setReferences(digest: string, references: readonly string[]): Promise<void>;

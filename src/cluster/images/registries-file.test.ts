@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { applyRegistries } from './apply-registries.ts';
+import { parseRegistries } from './registries-file.ts';
+
+const K3S = `
+mirrors:
+  docker.io:
+    endpoint: ["https://mirror.example.com:5000", plain.example.com]
+  quay.io:
+    endpoint: [http://10.0.0.1/v2/quay]
+    rewrite: {"^(.*)$": "team/$1"}
+  "*": {endpoint: ["https://mirror.example.com:5000"]}
+configs:
+  mirror.example.com:5000:
+    auth: {username: me, password: "p\\"w"}
+    tls: {ca_file: /ca.pem, cert_file: /c.pem, key_file: /k.pem}
+  own.example.com:
+    tls: {insecure_skip_verify: true}
+`;
+
+test('mirrors, rewrites, TLS and credentials become hosts.toml files and credentials by host', () => {
+  const { hosts, auth } = parseRegistries(K3S, 'r');
+  assert.deepEqual(Object.keys(hosts), [
+    'docker.io',
+    'quay.io',
+    '_default',
+    'mirror.example.com:5000',
+    'own.example.com',
+  ]);
+  assert.equal(
+    hosts['docker.io'],
+    `# Written by Keelson from registries.yaml
+server = "https://registry-1.docker.io"
+
+[host."https://mirror.example.com:5000"]
+  capabilities = ["pull", "resolve"]
+  ca = "/ca.pem"
+  client = [["/c.pem", "/k.pem"]]
+
+[host."https://plain.example.com"]
+  capabilities = ["pull", "resolve"]
+`,
+  );
+  assert.match(
+    hosts['quay.io'] ?? '',
+    /\[host\."http:\/\/10\.0\.0\.1\/v2\/quay\/team"\]\n.*\n {2}override_path = true/,
+  );
+  assert.doesNotMatch(hosts['_default'] ?? '', /^server/m);
+  assert.match(hosts['own.example.com'] ?? '', /\[host\."https:\/\/own\.example\.com"\]\n.*\n {2}skip_verify = true/);
+  assert.deepEqual(auth, { 'mirror.example.com:5000': { username: 'me', password: 'p"w' } });
+});
+
+describe('refused with file and key', () => {
+  for (const [text, says] of [
+    ['a: [', /^r: /],
+    ['mirror: {}', /^r: mirror: unknown key; there are mirrors, configs$/],
+    ['mirrors: {a: {endpoints: [x]}}', /^r: mirrors\.a\.endpoints: unknown key/],
+    ['mirrors: {a: {endpoint: ["ftp://x"]}}', /^r: mirrors\.a\.endpoint: ftp:\/\/x is no URL/],
+    ['mirrors: {a: {rewrite: {"^library/(.*)": "x/$1"}}}', /^r: mirrors\.a\.rewrite: containerd can put a prefix/],
+    ['configs: {a: {auth: {user: x}}}', /^r: configs\.a\.auth\.user: unknown key/],
+    ['configs: {a: {tls: {cert_file: /c}}}', /cert_file and key_file go together/],
+    ['configs: {a: {tls: {insecure_skip_verify: please}}}', /must be true or false/],
+  ] as const)
+    test(text, () => assert.throws(() => parseRegistries(text, 'r'), { message: says }));
+});
+
+test('files are written, leave with their registry, and never replace the user’s own', async () => {
+  const { files } = createSimPlatform();
+  const hosts = (registry: string): string => `/d/registries/${registry}/hosts.toml`;
+  assert.deepEqual(await applyRegistries(files, '/d'), {});
+  await files.makeDir('/d/registries/user.io');
+  await files.writeFile(hosts('user.io'), 'server = "https://user.io"\n');
+  await files.writeFile('/d/registries.yaml', K3S);
+  assert.deepEqual(Object.keys(await applyRegistries(files, '/d')), ['mirror.example.com:5000']);
+  assert.match(await files.readText(hosts('quay.io')), /team/);
+  await files.writeFile('/d/registries.yaml', 'mirrors: {docker.io: {endpoint: [m.io]}}');
+  assert.deepEqual(await applyRegistries(files, '/d'), {});
+  assert.deepEqual(await files.readDir('/d/registries'), ['docker.io', 'user.io']);
+  await files.writeFile('/d/registries.yaml', 'mirrors: {user.io: {endpoint: [m.io]}}');
+  await assert.rejects(
+    applyRegistries(files, '/d'),
+    /registries\.yaml has user\.io, and so has .*user\.io\/hosts\.toml/,
+  );
+  await files.remove('/d/registries.yaml');
+  await applyRegistries(files, '/d');
+  assert.deepEqual(await files.readDir('/d/registries'), ['user.io']);
+});

@@ -1,0 +1,76 @@
+/** `registries.yaml` on a real cluster: a mirror that asks for a password, and a prefix before its names. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { keelson, startCluster, type TestCluster } from './cluster-fixture.ts';
+import type { Outcome } from './fixtures/programs.ts';
+import { registryUser, startRegistry, withoutRegistry, type Registry } from './fixtures/registry.ts';
+
+const IMAGE = 'images.example.com/app:1';
+
+describe('registries.yaml', { skip: withoutRegistry }, () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'keelson-registries-'));
+  let registry: Registry;
+  let cluster: TestCluster;
+  const pull = (): Promise<Outcome> => keelson(['image', 'pull', IMAGE, '--data-dir', cluster.dataDir]);
+  const configure = async (lines: string): Promise<Outcome> => {
+    writeFileSync(join(cluster.dataDir, 'registries.yaml'), lines);
+    await keelson(['down', '--data-dir', cluster.dataDir]);
+    return keelson(['up', '--detach', '--data-dir', cluster.dataDir]);
+  };
+  const mirror = (password: string): string => `
+mirrors:
+  images.example.com:
+    endpoint: [http://${registry.host}]
+    rewrite: {"^(.*)$": "team/$1"}
+configs:
+  ${registry.host}:
+    auth: {username: ${registryUser.username}, password: ${password}}
+`;
+
+  before(async () => {
+    registry = await startRegistry(join(scratch, 'registry'), { auth: true });
+    cluster = await startCluster({ images: false });
+    const architecture = process.arch === 'x64' ? 'amd64' : 'arm64';
+    const busybox = { path: 'bin/busybox', mode: 0o755, content: readFileSync('/bin/busybox') };
+    await registry.push('team/app', '1', {
+      architecture,
+      files: [busybox],
+      env: ['PATH=/bin'],
+      command: ['busybox', 'sleep', '1000'],
+    });
+  });
+  after(async () => {
+    await cluster?.stop();
+    await registry?.stop();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  test('what containerd cannot do is refused with the file and the key, and nothing starts', async () => {
+    const { code, stderr } = await configure('mirrors: {docker.io: {rewrite: {"^library/(.*)": "x/$1"}}}');
+    assert.deepEqual(
+      [code, /registries\.yaml: mirrors\.docker\.io\.rewrite: containerd can put a prefix/.test(stderr)],
+      [1, true],
+      stderr,
+    );
+  });
+
+  test('a pod’s image comes from the mirror, with its credentials and under its prefix', async () => {
+    assert.equal((await configure(mirror('wrong'))).code, 0);
+    assert.notEqual((await pull()).code, 0);
+    assert.equal((await configure(mirror(registryUser.password))).code, 0);
+    assert.equal(statSync(join(cluster.dataDir, 'containerd.toml')).mode & 0o077, 0);
+    await cluster.kubectl(['run', 'app', `--image=${IMAGE}`]);
+    await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/app', '--timeout=60s']);
+    assert.match((await pull()).stdout, /^pulled images\.example\.com\/app:1 \([0-9a-f]{12}\)/);
+  });
+
+  test('without the file the mirror is gone', async () => {
+    rmSync(join(cluster.dataDir, 'registries.yaml'));
+    await keelson(['down', '--data-dir', cluster.dataDir]);
+    assert.equal((await keelson(['up', '--detach', '--data-dir', cluster.dataDir])).code, 0);
+    assert.throws(() => statSync(join(cluster.dataDir, 'registries/images.example.com')), /ENOENT/);
+  });
+});
