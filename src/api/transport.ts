@@ -30,13 +30,15 @@ export interface ApiRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The values of a header apart, one per line it was sent in. Absent where each was sent in one (`headerLines`). */
-  readonly headerLines?: (name: string) => readonly string[];
+  readonly headerLines?: ((name: string) => readonly string[]) | undefined;
   readonly remoteAddress: string;
   readonly peerCertificate?: PeerCertificate;
   /** The client's certificate was not verified, or has expired. */
   readonly refusedCertificate?: boolean;
   /** Set by the in-process transport only: authentication is skipped, authorization is not. */
   readonly principal?: Principal;
+  /** Set by the in-process transport only: the answer of another request is made of this one, and tells what was refused. */
+  readonly isPart?: true | undefined;
   /** True: the caller takes `object` and `watch` results instead of bytes. */
   readonly wantsObjects: boolean;
   readonly wantsUpgrade: boolean;

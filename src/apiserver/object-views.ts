@@ -1,6 +1,6 @@
 /**
  * What can be read about an object beside the object itself: its history, for instance. Keelson's own API, at
- * `/keelson/v1/VIEW/` followed by the object's path. Whoever may get the object may get each view of it.
+ * `/keelson/v1/VIEW/` followed by the object's path. Whoever may get the object may get each view of it. Some are of lists as well.
  *
  * It is no API group, so that discovery says what upstream's says.
  */
@@ -15,6 +15,8 @@ export interface ObjectView {
   readonly name: string;
   /** The object may be gone, or never have been. Throws or rejects with StatusErrors. */
   serve(scope: RequestScope, store: GenericStore): Answer;
+  /** The same of a list, for whoever may list them; absent: it is of single objects. Its scope has the selectors. */
+  serveList?(scope: RequestScope, store: GenericStore): Answer;
 }
 
 /** The views that a server offers, by name. */
@@ -33,6 +35,8 @@ export class ObjectViews {
   serve(name: string, scope: RequestScope, store: GenericStore): Answer {
     const view = this.#views.get(name);
     if (view === undefined) throw noSuchPath();
-    return view.serve(scope, store);
+    if (scope.info.verb !== 'list') return view.serve(scope, store);
+    if (view.serveList === undefined) throw noSuchPath();
+    return view.serveList(scope, store);
   }
 }

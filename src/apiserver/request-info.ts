@@ -2,7 +2,7 @@
  * Reads verb, resource and name out of method, path and query. Upstream: request.RequestInfoFactory.
  *
  * Paths are `/api/v1/…` and `/apis/<group>/<version>/…`; the deprecated `watch/` prefix still means the verb watch. The same
- * paths of single objects behind `/keelson/v1/VIEW` ask for a view of the object (`object-views.ts`).
+ * paths of objects and lists behind `/keelson/v1/VIEW` ask for a view of them (`object-views.ts`).
  *
  * What is authorized and what is done are both taken from here alone: no handler reads names, namespaces or selectors out of
  * the path or the query again.
@@ -122,12 +122,14 @@ export function parseRequestInfo(line: RequestLine): RequestInfo {
   return parseViewPath(parts, line) ?? nonResource(line);
 }
 
-/** `/keelson/v1/VIEW/` before the path of an object: a read of that object, and authorized as one. */
+/** `/keelson/v1/VIEW/` before the path of an object or a list: a read of it, and authorized as one. */
 function parseViewPath(parts: readonly string[], line: RequestLine): RequestInfo | undefined {
   if (parts[0] !== 'keelson' || parts[1] !== 'v1' || (parts[3] !== 'api' && parts[3] !== 'apis')) return undefined;
   const info = parseApiPath(parts.slice(3), line);
-  const isObject = info.isResourceRequest && info.name !== '' && info.subresource === '' && info.viaWatchPath !== true;
-  return isObject && info.verb === 'get' ? { ...info, view: parts[2]! } : undefined;
+  if (!info.isResourceRequest || info.resource === '' || info.subresource !== '' || info.viaWatchPath === true)
+    return undefined;
+  const isRead = (info.verb === 'get' && info.name !== '') || (info.verb === 'list' && line.method === 'GET');
+  return isRead ? { ...info, view: parts[2]! } : undefined;
 }
 
 function parseApiPath(parts: readonly string[], line: RequestLine): RequestInfo {

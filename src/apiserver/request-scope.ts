@@ -26,6 +26,8 @@ export class RequestScope implements RequestContext {
   readonly params: URLSearchParams;
   /** Nobody until authentication, somebody else after impersonation. */
   user: Principal;
+  /** Who impersonates the user; undefined: the user asks for themselves. */
+  impersonator: Principal | undefined;
   /** On the monotonic clock. */
   readonly receivedMs: number;
   readonly warnings: string[] = [];

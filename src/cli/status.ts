@@ -34,21 +34,23 @@ export interface WholeStatus extends ClusterStatus {
   readonly trouble?: Troubles | undefined;
 }
 
+const NO_TROUBLE: Troubles = { apiVersion: 'keelson/v1', kind: 'Troubles', found: [], notShown: 0, notReadable: [] };
+
 /** Longer than any healthy server takes; a sick one must not keep its status from being seen. */
 const TROUBLE_TIMEOUT_MS = 10_000;
 
 async function troublesOf(status: ClusterStatus): Promise<Troubles | undefined> {
   if (status.kubeconfig === undefined || status.phase !== 'running') return undefined;
   const { openKubeClient } = await import('./kube-client.ts');
-  const { findTroubles } = await import('../why/trouble.ts');
+  const { askTroubles } = await import('../why/ask.ts');
   const { client, nowMs, close } = await openKubeClient(
     { dataDir: '', kubeconfig: status.kubeconfig },
     'keelson-status',
   );
   try {
-    return await findTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(TROUBLE_TIMEOUT_MS) });
+    return await askTroubles({ client, nowMs: nowMs(), signal: AbortSignal.timeout(TROUBLE_TIMEOUT_MS) });
   } catch (error) {
-    return { found: [], notShown: 0, notReadable: [`the objects of the cluster: ${errorMessage(error)}`] };
+    return { ...NO_TROUBLE, notReadable: [`the objects of the cluster: ${errorMessage(error)}`] };
   } finally {
     close();
   }

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
 import { answerText } from './why/answer.ts';
-import type { Answer, WhyQuestion } from './why/ask.ts';
+import type { Answers, WhyQuestion } from './why/ask.ts';
 import { canCommand } from './why/can.ts';
 
 interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
@@ -54,13 +54,15 @@ export function whyCommand(): Command {
     });
 }
 
-async function textOf(answers: readonly Answer[], output: string): Promise<string> {
-  if (answers.length === 0 && output !== 'json') return 'nothing is in trouble\n';
-  return answerText(
+async function textOf({ answers, notLookedAt }: Answers, output: string): Promise<string> {
+  if (answers.length === 0 && notLookedAt === 0 && output !== 'json') return 'nothing is in trouble\n';
+  const text = await answerText(
     answers.map(({ explanation }) => explanation),
     output,
     answers.map(({ decision }) => decision),
   );
+  const more = notLookedAt === 0 || output === 'json' ? '' : `\n${notLookedAt} more were not looked at: name fewer\n`;
+  return `${text}${more}`;
 }
 
 async function pause(): Promise<true> {

@@ -28,6 +28,8 @@ export interface InProcessClientDeps {
   readonly clock: Clock;
   /** Also the default field manager, up to its first slash. */
   readonly userAgent: string;
+  /** The request whose answer is made of these calls: they come from where it came from, and impersonate whom it does. */
+  readonly partOf?: ApiRequest;
 }
 
 /** Makes a client that calls `handler` as `principal`. Objects it returns are shared: never mutate them. */
@@ -86,8 +88,11 @@ function toApiRequest(
       accept: 'application/json',
       ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...request.headers,
+      ...impersonationHeaders(deps.partOf),
     },
-    remoteAddress: '127.0.0.1',
+    headerLines: deps.partOf?.headerLines,
+    isPart: deps.partOf === undefined ? undefined : true,
+    remoteAddress: deps.partOf?.remoteAddress ?? '127.0.0.1',
     principal: deps.principal,
     wantsObjects: mode.wantsObjects,
     wantsUpgrade: mode.wantsUpgrade ?? false,
@@ -96,6 +101,12 @@ function toApiRequest(
     turn: mode.turn,
     signal: mode.signal,
   };
+}
+
+function impersonationHeaders(partOf: ApiRequest | undefined): ApiRequest['headers'] {
+  if (partOf === undefined) return {};
+  const { headers } = partOf;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('impersonate-')));
 }
 
 function toApiBody(body: unknown): ApiBody {

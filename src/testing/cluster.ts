@@ -172,9 +172,9 @@ export class Cluster implements AsyncDisposable {
   /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
   async why(reference: ObjectReference): Promise<Explanation> {
     const { info, namespace, name } = this.resolve(reference);
-    const object = await this.client.resource(info).get(info.namespaced ? { namespace, name } : { name });
-    const { explainObject } = await import('../why/explain.ts');
-    return explainObject(info, object, { client: this.client, nowMs: this.nowMs });
+    const { askWhy } = await import('../why/ask.ts');
+    const key = info.namespaced ? { namespace, name } : { name };
+    return askWhy(info, key, { client: this.client, nowMs: this.nowMs });
   }
 
   /** Explains why a user may do something, or may not: the rule and its binding, or what would have to be granted. */

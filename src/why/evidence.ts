@@ -8,12 +8,12 @@ import type { KubernetesObject, Stored } from '../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
 import { StatusError } from '../api/status-error.ts';
 import { parseTime } from '../api/time.ts';
-import { errorMessage } from '../base/errors.ts';
 import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
 import { objectPath } from '../client/request-path.ts';
 import type { Cause, Diagnosis } from './explanation.ts';
 import { objectText } from './explanation.ts';
-import { nameOfObject } from './object-name.ts';
+import { nameOf, nameOfObject } from './object-name.ts';
+import { Reads, type ReadLimits } from './reads.ts';
 import { appendAll } from '../base/lists.ts';
 
 /** An object that was asked for. Neither there nor `missing`: the caller may not read it. */
@@ -29,12 +29,11 @@ export type Explain = (
   evidence: Evidence,
 ) => Promise<Diagnosis>;
 
-export interface EvidenceOptions {
+export interface EvidenceOptions extends ReadLimits {
   readonly client: Client;
   readonly nowMs: number;
   /** Explains objects that causes lead to. */
   readonly explain: Explain;
-  readonly signal?: AbortSignal;
 }
 
 /** Longer chains than any real one; a cycle ends sooner. */
@@ -47,37 +46,34 @@ export class Evidence {
   readonly nowMs: number;
   readonly client: Client;
   readonly #explain: Explain;
-  readonly #signal: AbortSignal | undefined;
-  readonly #looks = new Map<string, Promise<unknown>>();
-  readonly #notReadable = new Set<string>();
-  /** Views that the server has not. */
-  readonly #absent = new Set<string>();
+  readonly #reads: Reads;
   readonly #underWay: string[] = [];
+  /** By the list that was read. */
+  readonly #sortedEvents = new WeakMap<readonly Event[], readonly Event[]>();
 
-  constructor({ client, nowMs, explain, signal }: EvidenceOptions) {
+  constructor({ client, nowMs, explain, ...limits }: EvidenceOptions) {
     this.client = client;
     this.nowMs = nowMs;
     this.#explain = explain;
-    this.#signal = signal;
+    this.#reads = new Reads(limits);
   }
 
   get lookedAt(): readonly string[] {
-    return [...this.#looks.keys()].filter((what) => !this.#absent.has(what));
+    return this.#reads.made;
   }
 
   get notReadable(): readonly string[] {
-    return [...this.#notReadable];
+    return this.#reads.notReadable;
   }
 
   get<T extends KubernetesObject>(info: ResourceInfo<T>, key: ObjectKey): Promise<Lookup<T>> {
-    const what = objectText({ kind: info.singular, ...key });
-    return this.#once(what, async () => {
+    const what = objectText(nameOf(info, key));
+    return this.#reads.once<Lookup<T>>(what, { missing: false }, async () => {
       try {
         return { object: await this.client.resource(info).get(key, this.#options()), missing: false };
       } catch (error) {
         if (isAbsent(error)) return { missing: true };
-        this.#unreadable(what, error);
-        return { missing: false };
+        throw error;
       }
     });
   }
@@ -88,14 +84,9 @@ export class Evidence {
     const parts = [labelSelector, fieldSelector].filter((part) => part !== undefined && part !== '');
     const place = namespace === undefined || namespace === '' ? '' : ` in ${namespace}`;
     const what = `${groupResourceOf(info)}${place}${parts.length === 0 ? '' : ` with ${parts.join(' and ')}`}`;
-    return this.#once(what, async () => {
-      try {
-        const list = await this.client.resource(info).list({ ...options, limit: MAX_LISTED, ...this.#options() });
-        return list.items;
-      } catch (error) {
-        this.#unreadable(what, error);
-        return [];
-      }
+    return this.#reads.once<readonly T[]>(what, [], async () => {
+      const list = await this.client.resource(info).list({ ...options, limit: MAX_LISTED, ...this.#options() });
+      return list.items;
     });
   }
 
@@ -105,74 +96,56 @@ export class Evidence {
     options: Pick<ListOptions, 'namespace'> = {},
   ): Promise<readonly Stored<T>[] | undefined> {
     const what = `all ${groupResourceOf(info)}${options.namespace === undefined ? '' : ` in ${options.namespace}`}`;
-    return this.#once(what, async () => {
-      try {
-        return await this.#pages(info, options);
-      } catch (error) {
-        this.#unreadable(what, error);
-        return undefined;
-      }
-    });
+    return this.#reads.once<readonly Stored<T>[] | undefined>(what, undefined, () => this.#pages(info, options));
   }
 
   /** The server's answer to a review, which is never stored; undefined where the caller may not ask. */
   create<T extends KubernetesObject>(what: string, info: ResourceInfo<T>, review: T): Promise<T | undefined> {
-    return this.#once(what, async () => {
-      try {
-        return await this.client.resource(info).create(review, this.#options());
-      } catch (error) {
-        this.#unreadable(what, error);
-        return undefined;
-      }
-    });
+    return this.#reads.once<T | undefined>(what, undefined, () =>
+      this.client.resource(info).create(review, this.#options()),
+    );
   }
 
   /** Events about an object, the newest first. */
   async events({ metadata }: KubernetesObject): Promise<readonly Event[]> {
     const { uid = '', namespace = 'default' } = metadata;
     const events = await this.list(Events, { namespace, fieldSelector: `involvedObject.uid=${uid}` });
-    return events.toSorted((a, b) => timeOfEvent(b) - timeOfEvent(a));
+    let sorted = this.#sortedEvents.get(events);
+    if (sorted === undefined) {
+      sorted = events.toSorted((a, b) => timeOfEvent(b) - timeOfEvent(a));
+      this.#sortedEvents.set(events, sorted);
+    }
+    return sorted;
   }
 
   /** A sub-resource of a GET; undefined where the server has none, or the caller may not read it. */
   subresource<S>(info: ResourceInfo<KubernetesObject>, key: ObjectKey, subresource: string): Promise<S | undefined> {
-    const what = `${subresource} of ${objectText({ kind: info.singular, ...key })}`;
-    return this.#once(what, async () => {
-      try {
-        return await this.client.resource(info).getSubresource<S>(key, subresource, this.#options());
-      } catch (error) {
-        this.#unreadable(what, error);
-        return undefined;
-      }
-    });
+    const what = `${subresource} of ${objectText(nameOf(info, key))}`;
+    return this.#reads.once<S | undefined>(what, undefined, () =>
+      this.client.resource(info).getSubresource<S>(key, subresource, this.#options()),
+    );
   }
 
   /** A text of a raw path; undefined where it cannot be read. */
   text(what: string, path: string): Promise<string | undefined> {
-    return this.#once(what, async () => {
-      try {
-        const { body } = await this.client.raw({ path, ...this.#options() });
-        return Buffer.from(body).toString('utf8');
-      } catch (error) {
-        this.#unreadable(what, error);
-        return undefined;
-      }
+    return this.#reads.once<string | undefined>(what, undefined, async () => {
+      const { body } = await this.client.raw({ path, ...this.#options() });
+      return Buffer.from(body).toString('utf8');
     });
   }
 
   /** Keelson's own view of an object; undefined, silently, on servers of others. */
   view<S>(name: string, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
-    const what = `${name} of ${objectText({ kind: info.singular, ...key })}`;
-    return this.#once(what, async () => {
+    const what = `${name} of ${objectText(nameOf(info, key))}`;
+    return this.#reads.once<S | undefined>(what, undefined, async () => {
       try {
         const { body } = await this.client.raw({
           path: `/keelson/v1/${name}${objectPath(info, key)}`,
           ...this.#options(),
         });
         return JSON.parse(Buffer.from(body).toString('utf8')) as S;
-      } catch (error) {
-        if (this.#signal?.aborted === true) throw error;
-        this.#absent.add(what);
+      } catch {
+        this.#reads.isAbsent(what);
         return undefined;
       }
     });
@@ -208,20 +181,8 @@ export class Evidence {
   }
 
   #options(): { signal?: AbortSignal } {
-    return this.#signal === undefined ? {} : { signal: this.#signal };
-  }
-
-  #unreadable(what: string, error: unknown): void {
-    if (this.#signal?.aborted === true) throw error;
-    this.#notReadable.add(`${what}: ${errorMessage(error)}`);
-  }
-
-  #once<T>(what: string, read: () => Promise<T>): Promise<T> {
-    const known = this.#looks.get(what) as Promise<T> | undefined;
-    if (known !== undefined) return known;
-    const reading = read();
-    this.#looks.set(what, reading);
-    return reading;
+    const { signal } = this.#reads;
+    return signal === undefined ? {} : { signal };
   }
 }
 

@@ -5,6 +5,7 @@ import type { Client } from '../client/client.ts';
 import { nameOfUser, type AccessRequest } from './access/access-request.ts';
 import { explainAccess } from './access/explain-access.ts';
 import type { RefusedRequest } from '../component-helpers/refused-request.ts';
+import { boundedCauses } from './bounded-causes.ts';
 import { conditionCauses } from './conditions.ts';
 import { Evidence } from './evidence.ts';
 import type { Diagnosis, Explanation, ObjectName } from './explanation.ts';
@@ -12,13 +13,16 @@ import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
 import { explainRefused } from './requests/explain-refused.ts';
+import type { ReadLimits } from './reads.ts';
 
-export interface ExplainOptions {
+export interface ExplainOptions extends ReadLimits {
   /** What is read is read with its rights. */
   readonly client: Client;
   readonly nowMs: number;
-  readonly signal?: AbortSignal;
 }
+
+/** Causes of one answer. */
+const MAX_CAUSES = 100;
 
 /** Explains an object as it was read. Rejects only when the signal aborts: what cannot be read is named in the answer. */
 export async function explainObject(
@@ -43,7 +47,9 @@ export async function explainRefusal(request: RefusedRequest, options: ExplainOp
 }
 
 function explanationOf(object: ObjectName, diagnosis: Diagnosis, { lookedAt, notReadable }: Evidence): Explanation {
-  return { apiVersion: 'keelson/v1', kind: 'Explanation', object, ...diagnosis, lookedAt, notReadable };
+  const { state, summary } = diagnosis;
+  const causes = boundedCauses(diagnosis.causes, MAX_CAUSES);
+  return { apiVersion: 'keelson/v1', kind: 'Explanation', object, state, summary, causes, lookedAt, notReadable };
 }
 
 export async function diagnose(

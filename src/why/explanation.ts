@@ -31,8 +31,8 @@ export interface Cause {
   /** When the component tries again. RFC 3339. */
   readonly nextTry?: string | undefined;
   /** What was seen, word for word: messages of the runtime, exit codes, last log lines. */
-  readonly facts?: readonly string[];
-  readonly cure?: Cure;
+  readonly facts?: readonly string[] | undefined;
+  readonly cure?: Cure | undefined;
   /** What is behind it; empty for a first cause. */
   readonly because: readonly Cause[];
 }
@@ -63,6 +63,15 @@ export interface Explanation extends Diagnosis {
   readonly lookedAt: readonly string[];
   /** What the caller may not read, or what the server does not serve: causes may hide there. */
   readonly notReadable: readonly string[];
+}
+
+/** Explanations of several objects: those that are in trouble, or of which nothing is known. */
+export interface ExplanationList {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'ExplanationList';
+  readonly items: readonly Explanation[];
+  /** Objects that were not looked at for their number. */
+  readonly notLookedAt: number;
 }
 
 /** A cause; without `because` a first one. */

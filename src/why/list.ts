@@ -1,5 +1,6 @@
 /** What is explained, by kind: the one literal list. Kinds that are not here are explained by what all objects have. */
 import {
+  allResources,
   APIServices,
   CertificateSigningRequests,
   CronJobs,
@@ -51,12 +52,17 @@ import { explainStatefulSet } from './workloads/stateful-set.ts';
 /** Explains objects of one kind. */
 export type Explainer<T = KubernetesObject> = (object: T, evidence: Evidence) => Promise<Diagnosis>;
 
-function row<T>(info: ResourceInfo<T>, explain: Explainer<T>): readonly [group: string, kind: string, Explainer] {
-  return [info.group, info.kind, explain as Explainer<never> as Explainer];
+interface Row {
+  readonly info: ResourceInfo;
+  readonly explain: Explainer;
+}
+
+function row<T>(info: ResourceInfo<T>, explain: Explainer<T>): Row {
+  return { info, explain: explain as Explainer<never> as Explainer };
 }
 
 /** By group and kind: every version of a kind is explained alike. */
-const explainers = [
+const explainers: readonly Row[] = [
   row(Pods, explainPod),
   row(ReplicaSets, explainReplicaSet),
   row(Deployments, explainDeployment),
@@ -80,9 +86,20 @@ const explainers = [
   row(MutatingWebhookConfigurations, explainMutatingWebhooks),
   row(ValidatingWebhookConfigurations, explainValidatingWebhooks),
   row(CertificateSigningRequests, explainSigningRequest),
-] as const;
+];
 
 /** The explainer of a kind; undefined where there is none of its own. */
-export function explainerOf({ group, kind }: ResourceInfo): Explainer | undefined {
-  return explainers.find(([ofGroup, ofKind]) => ofGroup === group && ofKind === kind)?.[2];
+export function explainerOf(info: ResourceInfo): Explainer | undefined {
+  return rowOf(info)?.explain;
+}
+
+/** The version in which the explainer of a built-in kind reads it; the given one for all others. */
+export function explainedVersion(info: ResourceInfo<KubernetesObject>): ResourceInfo<KubernetesObject> {
+  const known = rowOf(info)?.info;
+  const builtIn = allResources.find((one) => one === known) as ResourceInfo<KubernetesObject> | undefined;
+  return builtIn ?? info;
+}
+
+function rowOf({ group, kind }: ResourceInfo): Row | undefined {
+  return explainers.find(({ info }) => info.group === group && info.kind === kind);
 }

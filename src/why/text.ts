@@ -12,7 +12,7 @@ export function explanationText(explanation: Explanation): string {
     ...(state === 'Unknown' && causes.length === 0
       ? ['  not known: nothing that was looked at says why', ...lookedAt.map((what) => `    looked at ${what}`)]
       : []),
-    ...notReadable.map((what) => `  not readable: ${what}`),
+    ...notReadable.map((what) => `  ${what.startsWith('cannot see ') ? '' : 'not readable: '}${what}`),
   ].join('\n')}\n`;
 }
 

@@ -12,13 +12,17 @@ import {
 } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
+import { isReason } from '../api/status-error.ts';
 import { errorMessage } from '../base/errors.ts';
 import { controllerOf } from '../component-helpers/owner-references.ts';
 import { isPodReady } from '../component-helpers/pods.ts';
+import { boundedCauses } from './bounded-causes.ts';
 import { Evidence } from './evidence.ts';
 import { diagnose, type ExplainOptions } from './explain.ts';
 import { firstCauses, objectText, type Diagnosis, type ObjectName } from './explanation.ts';
 import { nameOfObject } from './object-name.ts';
+import { pagesOf } from './pages.ts';
+import { isOutOfTime } from './time-limit.ts';
 
 /** An object that is not as it should be. */
 export interface Trouble extends Diagnosis {
@@ -27,8 +31,10 @@ export interface Trouble extends Diagnosis {
   readonly more: number;
 }
 
-/** The answer for a cluster. */
+/** The answer for a cluster, or for a namespace. */
 export interface Troubles {
+  readonly apiVersion: 'keelson/v1';
+  readonly kind: 'Troubles';
   /** Nodes first, pods before what owns them. */
   readonly found: readonly Trouble[];
   /** Objects in trouble beside those, or not looked at for their number. */
@@ -37,7 +43,11 @@ export interface Troubles {
 }
 
 /** How to look. */
-export type TroubleOptions = ExplainOptions & { readonly signal: AbortSignal };
+export type TroubleOptions = ExplainOptions & {
+  readonly signal: AbortSignal;
+  /** Looks into this one alone. */
+  readonly namespace?: string | undefined;
+};
 
 interface Kind {
   readonly info: ResourceInfo<KubernetesObject>;
@@ -76,20 +86,33 @@ function ended(phase: string | undefined): boolean {
   return phase === 'Succeeded';
 }
 
-/** Objects of one kind that are read. */
-const MAX_READ = 5000;
-const PAGE_SIZE = 500;
 /** Objects that are explained: each explanation reads more. */
 const MAX_EXPLAINED = 100;
+const MAX_READS = 2000;
+const MAX_CAUSES = 10;
 
 /**
- * Looks through a cluster with the rights of the client. Rejects only when the signal aborts.
+ * Looks through a cluster with the rights of the client. Rejects only when the signal aborts. Past its time limit it answers with
+ * what it has.
  * @param shown how many objects the answer has at most
  */
 export async function findTroubles(options: TroubleOptions, shown = 20): Promise<Troubles> {
   const search = new Search(options);
-  for (const each of kinds) await search.look(each);
+  for (const each of kinds) {
+    if (options.namespace !== undefined && !isWithin(each)) continue;
+    try {
+      await search.look(each);
+    } catch (error) {
+      if (!isOutOfTime(error)) throw error;
+      return search.answer(shown, [`${each.info.resource} and what comes after them: ${errorMessage(error)}`]);
+    }
+  }
   return search.answer(shown);
+}
+
+/** Whether such objects belong to a namespace; it belongs to itself. */
+function isWithin({ info }: Kind): boolean {
+  return info.namespaced || info.resource === Namespaces.resource;
 }
 
 class Search {
@@ -104,7 +127,7 @@ class Search {
 
   constructor(options: TroubleOptions) {
     this.#options = options;
-    this.#evidence = new Evidence({ ...options, explain: diagnose });
+    this.#evidence = new Evidence({ maxReads: MAX_READS, ...options, explain: diagnose });
   }
 
   async look({ info, isWell }: Kind): Promise<void> {
@@ -116,15 +139,30 @@ class Search {
   }
 
   async #suspects(info: ResourceInfo<KubernetesObject>, isWell: (object: KubernetesObject) => boolean) {
+    const { client, signal, namespace } = this.#options;
+    if (namespace !== undefined && !info.namespaced) return this.#itself(info, namespace, isWell);
     const found: KubernetesObject[] = [];
+    const onRest = (count: number): void => {
+      this.#notLookedAt += count;
+    };
     try {
-      for await (const page of pagesOf(this.#options, info))
+      for await (const page of pagesOf(info, { client, signal, namespace, onRest }))
         for (const object of page) if (!isWell(object)) found.push(object);
     } catch (error) {
-      if (this.#options.signal.aborted) throw error;
-      this.#notReadable.push(`${info.resource}: ${errorMessage(error)}`);
+      signal.throwIfAborted();
+      const isRefused = isReason(error, 'Forbidden', 'Unauthorized');
+      this.#notReadable.push(`${isRefused ? 'cannot see ' : ''}${info.resource}: ${errorMessage(error)}`);
     }
     return found;
+  }
+
+  async #itself(
+    info: ResourceInfo<KubernetesObject>,
+    name: string,
+    isWell: (object: KubernetesObject) => boolean,
+  ): Promise<KubernetesObject[]> {
+    const { object } = await this.#evidence.get(info, { name });
+    return object === undefined || isWell(object) ? [] : [object];
   }
 
   #add(info: ResourceInfo<KubernetesObject>, object: KubernetesObject, diagnosis: Diagnosis): void {
@@ -138,32 +176,22 @@ class Search {
     const codes = first.map(({ code }) => code).join(' ');
     const key = owner === undefined ? objectText(name) : `${owner} ${codes}`;
     const known = this.#found.get(key);
+    const bounded = { ...diagnosis, causes: boundedCauses(diagnosis.causes, MAX_CAUSES) };
     this.#found.set(
       key,
-      known === undefined ? { ...diagnosis, object: name, more: 0 } : { ...known, more: known.more + 1 },
+      known === undefined ? { ...bounded, object: name, more: 0 } : { ...known, more: known.more + 1 },
     );
   }
 
-  answer(shown: number): Troubles {
+  answer(shown: number, alsoNotReadable: readonly string[] = []): Troubles {
     const found = [...this.#found.values()];
     const rest = found.slice(shown).reduce((sum, { more }) => sum + more + 1, 0);
     return {
+      apiVersion: 'keelson/v1',
+      kind: 'Troubles',
       found: found.slice(0, shown),
       notShown: rest + this.#notLookedAt,
-      notReadable: [...this.#notReadable, ...this.#evidence.notReadable],
+      notReadable: [...this.#notReadable, ...this.#evidence.notReadable, ...alsoNotReadable],
     };
-  }
-}
-
-async function* pagesOf(
-  { client, signal }: TroubleOptions,
-  info: ResourceInfo<KubernetesObject>,
-): AsyncGenerator<readonly KubernetesObject[]> {
-  let next = '';
-  for (let read = 0; read < MAX_READ; read += PAGE_SIZE) {
-    const list = await client.resource(info).list({ limit: PAGE_SIZE, continue: next, signal });
-    yield list.items;
-    next = list.metadata.continue ?? '';
-    if (next === '') return;
   }
 }

@@ -45,6 +45,7 @@ const CLUSTER_BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
   'system:discovery': [group('system:authenticated')],
   'system:basic-user': [group('system:authenticated')],
+  'keelson:trouble': [group('system:authenticated')],
   'keelson:own-requests': [group('system:authenticated')],
   'system:public-info-viewer': [group('system:authenticated'), group('system:unauthenticated')],
   'system:monitoring': [group('system:monitoring')],

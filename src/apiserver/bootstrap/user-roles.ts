@@ -59,6 +59,8 @@ export const userRoles: Readonly<Record<string, BootstrapRole>> = {
       'create authentication:selfsubjectreviews',
     ),
   },
+  // Each object that the answer is made of is authorized for the caller.
+  'keelson:trouble': { rules: rules('get /keelson/v1/trouble') },
   'keelson:own-requests': { rules: rules('get /keelson/v1/requests,/keelson/v1/requests/*') },
   'system:public-info-viewer': { rules: rules('get /healthz,/livez,/readyz,/version,/version/') },
   'system:monitoring': {

@@ -39,7 +39,7 @@ export class RefusedRequests {
   record(scope: RequestScope, error: unknown, status: Status): string | undefined {
     const source = refusalSourceOf(error);
     if (source === undefined && UNREMARKABLE.has(status.code)) return undefined;
-    if (scope.user.name.length > MAX_NAME_CHARS) return undefined;
+    if (scope.user.name.length > MAX_NAME_CHARS || scope.request.isPart === true) return undefined;
     const id = scope.audited?.auditId ?? (scope.request.headers['audit-id'] || this.#random.uuid());
     const key = keyOf(scope.user.name, id.slice(0, MAX_NAME_CHARS));
     // An id that a client chose again must not change what was told of the first.

@@ -1,8 +1,7 @@
 /** Tools that explain: one object, and what is in trouble. */
 import { z } from 'zod';
-import { explainObject } from '../../why/explain.ts';
+import { askTroubles, askWhy } from '../../why/ask.ts';
 import { explanationText } from '../../why/text.ts';
-import { findTroubles } from '../../why/trouble.ts';
 import { keyOf, kindField, namespaceField, resourceOf, tool } from './tool.ts';
 
 export const whyTool = tool({
@@ -14,8 +13,8 @@ export const whyTool = tool({
   async run({ kind, name, namespace }, context) {
     const { client, signal } = context;
     const info = await resourceOf(kind, context);
-    const object = await client.resource(info).get(keyOf(info, { name, namespace }, context), { signal });
-    return explanationText(await explainObject(info, object, { client, nowMs: context.nowMs(), signal }));
+    const key = keyOf(info, { name, namespace }, context);
+    return explanationText(await askWhy(info, key, { client, nowMs: context.nowMs(), signal }));
   },
 });
 
@@ -23,12 +22,14 @@ export const troubleTool = tool({
   name: 'trouble',
   title: 'What is in trouble',
   description:
-    'Lists what in the whole cluster is not as it should be (nodes, claims, workloads, pods), each once with its causes.',
+    'Lists what in the whole cluster, or in one namespace, is not as it should be (nodes, claims, workloads, pods), each once with its causes.',
   input: z.object({
+    namespace: z.string().optional().describe('looks into this one alone; the whole cluster when absent'),
     shown: z.number().int().min(1).max(100).optional().describe('objects in the answer; 20 when absent'),
   }),
-  async run({ shown }, { client, nowMs, signal }) {
-    const { found, notShown, notReadable } = await findTroubles({ client, nowMs: nowMs(), signal }, shown);
+  async run({ namespace, shown }, { client, nowMs, signal }) {
+    const options = { client, nowMs: nowMs(), signal, namespace };
+    const { found, notShown, notReadable } = await askTroubles(options, shown);
     const texts = found.map((each) => {
       const { more, ...diagnosis } = each;
       const text = explanationText({

@@ -6,8 +6,8 @@ import { StatusError } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
 import { podWhyText, type PodWhy } from '../../component-helpers/pod-why.ts';
-import { explainObject } from '../../why/explain.ts';
-import type { Explanation } from '../../why/explanation.ts';
+import { askWhy, askWhyListed } from '../../why/ask.ts';
+import type { Explanation, ExplanationList, ObjectName } from '../../why/explanation.ts';
 import { findResource } from '../../why/find-resource.ts';
 import { type ClusterChoice, openKubeClient } from '../kube-client.ts';
 import { UserError } from '../usage-error.ts';
@@ -27,9 +27,15 @@ export interface Answer {
   readonly decision: string;
 }
 
+export interface Answers {
+  readonly answers: readonly Answer[];
+  /** Objects that were not looked at for their number. */
+  readonly notLookedAt: number;
+}
+
 /** A query that can be repeated. */
 export interface Asking {
-  explain(): Promise<readonly Answer[]>;
+  explain(): Promise<Answers>;
   close(): void;
 }
 
@@ -48,57 +54,57 @@ interface Asked {
   readonly nowMs: () => number;
 }
 
-async function explainTargets(targets: readonly Target[], asked: Asked): Promise<readonly Answer[]> {
-  const { client, nowMs } = asked;
+async function explainTargets(targets: readonly Target[], asked: Asked): Promise<Answers> {
+  const { client } = asked;
   const { resources } = await discoverResources(client);
   const answers: Answer[] = [];
+  let notLookedAt = 0;
   for (const { kind, name } of targets) {
     const info = findResource(kind, resources);
     if (info === undefined) throw new UserError(`why: the server has no kind ${kind}`);
-    const objects = name === undefined ? await listed(info, asked) : [await named(info, name, asked)];
-    for (const object of objects) {
-      const explanation = await explainObject(info, object, { client, nowMs: nowMs() });
-      if (name === undefined && explanation.state !== 'Trouble' && explanation.state !== 'Unknown') continue;
-      answers.push({ explanation, decision: await decisionText(info, object, asked) });
-    }
+    const found = await (name === undefined ? listed(info, asked) : named(info, name, asked)).catch(asUserError);
+    notLookedAt += found.notLookedAt;
+    for (const explanation of found.items)
+      answers.push({ explanation, decision: await decisionText(info, explanation.object, asked) });
   }
-  return answers;
+  return { answers, notLookedAt };
 }
 
-async function listed(
+function listed(
   info: ResourceInfo<KubernetesObject>,
-  { question, client, namespace }: Asked,
-): Promise<readonly KubernetesObject[]> {
+  { question, client, namespace, nowMs }: Asked,
+): Promise<Pick<ExplanationList, 'items' | 'notLookedAt'>> {
   const { allNamespaces, selector } = question;
-  const { items } = await client.resource(info).list({
+  return askWhyListed(info, {
+    client,
+    nowMs: nowMs(),
     namespace: info.namespaced && allNamespaces !== true ? namespace : undefined,
     labelSelector: selector,
   });
-  return items;
 }
 
 async function named(
   info: ResourceInfo<KubernetesObject>,
   name: string,
-  { client, namespace }: Asked,
-): Promise<KubernetesObject> {
-  try {
-    return await client.resource(info).get(info.namespaced ? { namespace, name } : { name });
-  } catch (error) {
-    if (error instanceof StatusError) throw new UserError(error.message);
-    throw error;
-  }
+  { client, namespace, nowMs }: Asked,
+): Promise<Pick<ExplanationList, 'items' | 'notLookedAt'>> {
+  const key = info.namespaced ? { namespace, name } : { name };
+  return { items: [await askWhy(info, key, { client, nowMs: nowMs() })], notLookedAt: 0 };
+}
+
+/** Throws what the server says of the question itself as one line. */
+function asUserError(error: unknown): never {
+  throw error instanceof StatusError ? new UserError(error.message) : error;
 }
 
 /** The scheduler's view of each node; nothing on a cluster whose API server has no such sub-resource. */
 async function decisionText(
   info: ResourceInfo<KubernetesObject>,
-  { metadata }: KubernetesObject,
+  { namespace = '', name }: ObjectName,
   { question, client }: Asked,
 ): Promise<string> {
   const nodes = Number(question.nodes);
   if (nodes === 0 || info.group !== '' || info.kind !== 'Pod') return '';
-  const { namespace = '', name = '' } = metadata;
   try {
     return podWhyText(await client.resource(Pods).getSubresource<PodWhy>({ namespace, name }, 'why'), nodes);
   } catch (error) {

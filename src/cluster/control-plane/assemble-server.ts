@@ -5,10 +5,11 @@ import { createUsageSource } from '../../apiserver/metrics-api/usage-source.ts';
 import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
 import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
+import type { ObjectView } from '../../apiserver/object-views.ts';
 import { podStateView } from '../../apiserver/pod-state-view.ts';
 import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
 import { createApiServer } from '../../apiserver/api-server.ts';
-import type { ApiServer, ApiServerDeps } from '../../apiserver/api-server-contract.ts';
+import type { ApiServer, ApiServerConfig, ApiServerDeps } from '../../apiserver/api-server-contract.ts';
 import { createBearerTokenAuthenticator, type TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { createConsole } from '../../apiserver/console/console.ts';
 import { createServiceAccountTokens, type ServiceAccountTokens } from '../../apiserver/authn/service-account-tokens.ts';
@@ -22,6 +23,7 @@ import { type ServerStorage } from '../../apiserver/server-storage.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import { authenticatorsOf } from './authentication.ts';
 import { defaultIssuer } from '../instance/host-address.ts';
+import { whyRoutes } from '../why/why-routes.ts';
 import { type Leaving } from './leaving.ts';
 import { type Registry } from './registry-services.ts';
 import type { BuiltInComponents } from './built-in-components.ts';
@@ -62,13 +64,14 @@ export interface ServerParts {
 }
 
 export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiServer {
-  const { platform, instance, setup } = deps;
+  const { platform, setup } = deps;
   const { storage, kinds, rbac, authorizers, registry, leaving } = input;
   const { clock } = platform;
-  const settings = deps.settings ?? {};
   const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
   const console = deps.console && createConsole(deps.console, bearer);
-  return createApiServer(
+  const why = whyRoutes({ handler: () => server.handler, clock });
+  const { views, ...traced } = traces(deps, input);
+  const server = createApiServer(
     {
       storage,
       platform,
@@ -93,8 +96,11 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         setup?.admission.plugins,
       ),
       healthChecks: [leaving.check],
-      ...traces(deps, input),
-      routes: [...registry.routes, deps.serverJoin, ...(console?.routes ?? [])].filter((route) => route !== undefined),
+      ...traced,
+      views: [...views, why.view],
+      routes: [...registry.routes, why.trouble, deps.serverJoin, ...(console?.routes ?? [])].filter(
+        (route) => route !== undefined,
+      ),
       aggregation: aggregation(deps, storage),
       auditor: setup?.auditor,
       postConversionReview: createPostConversionReview({
@@ -103,28 +109,33 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         random: platform.random.fork('conversion-endpoints'),
       }),
     },
-    {
-      version: versionInfo({
-        compiler: `node ${process.versions.node}`,
-        platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
-      }),
-      serverAddress: `${deps.hostAddress}:${instance.httpsPort}`,
-      runtimeConfig: deps.runtimeConfig,
-      maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
-      maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
-      priorityAndFairness: settings.priorityAndFairness ?? true,
-      compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
-      requestTimeoutMs: settings.requestTimeoutMs,
-      minRequestTimeoutMs: settings.http?.minRequestTimeoutMs,
-    },
+    configOf(deps),
   );
+  return server;
+}
+
+function configOf({ settings = {}, hostAddress, instance, runtimeConfig }: ControlPlaneDeps): ApiServerConfig {
+  return {
+    version: versionInfo({
+      compiler: `node ${process.versions.node}`,
+      platform: `linux/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+    }),
+    serverAddress: `${hostAddress}:${instance.httpsPort}`,
+    runtimeConfig,
+    maxRequestsInFlight: settings.maxRequestsInFlight ?? 400,
+    maxMutatingRequestsInFlight: settings.maxMutatingRequestsInFlight ?? 200,
+    priorityAndFairness: settings.priorityAndFairness ?? true,
+    compactionPeriodMs: settings.compactionPeriodMs ?? COMPACTION_PERIOD_MS,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    minRequestTimeoutMs: settings.http?.minRequestTimeoutMs,
+  };
 }
 
 /** What can be read about pods beside them (their timelines, and what their kubelets know), and the tracer of requests. */
 function traces(
   deps: ControlPlaneDeps,
   { storage, local }: ServerParts,
-): Pick<ApiServerDeps, 'podRequests' | 'tracer' | 'views'> {
+): Pick<ApiServerDeps, 'podRequests' | 'tracer'> & { readonly views: readonly ObjectView[] } {
   const podRequests = new PodRequests(deps.platform.clock);
   const schedulerSteps = () => local().schedulerSteps();
   const kubelets = kubeletAccess(deps, storage);

@@ -10,6 +10,9 @@ import { environmentMentions, mentionCauses } from './references.ts';
 import { terminationCause } from './termination.ts';
 import { appendAll } from '../../base/lists.ts';
 
+/** Containers beyond so many causes are not looked at: they mostly have the same. */
+const MAX_CAUSES = 20;
+
 export async function containerCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const { spec, status } = pod;
   const causes: Cause[] = [];
@@ -17,7 +20,10 @@ export async function containerCauses(pod: Pod, evidence: Evidence): Promise<rea
     ...pairs(spec?.initContainers, status?.initContainerStatuses),
     ...pairs(spec?.containers, status?.containerStatuses),
   ];
-  for (const { container, status: one } of all) appendAll(causes, await causesOf(pod, container, one, evidence));
+  for (const { container, status: one } of all) {
+    if (causes.length >= MAX_CAUSES) break;
+    appendAll(causes, await causesOf(pod, container, one, evidence));
+  }
   return causes;
 }
 
@@ -27,8 +33,9 @@ interface Pair {
 }
 
 function pairs(containers: readonly Container[] = [], statuses: readonly ContainerStatus[] = []): readonly Pair[] {
+  const byName = new Map(statuses.map((status) => [status.name, status]));
   return containers.flatMap((container) => {
-    const status = statuses.find(({ name }) => name === container.name);
+    const status = byName.get(container.name);
     return status === undefined ? [] : [{ container, status }];
   });
 }

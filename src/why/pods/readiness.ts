@@ -10,11 +10,16 @@ import { nodeStateOf } from './node-state.ts';
 import { latestEventCause } from './pod-events.ts';
 import { appendAll } from '../../base/lists.ts';
 
+/** Containers beyond so many causes are not looked at: they mostly have the same. */
+const MAX_CAUSES = 20;
+
 export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const causes: Cause[] = [];
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const byName = new Map(statuses.map((status) => [status.name, status]));
   for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
-    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-    const status = statuses.find(({ name }) => name === container.name);
+    if (causes.length >= MAX_CAUSES) break;
+    const status = byName.get(container.name);
     if (status?.state?.running !== undefined && !status.ready)
       appendAll(causes, await probeCauses(pod, container, status, evidence));
   }

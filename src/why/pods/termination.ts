@@ -13,6 +13,7 @@ export interface ContainerEnd {
 }
 
 const LOG_LINES = 5;
+const LOG_BYTES = 8192;
 /** Exit codes from here on are 128 and a signal. */
 const SIGNAL_BASE = 128;
 const SIGNALS: Readonly<Record<number, string>> = {
@@ -65,7 +66,7 @@ function signalText({ exitCode, signal }: ContainerStateTerminated): string {
 /** The last lines of its log, where there are some. */
 async function lastLines(pod: Pod, { status, previous }: ContainerEnd, evidence: Evidence): Promise<readonly string[]> {
   const { namespace = '', name = '' } = pod.metadata;
-  const query = `container=${encodeURIComponent(status.name)}&tailLines=${LOG_LINES}${previous ? '&previous=true' : ''}`;
+  const query = `container=${encodeURIComponent(status.name)}&tailLines=${LOG_LINES}&limitBytes=${LOG_BYTES}${previous ? '&previous=true' : ''}`;
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?${query}`;
   const text = await evidence.text(`log of ${status.name} of pod/${namespace}/${name}`, path);
   return (text ?? '').split('\n').filter((line) => line !== '');

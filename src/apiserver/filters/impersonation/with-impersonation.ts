@@ -16,6 +16,7 @@ export function withImpersonation({ authorizers }: { readonly authorizers: reado
     return impersonate(attempt).then(
       ({ user, constraint }) => {
         scope.addWait('impersonation', 0);
+        scope.impersonator = scope.user;
         scope.user = user;
         scope.audited?.impersonates(user, constraint);
         return handler(scope);

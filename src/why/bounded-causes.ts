@@ -1,0 +1,39 @@
+/** Keeps an answer small: objects may have thousands of containers, ports and messages of any length. Pure. */
+import type { Cause } from './explanation.ts';
+
+const MAX_FACTS = 10;
+const MAX_CHARS = 1000;
+
+/** The first `max` causes of the chains, those behind a cause before its neighbours, with facts of bounded length. */
+export function boundedCauses(causes: readonly Cause[], max: number): readonly Cause[] {
+  let left = max;
+  const bounded = (all: readonly Cause[]): readonly Cause[] => {
+    const kept: Cause[] = [];
+    for (const one of all) {
+      if (left <= 0) break;
+      left--;
+      kept.push({ ...withBoundedTexts(one), because: bounded(one.because) });
+    }
+    return kept;
+  };
+  return bounded(causes);
+}
+
+function withBoundedTexts(one: Cause): Cause {
+  const { message, facts, cure } = one;
+  return {
+    ...one,
+    message: clipped(message),
+    facts: facts && boundedFacts(facts),
+    cure: cure && { ...cure, text: clipped(cure.text) },
+  };
+}
+
+function boundedFacts(facts: readonly string[]): readonly string[] {
+  const kept = facts.slice(0, MAX_FACTS).map(clipped);
+  return facts.length > MAX_FACTS ? [...kept, `and ${facts.length - MAX_FACTS} more`] : kept;
+}
+
+function clipped(text: string): string {
+  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS - 1)}…`;
+}
