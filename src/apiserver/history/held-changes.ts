@@ -12,6 +12,8 @@ const FLUSH_CHANGES = 1000;
 const FLUSH_BYTES = 4 * 1024 * 1024;
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 const MAX_AUTHORS = 20_000;
+/** A writer names itself as author just after its change was taken: no more changes than a commit has lie between. */
+const RECENT_CHANGES = 64;
 const LANES: readonly HistoryLane[] = ['objects', 'events'];
 const NO_VALUE = new Uint8Array();
 
@@ -30,6 +32,7 @@ export class HeldChanges {
   readonly #baselines: Record<HistoryLane, number> = { objects: 0, events: 0 };
   #pending: HeldChange[] = [];
   #gaps: HistoryGap[] = [];
+  /** By revision: of changes that were not taken when their authors became known, or long before. */
   readonly #authors = new Map<number, HistoryAuthor>();
   #bytes = 0;
   #seen = 0;
@@ -101,8 +104,23 @@ export class HeldChanges {
   /** Before or after the change itself is taken. */
   noteAuthor(key: string, revision: number, author: HistoryAuthor): void {
     if (laneOf(key) === undefined) return;
+    const record = this.#recent(revision);
+    if (record !== undefined) {
+      record.author = author;
+      return;
+    }
     this.#authors.set(revision, author);
     if (this.#authors.size > MAX_AUTHORS) this.#authors.delete(this.#authors.keys().next().value!);
+  }
+
+  /** The change of this revision where it is one of the last. */
+  #recent(revision: number): HeldChange['record'] | undefined {
+    const least = Math.max(0, this.#pending.length - RECENT_CHANGES);
+    for (let index = this.#pending.length - 1; index >= least; index--) {
+      const { record } = this.#pending[index]!;
+      if (record.revision === revision && record.change !== 'known') return record;
+    }
+    return undefined;
   }
 
   /** Takes out what was seen until then; undefined when there is nothing. */
@@ -116,7 +134,8 @@ export class HeldChanges {
     const gaps = this.#gaps;
     this.#gaps = [];
     this.#pending = this.#pending.slice(count);
-    for (const { record } of changes) if (record.change !== 'known') record.author = this.#authors.get(record.revision);
+    for (const { record } of changes)
+      if (record.change !== 'known') record.author ??= this.#authors.get(record.revision);
     for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
     return { changes, gaps, covered, bytes };
   }

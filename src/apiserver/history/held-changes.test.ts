@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoreEvent } from '../../storage/store.ts';
+import { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { HeldChanges } from './held-changes.ts';
+
+const KEY = '/registry/configmaps/a/b';
+const authorOf = (user: string) => ({ user, manager: 'm', verb: 'update', subresource: '' });
+
+function event(revision: number): StoreEvent {
+  return { type: 'put', key: KEY, revision, createRevision: revision, value: Buffer.from('{}') };
+}
+
+test('changes have the authors that were told before them, just after them, and long after them', () => {
+  const held = new HeldChanges(() => assert.fail('nothing is dropped'));
+  held.startAt(500);
+  held.noteAuthor(KEY, 503, authorOf('before'));
+  const known = new RevisionCell(KEY, 500, Buffer.from('{}'));
+  for (let revision = 502; revision <= 1000; revision++)
+    held.take(event(revision), revision === 1000 ? known : undefined, revision);
+  for (const [revision, user] of [
+    [505, 'long after'],
+    [999, 'after'],
+    [1000, 'just after'],
+    [500, 'of what was known'],
+  ] as const)
+    held.noteAuthor(KEY, revision, authorOf(user));
+  const changes = held.cut(Infinity)!.changes.map(({ record }) => record);
+  const users = Object.fromEntries(changes.map(({ revision, author }) => [revision, author?.user]));
+  assert.deepEqual(
+    [500, 502, 503, 505, 999, 1000].map((revision) => users[revision]),
+    [undefined, undefined, 'before', 'long after', 'after', 'just after'],
+  );
+});
