@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { build } from './build.ts';
+import { writeCachedEntries } from './cached-entry.ts';
 import { plantTree, type PlantedTree } from './planted-tree.ts';
 import { repositoryRoot } from './repository.ts';
 
@@ -126,4 +127,29 @@ test('a bundle does not load undici for node:http', async () => {
   assert.deepEqual(start(tree.root), ['function', true]);
   await build(tree.root);
   assert.deepEqual(start(tree.root), ['function', false]);
+});
+
+const versionOnly = (version: string): string =>
+  `Object.defineProperty(process.versions, 'node', { value: '${version}' }); Object.defineProperty(process, 'version', { value: 'v${version}' });`;
+
+test('the entries of the test library load it, and say in one line that a Node.js is too old', () => {
+  using tree = plantTree({ 'package.json': '{"type":"module"}', 'library.js': 'export const answer = 42;\n' });
+  const names = writeCachedEntries(tree.root, 'entry', { library: 'library.js', exports: ['answer'] });
+  assert.deepEqual(names, ['entry.js', 'entry.cjs']);
+  const run = (version: string, script: string) =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', `${versionOnly(version)} ${script}`], {
+      cwd: tree.root,
+      encoding: 'utf8',
+      env: { ...process.env, NODE_V8_COVERAGE: tree.root },
+    });
+  for (const script of [
+    "const { answer } = await import('./entry.js'); console.log(answer)",
+    "import { createRequire } from 'node:module'; console.log(createRequire(process.cwd() + '/x')('./entry.cjs').answer)",
+  ]) {
+    assert.equal(run(process.versions.node, script).stdout, '42\n');
+    const { stderr, status } = run('22.10.0', script);
+    assert.equal(status, 1);
+    assert.match(stderr, /keelson\/testing needs Node.js 24.15 or newer; this is v22.10.0/);
+    assert.doesNotMatch(stderr, /SyntaxError|^ {4}at /m);
+  }
 });

@@ -11,7 +11,7 @@ import { join, relative, resolve } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
 
 import { buildConsole } from './build-console.ts';
-import { writeCachedEntry } from './cached-entry.ts';
+import { writeCachedEntries } from './cached-entry.ts';
 import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
@@ -44,11 +44,12 @@ const sharedByAll = [
   { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: -1 },
 ];
 
-/** What is imported as `keelson/testing`. */
-const TESTING = 'testing.js';
+/** What is imported, and what is required, as `keelson/testing`. */
+const TESTING = 'testing';
 
-/** The folder of `keelson/testing`'s declarations. */
+/** The folder of `keelson/testing`'s declarations, and the record of the sources they are of. */
 const TYPES = 'types';
+const TYPES_RECORD = 'types.json';
 
 /** The folder of the browser's code, which `build-console.ts` keeps. */
 const CONSOLE = 'console';
@@ -90,14 +91,32 @@ function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
   const keptMs = 24 * 3600 * 1000;
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
-    if (!current.has(name) && name !== TYPES && name !== CONSOLE && Date.now() - statSync(path).mtimeMs > keptMs)
+    if (!current.has(name) && ![TYPES, TYPES_RECORD, CONSOLE].includes(name) && Date.now() - statSync(path).mtimeMs > keptMs)
       rmSync(path, { recursive: true });
   }
 }
 
+/**
+ * Makes the declarations of `keelson/testing` of the last build, if they are of another: whoever packs `dist` has them,
+ * whether or not npm runs scripts then. Starting does not wait for it.
+ * @throws Error with the compiler's messages
+ */
+export function buildTypes(root: string): void {
+  const dist = join(root, 'dist');
+  const record = join(dist, TYPES_RECORD);
+  const contents = lastBuild(dist)?.contents;
+  if (readRecord(record)?.contents === contents) return;
+  rmSync(record, { force: true });
+  emitTypes(root, join(dist, TYPES));
+  writeFileSync(record, `${JSON.stringify({ contents })}\n`);
+}
+
 function lastBuild(dist: string): BuildRecord | undefined {
-  const path = join(dist, 'build.json');
-  if (!existsSync(path) || !existsSync(join(dist, 'main.js'))) return undefined;
+  return existsSync(join(dist, 'main.js')) ? readRecord(join(dist, 'build.json')) : undefined;
+}
+
+function readRecord(path: string): BuildRecord | undefined {
+  if (!existsSync(path)) return undefined;
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as BuildRecord;
   } catch {
@@ -148,9 +167,11 @@ async function bundle(root: string, dist: string): Promise<string[]> {
       codeSplitting: { groups: sharedByAll },
     });
     const library = output.find((file) => file.type === 'chunk' && file.name === 'testing-library' && file.isEntry);
-    if (library?.type === 'chunk')
-      writeCachedEntry(dist, TESTING, { library: library.fileName, exports: library.exports });
-    return [TESTING, ...output.map(({ fileName }) => fileName)];
+    const written =
+      library?.type === 'chunk'
+        ? writeCachedEntries(dist, TESTING, { library: library.fileName, exports: library.exports })
+        : [];
+    return [...written, ...output.map(({ fileName }) => fileName)];
   } finally {
     await bundled.close();
   }
@@ -226,8 +247,7 @@ if (isMain(import.meta.url)) {
   const startedMs = performance.now();
   try {
     const result = await build(repositoryRoot);
-    const types = join(repositoryRoot, 'dist', TYPES);
-    if (result !== '' || !existsSync(types)) emitTypes(repositoryRoot, types);
+    buildTypes(repositoryRoot);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     console.log(result === '' ? 'dist/ is up to date' : `dist/: ${result} in ${seconds} s`);
   } catch (error) {

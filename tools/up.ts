@@ -1,7 +1,7 @@
 // `npm run up`: from a checkout to a cluster that serves a demo. Builds, starts the cluster in the background, puts the
 // demo's image in place, deploys it and waits until its Service answers. What is done already is found done.
 // Arguments are those of `keelson up`, for example: npm run up -- --data-dir /srv/keelson --https-port 7443
-import { build } from './build.ts';
+import { build, buildTypes } from './build.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 import { clusterStatus, connectIfReady, dataDirectory, kubeconfigPath, startCluster } from './up/cluster.ts';
 import { demoAnswer, deploy, provideImage } from './up/demo.ts';
@@ -36,6 +36,7 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(
       `\n${phaseTable(setup, phases)}\n\n${closingText({ ...place, dataDir, kubeconfig: kubeconfigPath(dataDir) })}`,
     );
+    buildTypes(repositoryRoot);
   } finally {
     client.close();
   }

@@ -1,6 +1,6 @@
 /** Server-side apply of manifests, as `kubectl apply --server-side` does it. */
 import type { KubernetesObject } from '../api/object.ts';
-import type { Client } from '../client/client.ts';
+import type { Client, WriteOptions } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 import { resourceOfKind, type CustomKinds } from './references.ts';
 
@@ -44,6 +44,7 @@ export interface ApplyDeps {
 export async function applyManifests(
   { client, clock, kinds, established }: ApplyDeps,
   manifests: Manifests,
+  { fieldManager = FIELD_MANAGER, fieldValidation }: Pick<WriteOptions, 'fieldValidation' | 'fieldManager'> = {},
 ): Promise<KubernetesObject[]> {
   const applied: KubernetesObject[] = [];
   for (const object of await readManifests(manifests, clock)) {
@@ -54,7 +55,7 @@ export async function applyManifests(
     applied.push(
       await client
         .resource(info)
-        .patch(key, { type: 'apply', object: complete, fieldManager: FIELD_MANAGER, force: true }),
+        .patch(key, { type: 'apply', object: complete, fieldManager, force: true }, { fieldValidation }),
     );
     if (object.kind === 'CustomResourceDefinition') await established(object);
   }

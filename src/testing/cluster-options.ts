@@ -1,8 +1,10 @@
 /** How a cluster is started: what may be said, what is refused, and the clock and the store that come of it. */
+import { didYouMean } from '../base/nearest-name.ts';
 import { parseTime } from '../api/time.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { controllers as knownControllers } from '../controllers/list.ts';
-import { image, type SimImage } from '../cri/sim/sim-image.ts';
+import type { SimImage } from '../cri/sim/sim-image.ts';
+import type { WriteOptions } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { NodeNet } from '../platform/node/net.ts';
@@ -10,6 +12,7 @@ import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
+import { checkClusterFields, image } from './option-shapes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
@@ -49,27 +52,26 @@ export interface ClusterOptions {
   readonly log?: Log;
   /** Keeps a line for every change of the store, for `eventLog()`. */
   readonly keepEventLog?: boolean;
+  /**
+   * What becomes of fields that a kind does not have, in `apply` and in calls of `client` that do not say so themselves.
+   * Default Strict: they are refused. Clients on a port of `listen()` say it for themselves, as anywhere.
+   */
+  readonly fieldValidation?: WriteOptions['fieldValidation'];
 }
 
 /** What would fail later, elsewhere, and less clearly. */
-export function checkOptions({
-  controllers = [],
-  nodes = 1,
-  startAt = 0,
-  clock = 'virtual',
-  images = [],
-}: ClusterOptions): void {
+export function checkOptions(options: ClusterOptions): void {
+  checkClusterFields(options);
+  const { controllers = [], nodes = 1, startAt = 0, images = [] } = options;
   const unknown = controllers.filter((name) => !Object.hasOwn(knownControllers, name));
   if (unknown.length > 0)
     throw new RangeError(
-      `controllers: ${unknown.join(', ')} unknown; there are ${Object.keys(knownControllers).join(', ')}`,
+      `controllers: ${unknown.join(', ')} unknown${didYouMean(unknown[0] ?? '', Object.keys(knownControllers))}; there are ${Object.keys(knownControllers).join(', ')}`,
     );
   if (typeof nodes === 'number' && !(Number.isInteger(nodes) && nodes >= 0))
     throw new RangeError(`nodes: ${nodes} is no number of nodes`);
   if (Number.isNaN(typeof startAt === 'string' ? parseTime(startAt) : startAt))
     throw new RangeError(`startAt: ${startAt} is no time, as 2026-01-01T00:00:00Z is`);
-  if (clock !== 'virtual' && clock !== 'real')
-    throw new RangeError(`clock: ${String(clock)} is neither virtual nor real`);
   for (const given of images) image(given.name, given);
 }
 

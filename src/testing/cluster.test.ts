@@ -8,7 +8,7 @@ import type { PodWhy } from '../component-helpers/pod-why.ts';
 import { image } from '../cri/sim/sim-image.ts';
 import { Cluster } from './cluster.ts';
 import type { ClusterOptions } from './cluster-options.ts';
-import type { WaitError } from './wait.ts';
+import type { WaitError } from './wait-error.ts';
 
 const WEB = `
 apiVersion: apps/v1
@@ -87,8 +87,8 @@ describe('a cluster in a test', () => {
       [{ nodes: -1 }, /^nodes: -1 is no number/],
       [{ nodes: 1.5 }, /^nodes: 1.5 is no number/],
       [{ startAt: 'tomorrow' }, /^startAt: tomorrow is no time/],
-      [{ clock: 'fast' as 'real' }, /^clock: fast is neither/],
-      [{ store, images: [{ name: 'web:1', start: 'soon' }] }, /^image web:1: not a duration: soon/],
+      [{ clock: 'fast' as 'real' }, /clock: "fast" is no one of virtual, real/],
+      [{ store, images: [{ name: 'web:1', start: 'soon' }] }, /^image web:1: start: "soon" is no span of time/],
       [{ nodes: [{ name: 'a' }, { name: 'a' }] }, /^there is a node a already/],
       [{ nodes: [{ name: 'A_B' }] }, /^not Ready after 60 s: A_B: .*lowercase RFC 1123/],
     ];
@@ -208,7 +208,7 @@ it('why: a waiting pod names what the nodes lack; so does a failed wait; a bound
   assert.equal(big.now?.nodes[0]?.name, 'node-2', 'the nearest first');
   await assert.rejects(
     cluster.waitFor('pod/big', 'Ready', { within: '1m' }),
-    /nearest nodes:\n\s+node-2: .*\n.*asks for 3000m cpu/,
+    /\| node-2: Insufficient cpu; asks for 3000m cpu, .*\n.*\| node-1: /,
   );
   await assert.rejects(why('none'), /pods "none" not found/);
 });

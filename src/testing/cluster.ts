@@ -3,33 +3,37 @@
  * and on real or virtual time. The entry of `keelson/testing`.
  */
 import type { KubernetesObject } from '../api/object.ts';
-import { ConfigMaps, Events, Pods } from '../api/gen/resources.ts';
+import { ConfigMaps, CustomResourceDefinitions, Events, Pods } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { Principal } from '../api/transport.ts';
-import type { ResourceInfo } from '../api/resource-info.ts';
-import type { Client } from '../client/client.ts';
+import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import type { Client, WriteOptions } from '../client/client.ts';
 import { discoverResources } from '../client/discovery.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
-import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
+import type { SimImage, SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import { objectPath } from '../client/request-path.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { NodeNet } from '../platform/node/net.ts';
+import { idleMs, warn } from '../platform/node/real-time.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
 import { applyManifests, type Manifests } from './apply.ts';
 import { checkOptions, createPace, openStore, type ClusterOptions } from './cluster-options.ts';
+import { reportCallers } from './caller.ts';
 import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
 import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
+import { checkOptionNames, image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import { SimWorld } from './sim-world.ts';
+import { createSleepHint } from './sleep-hint.ts';
 import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { loadConsole } from './load-console.ts';
 import { createUserClient } from './user-client.ts';
@@ -75,6 +79,12 @@ export class Cluster implements AsyncDisposable {
   #pki: ClusterPki | undefined;
   #restores = 0;
   #stopped: Promise<void> | undefined;
+  readonly #sleepHint: (call: string) => void;
+
+  static {
+    // What a run has written is told after its end too.
+    reportCallers(Cluster, (cluster, call) => cluster.#before(call), ['stop', 'eventLog']);
+  }
 
   /** Starts a cluster; resolves when the API server serves and all nodes are Ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
@@ -101,6 +111,8 @@ export class Cluster implements AsyncDisposable {
     this.#loopback = loopback;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
+    this.#sleepHint =
+      pace.kind === 'virtual' ? createSleepHint({ clock: pace.clock, idleMs, warn }) : (): void => undefined;
     for (const given of options.images ?? []) {
       const image = describeImage(given.name, given);
       this.#images.set(image.name, image);
@@ -108,8 +120,9 @@ export class Cluster implements AsyncDisposable {
     this.#world = this.#createWorld();
     this.client = this.clientFor(ADMIN);
     const untainted = options.controllers?.includes('node-lifecycle-controller') ?? true;
-    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client, untainted });
-    this.faults = new TestFaults(pace, () => this.#world);
+    const before = (call: string): void => this.#before(call);
+    this.nodes = new TestNodes({ pace, world: () => this.#world, client: () => this.client, untainted, before });
+    this.faults = new TestFaults({ pace, world: () => this.#world, before });
   }
 
   /** Now, milliseconds since the Unix epoch. */
@@ -124,12 +137,18 @@ export class Cluster implements AsyncDisposable {
 
   /** A client that acts as this user; what it may do, RBAC says. */
   clientFor(principal: Principal, userAgent: string = 'keelson-testing'): Client {
+    checkOptionNames('clientFor', principal, ['name', 'uid', 'groups', 'extra']);
     const forward: Client = {
       resource: (info) => this.#world.clientFor(principal, userAgent).resource(info),
       raw: (request) => this.#world.clientFor(principal, userAgent).raw(request),
       upgrade: (request) => this.#world.clientFor(principal, userAgent).upgrade(request),
     };
-    return createUserClient(forward, this.#pace);
+    return createUserClient(forward, {
+      pace: this.#pace,
+      before: (call) => this.#before(call),
+      fieldValidation: this.#options.fieldValidation ?? 'Strict',
+      definitions: () => this.#objects()?.list(CustomResourceDefinitions) ?? [],
+    });
   }
 
   /** Makes a function of the test a webhook. Gives the URL for `clientConfig.url`; no caBundle is needed. */
@@ -145,15 +164,19 @@ export class Cluster implements AsyncDisposable {
     return image;
   }
 
-  /** Server-side apply of YAML or objects, in their order. */
-  apply(manifests: Manifests): Promise<KubernetesObject[]> {
+  /** Server-side apply of YAML or objects, in their order. Fields that the kind does not have are refused. */
+  async apply(
+    manifests: Manifests,
+    options: Pick<WriteOptions, 'fieldValidation' | 'fieldManager'> = {},
+  ): Promise<KubernetesObject[]> {
+    checkOptionNames('apply', options, ['fieldValidation', 'fieldManager']);
     const deps = {
       client: this.client,
       clock: this.#pace.clock,
       kinds: () => customKinds(this.#objects()),
       established: (definition: KubernetesObject) => this.waitFor(definition, 'Established'),
     };
-    return applyManifests(deps, manifests);
+    return await applyManifests(deps, manifests, options);
   }
 
   /** Waits for an object to be as expected; see `Expectation`. Rejects with a `WaitError` that shows what it was instead. */
@@ -162,11 +185,9 @@ export class Cluster implements AsyncDisposable {
     expectation: Expectation<T>,
     options: WaitOptions = {},
   ): Promise<T> {
-    return (await waitForObject(
-      { pace: this.#pace, objects: () => this.#objects(), why: () => this.#world.explainPod },
-      { reference, expectation },
-      options,
-    )) as T;
+    checkOptionNames('waitFor', options, ['within']);
+    const deps = { pace: this.#pace, client: this.client, objects: () => this.#objects(), explain: this.#explain };
+    return (await waitForObject(deps, { reference, expectation }, options)) as T;
   }
 
   /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
@@ -176,6 +197,17 @@ export class Cluster implements AsyncDisposable {
     const key = info.namespaced ? { namespace, name } : { name };
     return askWhy(info, key, { client: this.client, nowMs: this.nowMs });
   }
+
+  /** What `why` says, as text. */
+  readonly #explain = async ({ info, namespace, name }: ResolvedReference): Promise<string> => {
+    const explanation = await this.why({
+      apiVersion: apiVersionOf(info),
+      kind: info.kind,
+      metadata: { namespace, name },
+    });
+    const { explanationText } = await import('../why/text.ts');
+    return explanationText(explanation);
+  };
 
   /** Explains why a user may do something, or may not: the rule and its binding, or what would have to be granted. */
   async whyCan(words: AccessWords): Promise<Explanation> {
@@ -197,13 +229,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Calls `check` until it does not throw. */
-  eventually<T>(check: () => T | Promise<T>, options: WaitOptions = {}): Promise<T> {
-    return eventually(this.#pace, check, options);
+  async eventually<T>(check: () => T | Promise<T>, options: WaitOptions = {}): Promise<T> {
+    checkOptionNames('eventually', options, ['within']);
+    return await eventually(this.#pace, check, options);
   }
 
   /** Lets so much time pass, with everything that happens in it. */
-  advance(duration: Duration): Promise<void> {
-    return this.#pace.advance(spanMs(duration));
+  async advance(duration: Duration): Promise<void> {
+    await this.#pace.advance(spanMs(duration));
   }
 
   /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
@@ -214,12 +247,14 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Lets everything happen that can at this instant. */
-  settle(): Promise<void> {
-    return this.#pace.settle();
+  async settle(): Promise<void> {
+    await this.#pace.settle();
   }
 
   /** Events in the order they last happened. */
-  events({ about, reason, type }: EventFilter = {}): Event[] {
+  events(filter: EventFilter = {}): Event[] {
+    checkOptionNames('events', filter, ['about', 'reason', 'type']);
+    const { about, reason, type } = filter;
     const target = about === undefined ? undefined : this.resolve(about);
     const wanted = this.#world.server.objects
       .list(Events)
@@ -246,8 +281,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** How full the store is. */
-  storeStatus(): Promise<StoreStatus> {
-    return this.#store.status();
+  async storeStatus(): Promise<StoreStatus> {
+    return await this.#store.status();
   }
 
   /** Calls back at every change of a pod, over restarts of the API server; first with all there are. */
@@ -269,6 +304,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Opens a real HTTPS port. */
   async listen(at: ListenAt = {}): Promise<Listening> {
+    checkOptionNames('listen', at, ['host', 'port', 'names']);
     const { createNodePlatform } = await import('../platform/node/node-platform.ts');
     const real = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
     this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [
@@ -353,6 +389,15 @@ export class Cluster implements AsyncDisposable {
     await this.stop();
   }
 
+  /** Before each call of the test but `stop`. Throws when the cluster has stopped. */
+  #before(call: string): void {
+    if (this.#stopped !== undefined)
+      throw new Error(
+        `the cluster is stopped: ${call} was called after stop(), or is part of a call that was not awaited`,
+      );
+    this.#sleepHint(call);
+  }
+
   async #begin(): Promise<void> {
     const world = this.#world;
     await this.#pace.drive(world.startServer());
@@ -363,6 +408,7 @@ export class Cluster implements AsyncDisposable {
     await Promise.all([...this.#listening].map((listening) => listening.close()));
     await this.#pace.drive(this.#world.stop());
     await this.#history?.close();
+    this.#pace.end(new Error('the cluster was stopped while this call waited: it was not awaited before stop()'));
   }
 
   #createWorld(): SimWorld {

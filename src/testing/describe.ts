@@ -1,27 +1,72 @@
 /** What an object, its events and its pods looked like: the message of a failed wait. */
-import { Events, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import { allResources, Events, Nodes } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
-import { podWhyText, type ExplainPod } from '../component-helpers/pod-why.ts';
+import { errorMessage } from '../base/errors.ts';
+import { nearestName } from '../base/nearest-name.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
+import type { Client } from '../client/client.ts';
+import { customKinds } from './custom-kinds.ts';
+import { describeLogs, describePod } from './describe-pod.ts';
+import { ownedObjects, type OwnedObject } from './owned-objects.ts';
 import { referenceText, type ResolvedReference } from './references.ts';
 
 const MAX_PODS = 5;
-const MAX_EXPLAINED = 2;
+const MAX_OWNED = 15;
+const MAX_EXPLAINED = 3;
 const MAX_EVENTS = 15;
 
-/** Text about one object as it is now: once it is shown, objects may have changed. */
-export async function describeObject(
-  objects: ObjectStore,
-  reference: ResolvedReference,
-  why?: ExplainPod,
-): Promise<string> {
+/** What a report is made from. */
+export interface ReportDeps {
+  readonly objects: ObjectStore;
+  readonly client: Client;
+  /** What `why` says of an object, as text. */
+  readonly explain: (reference: ResolvedReference) => Promise<string>;
+}
+
+/** Text about one object as it is now. */
+export async function describeObject(deps: ReportDeps, reference: ResolvedReference): Promise<string> {
+  const { objects, client } = deps;
   const object = objects.get(reference.info, reference.namespace, reference.name);
-  if (object === undefined) return `${referenceText(reference)} does not exist\n${describeNodes(objects)}`;
-  const { managedFields: _, ...metadata } = object.metadata;
-  const { status } = object as { status?: object };
+  if (object === undefined)
+    return [
+      `${referenceText(reference)} does not exist${othersOf(objects, reference)}`,
+      ...describeEvents(
+        sortedEvents(
+          objects
+            .list(Events)
+            .filter(({ involvedObject: { kind, name } }) => kind === reference.info.kind && name === reference.name),
+        ),
+      ),
+      describeNodes(objects),
+    ].join('\n');
+  const owned = ownedObjects(objects, object, customKinds(objects));
+  const isPod = (candidate: OwnedObject): boolean => candidate.info.kind === 'Pod';
+  const pods = [
+    ...(reference.info.kind === 'Pod' ? [object as Pod] : []),
+    ...owned.filter(isPod).map((each) => each.object as Pod),
+  ];
+  const related = new Set([object.metadata.uid, ...owned.map((each) => each.object.metadata.uid)]);
+  return [
+    referenceText(reference),
+    indent(await yamlOf(object, reference)),
+    ...section('why', await explanations(deps, reference, owned)),
+    ...describeOwned(owned.filter((each) => !isPod(each))),
+    ...(pods.length === 0 ? [] : [`pods (${pods.length}):`]),
+    ...worstFirst(pods)
+      .slice(0, MAX_PODS)
+      .map((pod) => indent(describePod(pod))),
+    ...(await describeLogs(worstFirst(pods), client)),
+    ...describeEvents(eventsAbout(objects, related)),
+    describeNodes(objects),
+  ].join('\n');
+}
+
+/** Of built-in kinds the spec is as the test wrote it; of custom ones it tells what the operator was asked for. */
+async function yamlOf(object: KubernetesObject, reference: ResolvedReference): Promise<string> {
+  const { spec, status } = object as { spec?: object; status?: object };
   const shown = {
-    metadata: pick(metadata, [
+    metadata: pick(object.metadata, [
       'generation',
       'resourceVersion',
       'creationTimestamp',
@@ -29,59 +74,95 @@ export async function describeObject(
       'finalizers',
       'ownerReferences',
     ]),
+    ...(isBuiltIn(reference) ? {} : { spec }),
     status,
   };
-  const pods = podsOf(objects, object);
-  const related = new Set([object.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);
-  const rest = [
-    ...(pods.length === 0
-      ? []
-      : [`pods (${pods.length}):`, ...pods.slice(0, MAX_PODS).map((pod) => indent(describePod(pod)))]),
-    ...describeWaiting(pods, why),
-    ...describeEvents(eventsAbout(objects, related)),
-    describeNodes(objects),
-  ];
   // Loaded here: most tests never need it.
   const { stringifyYaml } = await import('../api/codec/yaml.ts');
-  return [referenceText(reference), indent(stringifyYaml(shown)), ...rest].join('\n');
+  return stringifyYaml(shown);
 }
 
 function pick(object: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
 }
 
-/** Pods an object stands behind: itself, or those owned by it, directly or through its replica sets. */
-function podsOf(objects: ObjectStore, object: KubernetesObject): readonly Pod[] {
-  if (object.kind === 'Pod' || (object as Pod).spec?.containers !== undefined) return [object as Pod];
-  const owners = new Set([object.metadata.uid]);
-  const ownedBy = (candidate: KubernetesObject): boolean =>
-    candidate.metadata.ownerReferences?.some(({ uid }) => owners.has(uid)) === true;
-  for (const set of objects.list(ReplicaSets)) if (ownedBy(set)) owners.add(set.metadata.uid);
-  return objects.list(Pods).filter(ownedBy);
+function section(head: string, text: string): string[] {
+  return text === '' ? [] : [`${head}:`, indent(text)];
 }
 
-function describePod({ metadata, spec, status }: Pod): string {
-  const conditions = (status?.conditions ?? []).filter(({ status: holds }) => holds !== 'True');
-  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+/** Of custom kinds nobody but their operator knows why; of what they own, `why` does. */
+async function explanations(
+  { explain }: ReportDeps,
+  reference: ResolvedReference,
+  owned: readonly OwnedObject[],
+): Promise<string> {
+  const behind = isBuiltIn(reference) ? [] : owned.filter(({ depth }) => depth === 1).slice(0, MAX_EXPLAINED);
+  const names = behind.map(({ info, object: { metadata } }) => ({
+    info: info as ResolvedReference['info'],
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+  }));
+  const texts: string[] = [];
+  for (const name of [reference, ...names])
+    texts.push((await explain(name).catch((error: unknown) => `not known: ${errorMessage(error)}`)).trimEnd());
+  return texts.join('\n');
+}
+
+function isBuiltIn({ info }: ResolvedReference): boolean {
+  return allResources.some((known) => known === info);
+}
+
+/** What was perhaps meant where an object is not there. */
+function othersOf(objects: ObjectStore, { info, namespace, name }: ResolvedReference): string {
+  const others = objects.list(info).map(({ metadata }) => metadata);
+  if (others.length === 0) return `; there is no ${info.singular} at all`;
+  const elsewhere = others.find((other) => other.name === name);
+  if (elsewhere !== undefined) return `; there is one in the namespace ${elsewhere.namespace}`;
+  const here = others.filter((other) => (other.namespace ?? '') === namespace).map((other) => other.name ?? '');
+  const near = nearestName(name, here);
+  if (near !== undefined) return `; did you mean ${near}?`;
+  return here.length === 0 ? '' : `; there are: ${here.slice(0, 10).join(', ')}${here.length > 10 ? ', …' : ''}`;
+}
+
+function describeOwned(owned: readonly OwnedObject[]): string[] {
+  if (owned.length === 0) return [];
+  const lines = owned
+    .slice(0, MAX_OWNED)
+    .map(
+      ({ info, object, depth }) => `${'  '.repeat(depth)}${info.singular}/${object.metadata.name}${summaryOf(object)}`,
+    );
+  const more = owned.length > MAX_OWNED ? [`  and ${owned.length - MAX_OWNED} more`] : [];
+  return ['owns:', ...lines, ...more];
+}
+
+/** Replicas, phase, and conditions that do not hold. */
+function summaryOf(object: KubernetesObject): string {
+  const { spec, status, metadata } = object as KubernetesObject & {
+    spec?: { replicas?: number };
+    status?: {
+      phase?: string;
+      readyReplicas?: number;
+      conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
+    };
+  };
+  const conditions = (status?.conditions ?? []).filter(
+    ({ type, status: holds }) => (holds !== 'True') !== /Failure|Pressure|Failed/.test(type),
+  );
   return [
-    `${metadata.name}: ${status?.phase ?? 'no status'}${metadata.deletionTimestamp === undefined ? '' : ', terminating'} on ${spec?.nodeName ?? 'no node'}`,
+    metadata.deletionTimestamp === undefined ? '' : ' is being deleted',
+    spec?.replicas === undefined ? '' : ` ${status?.readyReplicas ?? 0}/${spec.replicas} ready`,
+    status?.phase === undefined ? '' : ` ${status.phase}`,
     ...conditions.map(({ type, status: holds, reason = '', message = '' }) =>
-      `  ${type}=${holds} ${reason} ${message}`.trimEnd(),
+      `, ${type}=${holds} ${reason} ${message}`.trimEnd(),
     ),
-    ...containers.map(
-      ({ name, ready, restartCount, state }) =>
-        `  container ${name}: ready=${ready} restarts=${restartCount} ${JSON.stringify(state)}`,
-    ),
-  ].join('\n');
+  ].join('');
 }
 
-/** Of pods without a node: why the scheduler finds none. */
-function describeWaiting(pods: readonly Pod[], why: ExplainPod | undefined): string[] {
-  const waiting = pods.filter(({ spec, status }) => spec?.nodeName === undefined && status?.phase !== 'Failed');
-  return waiting.slice(0, MAX_EXPLAINED).flatMap(({ metadata }) => {
-    const answer = why?.(metadata.namespace ?? '', metadata.name ?? '');
-    return answer === undefined ? [] : ['why:', indent(podWhyText(answer))];
-  });
+/** Those that run well tell least. */
+function worstFirst(pods: readonly Pod[]): readonly Pod[] {
+  const isReady = ({ status }: Pod): number =>
+    status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true ? 1 : 0;
+  return pods.toSorted((a, b) => isReady(a) - isReady(b));
 }
 
 function eventsAbout(objects: ObjectStore, uids: ReadonlySet<string | undefined>): readonly Event[] {

@@ -1,4 +1,5 @@
 /** What can go wrong between the parts of a simulated cluster, on demand. */
+import { reportCallers } from './caller.ts';
 import type { Pace } from './pace.ts';
 import type { ComponentName, SimWorld } from './sim-world.ts';
 import type { StoreFaults } from './faulty-store.ts';
@@ -13,9 +14,16 @@ export class TestFaults {
   readonly #pace: Pace;
   readonly #world: () => SimWorld;
 
-  constructor(pace: Pace, world: () => SimWorld) {
+  readonly #before: (call: string) => void;
+
+  static {
+    reportCallers(TestFaults, (faults, call) => faults.#before(`faults.${call}`));
+  }
+
+  constructor({ pace, world, before }: { pace: Pace; world: () => SimWorld; before: (call: string) => void }) {
     this.#pace = pace;
     this.#world = world;
+    this.#before = before;
   }
 
   /** What is wrong with the store; assign to it. */

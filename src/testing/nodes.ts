@@ -4,7 +4,9 @@ import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Client } from '../client/client.ts';
 import { isNodeReady, nodeCondition } from '../component-helpers/nodes.ts';
 import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
+import { reportCallers } from './caller.ts';
 import { signedMs, type Duration } from './duration.ts';
+import { checkNode, checkOptionNames } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
 import type { SimNode, SimNodeSpec } from './sim-node.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -16,6 +18,8 @@ export interface NodesDeps {
   readonly client: () => Client;
   /** Whether a controller runs that takes the `not-ready` taint off nodes that are Ready. */
   readonly untainted: boolean;
+  /** Called first by every call, with its name. Throws when there can be none. */
+  readonly before: (call: string) => void;
 }
 
 /** How long a joining node may take to be Ready. */
@@ -25,6 +29,10 @@ const READY_WITHIN_MS = 60_000;
 export class TestNodes {
   readonly #deps: NodesDeps;
   #joined = 0;
+
+  static {
+    reportCallers(TestNodes, (nodes, call) => nodes.#deps.before(`nodes.${call}`));
+  }
 
   constructor(deps: NodesDeps) {
     this.#deps = deps;
@@ -49,6 +57,7 @@ export class TestNodes {
   /** Adds several at once; resolves to their names when all are Ready. */
   async addMany(specs: readonly Partial<SimNodeSpec>[]): Promise<string[]> {
     const { pace, world, untainted } = this.#deps;
+    for (const spec of specs) checkNode(spec);
     const made = specs.map((spec) => world().addNode({ ...spec, name: spec.name ?? this.#freeName() }));
     await pace.drive(Promise.all(made.map((node) => node.start())));
     const waiting = new Set(made.map(({ name }) => name));
@@ -101,8 +110,9 @@ export class TestNodes {
   }
 
   /** Ends the kubelet, in order unless `crash`, and starts it again. */
-  async restartKubelet(name: string, { crash = false } = {}): Promise<void> {
-    if (crash) this.crashKubelet(name);
+  async restartKubelet(name: string, options: { readonly crash?: boolean } = {}): Promise<void> {
+    checkOptionNames('restartKubelet', options, ['crash']);
+    if (options.crash === true) this.crashKubelet(name);
     else await this.stopKubelet(name);
     await this.start(name);
   }
@@ -183,7 +193,9 @@ export class TestNodes {
   #node(name: string): SimNode {
     const node = this.#deps.world().nodes.get(name);
     if (node === undefined)
-      throw new Error(`there is no node ${name}; there are: ${this.names().join(', ') || 'none'}`);
+      throw new Error(
+        `there is no node ${name}; there are: ${[...this.#deps.world().nodes.keys()].join(', ') || 'none'}`,
+      );
     return node;
   }
 

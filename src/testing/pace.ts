@@ -19,6 +19,8 @@ export interface Pace {
   drive<T>(work: Promise<T>): Promise<T>;
   /** Lets everything run that can at this instant. */
   settle(): Promise<void>;
+  /** Rejects what still waits. */
+  end(reason: Error): void;
 }
 
 interface Waiter {
@@ -99,6 +101,10 @@ export function createVirtualPace(clock: VirtualClock): Pace {
     async settle() {
       await until(() => true, 0);
     },
+    end(reason) {
+      for (const waiter of waiters) waiter.reject(reason);
+      waiters.clear();
+    },
   };
 }
 
@@ -115,9 +121,11 @@ export function createRealPace(clock: Clock, keepAlive: () => CancelTimer): Pace
       release();
     }
   };
+  let ended: Error | undefined;
   const poll = async (condition: () => boolean, withinMs: number): Promise<boolean> => {
     const endMs = clock.monotonicMs() + withinMs;
     for (;;) {
+      if (ended !== undefined) throw ended;
       if (condition()) return true;
       const leftMs = endMs - clock.monotonicMs();
       if (leftMs <= 0) return false;
@@ -131,5 +139,6 @@ export function createRealPace(clock: Clock, keepAlive: () => CancelTimer): Pace
     until: (condition, withinMs) => held(poll(condition, withinMs)),
     drive: held,
     settle: () => held(clock.yield()),
+    end: (reason) => void (ended = reason),
   };
 }

@@ -1,6 +1,7 @@
 /** Names objects the way tests and kubectl do: `pod/web-1`, `deployment/shop/web`, or anything with kind and metadata. */
 import { allResources } from '../api/gen/resources.ts';
 import { compareVersions } from '../apiserver/discovery/groups.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 
@@ -36,8 +37,23 @@ export function resourceOfKind(
     return [info.kind.toLowerCase(), info.singular, info.resource, ...info.shortNames].includes(wanted);
   });
   const [found] = named.filter(({ group }) => group === named[0]?.group).sort(byVersion);
-  if (found === undefined) throw new Error(`no kind ${kind}${apiVersion === undefined ? '' : ` in ${apiVersion}`}`);
+  if (found === undefined) throw new Error(unknownKind(kind, apiVersion, [...allResources, ...custom]));
   return found as ResourceInfo<KubernetesObject>;
+}
+
+function unknownKind(kind: string, apiVersion: string | undefined, known: readonly ResourceInfo[]): string {
+  const names = (info: ResourceInfo): string[] => [info.kind, info.singular, info.resource, ...info.shortNames];
+  if (apiVersion === undefined)
+    return `no kind ${kind}${didYouMean(kind, new Set(known.flatMap(names).map((name) => name.toLowerCase())))}`;
+  const elsewhere = known.filter((info) => info.kind === kind).map(apiVersionOf);
+  if (elsewhere.length > 0) return `no kind ${kind} in ${apiVersion}; it is in ${elsewhere.join(', ')}`;
+  const there = known.filter((info) => apiVersionOf(info) === apiVersion);
+  if (there.length === 0)
+    return `no kind ${kind} in ${apiVersion}: no such version is served${didYouMean(apiVersion, new Set(known.map(apiVersionOf)))}`;
+  return `no kind ${kind} in ${apiVersion}${didYouMean(
+    kind,
+    there.map((info) => info.kind),
+  )}`;
 }
 
 /** Of a custom kind the stored version comes first, whatever it is called. */

@@ -130,7 +130,7 @@ const CASES: readonly [name: string, act: (cluster: Cluster) => Promise<unknown>
     async (cluster) => {
       const { metadata } = await cluster.client.resource(CronJobs).create({
         metadata: { namespace: 'default', name: 'cron' },
-        spec: { schedule: '0 0 1 1 *', jobTemplate: job({}) },
+        spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: job({}).spec } },
       });
       const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'cron', uid: metadata.uid, controller: true };
       const annotations = { 'cronjob.kubernetes.io/instantiate': 'manual' };

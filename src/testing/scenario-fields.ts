@@ -1,6 +1,7 @@
 /** The fields of machines and images in scenario files: of the library's, those that text can say. */
 import { quantityAsFloat } from '../api/quantity.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
+import { KUBELET_DEFAULTS } from '../kubelet/kubelet-configuration.ts';
 import {
   anything,
   anyText,
@@ -22,16 +23,30 @@ import {
 import type { SimNodeSpec } from './sim-node.ts';
 
 /** Of a machine. */
-export const nodeFields: Readonly<Record<keyof SimNodeSpec, Shape>> = {
-  name: text,
-  cpus: number,
-  memoryBytes: number,
-  maxPods: number,
-  labels: namesTo(anyText),
-  taints: listOf(anything),
-  draDrivers: listOf(text),
-  kubelet: namesTo(anything),
-};
+function fieldsOfNodes(numeric: Shape): Readonly<Record<keyof SimNodeSpec, Shape>> {
+  return {
+    name: text,
+    cpus: numeric,
+    memoryBytes: numeric,
+    maxPods: numeric,
+    labels: namesTo(anyText),
+    taints: listOf(anything),
+    draDrivers: listOf(text),
+    kubelet: kubeletSettings,
+  };
+}
+
+const kubeletSettings = fields(
+  Object.fromEntries(
+    ['nodeName', 'rootDirectory', 'published', ...Object.keys(KUBELET_DEFAULTS)].map((name) => [name, anything]),
+  ),
+);
+
+/** Of a machine in a scenario. */
+export const nodeFields = fieldsOfNodes(number);
+
+/** Of a machine where nothing is drawn. */
+export const plainNodeFields = fieldsOfNodes(plainNumber);
 
 type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run'>, Shape>>;
 

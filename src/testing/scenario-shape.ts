@@ -2,6 +2,7 @@
  * What scenario files may say where: a word that is not understood would silently test nothing. A shape checks a value and
  * throws a `ShapeError` that knows the place; `1s..20s` and `1..30` stand for a span or a number drawn from the seed.
  */
+import { didYouMean } from '../base/nearest-name.ts';
 import { signedMs, spanMs, type Duration } from './duration.ts';
 
 /** Keys and indexes from the top of a file. */
@@ -73,6 +74,7 @@ export const anything: Shape = () => undefined;
 export const text = one('text', (value) => typeof value === 'string' && value !== '');
 /** Any text: what a program writes or answers may be empty. */
 export const anyText = one('text', (value) => typeof value === 'string');
+export const aFunction = one('function', (value) => typeof value === 'function');
 export const flag = one('true or false', (value) => typeof value === 'boolean');
 /** A number from 1 on, where nothing is drawn. */
 export const seedNumber = one(
@@ -114,13 +116,20 @@ export function fields(known: Readonly<Record<string, Shape>>, needed: readonly 
       );
     for (const [name, field] of Object.entries(value)) {
       const shape = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (shape === undefined)
-        throw new ShapeError(`unknown field; there are ${Object.keys(known).join(', ')}`, [...path, name]);
-      shape(field, [...path, name]);
+      if (shape === undefined) throw new ShapeError(unknownField(name, Object.keys(known)), [...path, name]);
+      // Only code can say so; it means the same as no field.
+      if (field !== undefined) shape(field, [...path, name]);
     }
     const missing = needed.find((name) => !Object.hasOwn(value, name));
     if (missing !== undefined) throw new ShapeError(`${missing} is missing`, path);
   };
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const hint = didYouMean(name, known);
+  return hint === ''
+    ? `unknown field; there are ${known.join(', ')}`
+    : `unknown field${hint} There are ${known.join(', ')}`;
 }
 
 /** Fields of which some make no sense without others, or test nothing by themselves: `wrong` says so in words. */
@@ -151,6 +160,11 @@ export function namesTo(shape: Shape): Shape {
 /** The one for objects, the other for anything else. */
 export function objectOr(objects: Shape, others: Shape): Shape {
   return (value, path) => (typeof value === 'object' && value !== null ? objects : others)(value, path);
+}
+
+/** Functions, or what the other takes. */
+export function functionOr(others: Shape): Shape {
+  return (value, path) => (typeof value === 'function' ? undefined : others(value, path));
 }
 
 /** The one for lists, the other for anything else. */

@@ -12,14 +12,14 @@ describe('a scenario that is not understood is refused with line and field', () 
     ['', 'line 1: null has not the fields name, about, seed, regressions, nodes, controllers, images, steps'],
     [
       'name: x\nnode: 3\nsteps: []',
-      'line 2: node: unknown field; there are name, about, seed, regressions, nodes, controllers, images, steps',
+      'line 2: node: unknown field; did you mean nodes? There are name, about, seed, regressions, nodes, controllers, images, steps',
     ],
     ['name: x', 'line 1: steps is missing'],
     ['name: x\nname: y\nsteps: []', /line 2: key "name" already set/],
     ['name: x\nsteps:\n  - rest: [', /line 3/],
     [
       'name: x\nnodes: [{ cpu: 3 }]\nsteps: []',
-      /^line 2: nodes\.0\.cpu: unknown field; there are name, cpus, memoryBytes/,
+      /^line 2: nodes\.0\.cpu: unknown field; did you mean cpus\? There are name, cpus, memoryBytes/,
     ],
     [
       'name: x\nimages:\n  web:1:\n    start: soon\nsteps: []',
@@ -33,7 +33,7 @@ describe('a scenario that is not understood is refused with line and field', () 
     [withStep('rest: 1m\nadvance: 2m'), /^line 6: step 2, advance: is not one of the steps/],
     [
       withStep('wait: { for: pod/x,\n  untill: Ready }'),
-      'line 6: step 2, wait.untill: unknown field; there are for, until, pods, within',
+      'line 6: step 2, wait.untill: unknown field; did you mean until? There are for, until, pods, within',
     ],
     [withStep('wait:\n  pods:\n    count: 3'), 'line 6: step 2, wait.pods: selector is missing'],
     [
@@ -57,7 +57,7 @@ describe('a scenario that is not understood is refused with line and field', () 
     ],
     [
       withStep('repeat:\n  times: 2\n  every: 1s\n  steps:\n    - wait: { fro: x }'),
-      'line 9: step 2, repeat.steps.0.wait.fro: unknown field; there are for, until, pods, within',
+      'line 9: step 2, repeat.steps.0.wait.fro: unknown field; did you mean for? There are for, until, pods, within',
     ],
     ['name: x\nseed: 1..3\nsteps: []', 'line 2: seed: "1..3" is no whole number from 1 on'],
     ['name: x\nregressions: [1..3]\nsteps: []', 'line 2: regressions.0: "1..3" is no whole number from 1 on'],

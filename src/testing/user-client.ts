@@ -1,40 +1,88 @@
 /**
- * The client handed to tests: what it returns is the test's own to change, and a call that needs virtual time to move (a
- * slow store, a signature) moves it that far and no further.
+ * The client handed to tests: what it returns is the test's own to change, a call that needs virtual time to move (a slow
+ * store, a signature) moves it that far and no further, misspelt fields are refused, and failures show the test's line.
  */
+import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
-import type { Client, ResourceClient, WatchEvent } from '../client/client.ts';
+import type { Client, ResourceClient, WatchEvent, WriteOptions } from '../client/client.ts';
+import { withCaller } from './caller.ts';
 import type { Pace } from './pace.ts';
+import { proposeFields } from './unknown-fields.ts';
+
+/** What the client stands in. */
+export interface UserClientDeps {
+  readonly pace: Pace;
+  /** Called first by every call, with its name. Throws when there can be none. */
+  readonly before: (call: string) => void;
+  /** Of calls that do not say it themselves. */
+  readonly fieldValidation: WriteOptions['fieldValidation'];
+  readonly definitions: () => readonly CustomResourceDefinition[];
+}
 
 /** Wraps a client. */
-export function createUserClient(client: Client, pace: Pace): Client {
+export function createUserClient(client: Client, deps: UserClientDeps): Client {
+  const { pace, before } = deps;
+  const own = <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) => {
+    const calling = (...args: A): Promise<R> => {
+      return withCaller(calling, async () => {
+        before(`client.${name}`);
+        return await pace.drive(call(...args));
+      });
+    };
+    return calling;
+  };
   return {
-    resource: (info) => userResource(client.resource(info), info, pace),
-    raw: (request) => pace.drive(client.raw(request)),
-    upgrade: (request) => pace.drive(client.upgrade(request)),
+    resource: (info) => userResource(client.resource(info), info, deps),
+    raw: own('raw', (request: Parameters<Client['raw']>[0]) => client.raw(request)),
+    upgrade: own('upgrade', (request: Parameters<Client['upgrade']>[0]) => client.upgrade(request)),
   };
 }
 
 function userResource<T extends KubernetesObject>(
   inner: ResourceClient<T>,
   info: ResourceInfo<T>,
-  pace: Pace,
+  { pace, before, fieldValidation, definitions }: UserClientDeps,
 ): ResourceClient<T> {
-  const own = async <R>(work: Promise<R>): Promise<R> => structuredClone(await pace.drive(work));
+  const work = async <R>(name: string, call: () => Promise<R>): Promise<R> => {
+    before(`client.resource(${info.kind}).${name}`);
+    try {
+      return structuredClone(await pace.drive(call()));
+    } catch (error) {
+      proposeFields(error, info, definitions);
+      throw error;
+    }
+  };
+  const own = <A extends unknown[], R>(name: string, call: (...args: A) => Promise<R>) => {
+    const calling = (...args: A): Promise<R> => {
+      return withCaller(calling, () => work(name, () => call(...args)));
+    };
+    return calling;
+  };
+  const judged = (options?: WriteOptions): WriteOptions => ({
+    ...options,
+    fieldValidation: options?.fieldValidation ?? fieldValidation,
+  });
   return {
     info,
-    get: (...args) => own(inner.get(...args)),
-    list: (...args) => own(inner.list(...args)),
-    watch: (options) => ownEvents(inner.watch(options)),
-    create: (...args) => own(inner.create(...args)),
-    update: (...args) => own(inner.update(...args)),
-    updateStatus: (...args) => own(inner.updateStatus(...args)),
-    patch: (...args) => own(inner.patch(...args)),
-    delete: (...args) => own(inner.delete(...args)),
-    deleteCollection: (...args) => own(inner.deleteCollection(...args)),
-    getSubresource: (...args) => own(inner.getSubresource(...args)),
-    createSubresource: (...args) => own(inner.createSubresource(...args)),
+    get: own('get', (key, options) => inner.get(key, options)),
+    list: own('list', (options) => inner.list(options)),
+    watch(options) {
+      before(`client.resource(${info.kind}).watch`);
+      return ownEvents(inner.watch(options));
+    },
+    create: own('create', (object, options) => inner.create(object, judged(options))),
+    update: own('update', (object, options) => inner.update(object, judged(options))),
+    updateStatus: own('updateStatus', (object, options) => inner.updateStatus(object, judged(options))),
+    patch: own('patch', (key, body, options) => inner.patch(key, body, judged(options))),
+    delete: own('delete', (key, options) => inner.delete(key, options)),
+    deleteCollection: own('deleteCollection', (options) => inner.deleteCollection(options)),
+    getSubresource: own('getSubresource', (key, subresource, options) =>
+      inner.getSubresource(key, subresource, options),
+    ) as ResourceClient<T>['getSubresource'],
+    createSubresource: own('createSubresource', (key, subresource, body, options) =>
+      inner.createSubresource(key, subresource, body, judged(options)),
+    ) as ResourceClient<T>['createSubresource'],
   };
 }
 

@@ -2,12 +2,13 @@
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import { errorMessage } from '../base/errors.ts';
-import type { ExplainPod } from '../component-helpers/pod-why.ts';
-import { describeObject } from './describe.ts';
+import type { Client } from '../client/client.ts';
+import { describeObject, type ReportDeps } from './describe.ts';
 import { formatSpan, spanMs, type Duration } from './duration.ts';
 import type { Pace } from './pace.ts';
 import { customKinds } from './custom-kinds.ts';
 import { referenceText, resolveReference, type ObjectReference } from './references.ts';
+import { WaitError } from './wait-error.ts';
 
 /**
  * What is waited for: the name of a condition that is to be True (`Ready`, `Available`), `Ready=False`, `exists`,
@@ -19,17 +20,6 @@ export type Expectation<T extends KubernetesObject> = string | ((object: T) => b
 export interface WaitOptions {
   /** Default: ten minutes of virtual time, or thirty seconds of real time. */
   readonly within?: Duration;
-}
-
-/** A wait that ended without what was waited for. Its message shows the object, its pods and its events. */
-export class WaitError extends Error {
-  /** The object when time was up; undefined when it was not there. */
-  readonly object: KubernetesObject | undefined;
-  constructor(message: string, object: KubernetesObject | undefined, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'WaitError';
-    this.object = object;
-  }
 }
 
 const DEFAULT_VIRTUAL_MS = 600_000;
@@ -45,13 +35,13 @@ export interface WaitDeps {
   readonly pace: Pace;
   /** Asked for each time: after a restart there is another. Undefined while the server is down. */
   readonly objects: () => ObjectStore | undefined;
-  /** The scheduler's answers; undefined while none runs. */
-  readonly why: () => ExplainPod | undefined;
+  readonly client: Client;
+  readonly explain: ReportDeps['explain'];
 }
 
 /** Waits; resolves to a copy of the object (of its last state, when it is to be deleted: undefined). */
 export async function waitForObject<T extends KubernetesObject>(
-  { pace, objects, why }: WaitDeps,
+  { pace, objects, client, explain }: WaitDeps,
   target: { reference: ObjectReference; expectation: Expectation<T> },
   options: WaitOptions,
 ): Promise<T | undefined> {
@@ -81,7 +71,7 @@ export async function waitForObject<T extends KubernetesObject>(
     const store = objects();
     return store === undefined
       ? `${head}\nthe API server is down`
-      : `${head}\n\n${await describeObject(store, reference, why())}`;
+      : `${head}\n\n${await describeObject({ objects: store, client, explain }, reference)}`;
   }
 }
 

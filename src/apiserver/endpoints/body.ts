@@ -196,7 +196,9 @@ export async function readObject(
 ): Promise<JsonObject> {
   const { request } = scope;
   if (request.body.kind === 'object') {
-    const object = shapeObject(request.body.object, expected, { mode: 'Ignore', duplicates: [], scope });
+    // Warnings reach nobody inside the process: only who asks for it has its fields looked at.
+    const inside = mode === 'Strict' ? mode : 'Ignore';
+    const object = shapeObject(request.body.object, expected, { mode: inside, duplicates: [], scope });
     scope.audited?.takeRequestObject(object);
     return object;
   }

@@ -4,6 +4,7 @@
  * beside this one and a line in `list.ts`.
  */
 import { parseGoBoolean } from '../../base/go-boolean.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 export interface Flag {
   readonly name: string;
   /** `list`: separated by commas, and repeatable. */
@@ -95,27 +96,11 @@ function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
 function unknownFlag(name: string, flags: readonly Flag[], retired: Readonly<Record<string, string>>): FlagError {
   const successor = Object.hasOwn(retired, name) ? retired[name] : undefined;
   if (successor !== undefined) return new FlagError(`--${name} is a flag of an early release: ${successor}`);
-  const ranked = flags.map((flag) => ({ name: flag.name, distance: distance(name, flag.name) }));
-  const nearest = ranked.sort((a, b) => a.distance - b.distance)[0];
-  const hint =
-    nearest !== undefined && nearest.distance <= Math.max(3, name.length / 3)
-      ? `; did you mean --${nearest.name}?`
-      : '';
-  return new FlagError(`unknown flag: --${name}${hint}`);
-}
-
-/** Levenshtein's. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + same));
-    }
-    row = next;
-  }
-  return row[b.length]!;
+  const hint = didYouMean(
+    name,
+    flags.map((flag) => flag.name),
+  );
+  return new FlagError(`unknown flag: --${name}${hint.replace('mean ', 'mean --')}`);
 }
 
 /** A whole number of a flag within bounds. Throws `FlagError`. */

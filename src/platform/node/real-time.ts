@@ -1,0 +1,11 @@
+/** What tells that a program waits in real time, and how it is told so. */
+
+/** Milliseconds in which the loop of this thread had nothing to do, since it began. */
+export function idleMs(): number {
+  return performance.eventLoopUtilization().idle;
+}
+
+/** Shows a warning as Node.js shows its own: on standard error, unless `--no-warnings` is given. */
+export function warn(message: string): void {
+  process.emitWarning(message, { type: 'KeelsonWarning' });
+}

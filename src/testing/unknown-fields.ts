@@ -1,0 +1,57 @@
+/** What was meant by a field that the API server refuses because the kind has none of that name. */
+import type { CustomResourceDefinition } from '../api/gen/apiextensions-v1.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { schemaOf } from '../api/schema/schema.ts';
+import { structuralSchema } from '../api/schema/structural.ts';
+import type { TypeSchema } from '../api/schema/type-schema.ts';
+import { StatusError } from '../api/status-error.ts';
+import { nearestName } from '../base/nearest-name.ts';
+
+/** By field validation, and by server-side apply. */
+const refusals = [/unknown field "([^"]+)"/g, /\.([^:\s]+): field not declared in schema/g];
+
+/** Adds to the refusal of misspelt fields what was meant. Other errors stay as they are. */
+export function proposeFields(
+  error: unknown,
+  info: ResourceInfo,
+  definitions: () => readonly CustomResourceDefinition[],
+): void {
+  if (!(error instanceof StatusError) || !refusals.some((pattern) => error.message.search(pattern) >= 0)) return;
+  const schema = schemaOfKind(info, definitions());
+  if (schema === undefined) return;
+  for (const pattern of refusals)
+    error.message = error.message.replace(pattern, (refusal, path: string) => {
+      const meant = nearestField(schema, path);
+      return meant === undefined ? refusal : `${refusal} (did you mean ${JSON.stringify(meant)}?)`;
+    });
+}
+
+function schemaOfKind(
+  { group, version, kind }: ResourceInfo,
+  definitions: readonly CustomResourceDefinition[],
+): TypeSchema | undefined {
+  const builtIn = schemaOf(group, version, kind);
+  if (builtIn !== undefined) return builtIn;
+  const definition = definitions.find(({ spec }) => spec.group === group && spec.names.kind === kind);
+  const served = definition?.spec.versions.find(({ name }) => name === version);
+  return served && structuralSchema(served.schema?.openAPIV3Schema, { group, version, kind });
+}
+
+/** The field nearest to the last name of a path such as `spec.containers[0].imge`. */
+function nearestField(root: TypeSchema, path: string): string | undefined {
+  const names = path.replaceAll(/\[[^\]]*\]/g, '').split('.');
+  const misspelt = names.pop() ?? '';
+  let place: TypeSchema | undefined = itself(root);
+  for (const name of names) place = itself(fieldOf(place, name));
+  return place?.kind === 'struct' ? nearestName(misspelt, place.fields.keys()) : undefined;
+}
+
+function fieldOf(place: TypeSchema | undefined, name: string): TypeSchema | undefined {
+  if (place?.kind === 'map') return place.values;
+  return place?.kind === 'struct' ? place.fields.get(name)?.type : undefined;
+}
+
+/** Of lists their items, which paths name by an index. */
+function itself(type: TypeSchema | undefined): TypeSchema | undefined {
+  return type?.kind === 'list' ? itself(type.items) : type;
+}
