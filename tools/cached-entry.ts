@@ -5,14 +5,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const check = `const [major, minor] = process.versions.node.split('.').map(Number);
+const CHECK = `const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
   const error = new Error(\`keelson/testing needs Node.js 24.15 or newer; this is \${process.version}\`);
   error.stack = error.message;
   throw error;
 }`;
 
-const cache =
+const CACHE =
   'if (process.env.NODE_V8_COVERAGE === undefined) nodeModule.enableCompileCache(`${os.homedir()}/.cache/keelson/compile`);';
 
 /**
@@ -29,17 +29,17 @@ export function writeCachedEntries(
   const texts = {
     [`${name}.js`]: `import * as nodeModule from 'node:module';
 import * as os from 'node:os';
-${check}
-${cache}
+${CHECK}
+${CACHE}
 export const { ${names} } = await import('./${of.library}');
 `,
     [`${name}.cjs`]: `'use strict';
-${check}
+${CHECK}
 // A runner may have put loaders of its own in place of Node's; those of the process itself stand in its first context.
 const { getBuiltinModule } = process.getBuiltinModule('node:vm').runInThisContext('process');
 const nodeModule = getBuiltinModule('node:module');
 const os = getBuiltinModule('node:os');
-${cache}
+${CACHE}
 module.exports = nodeModule.createRequire(__filename)('./${of.library}');
 `,
   };

@@ -100,7 +100,7 @@ async function explanations(
   const names = behind.map(({ info, object: { metadata } }) => ({
     info: info as ResolvedReference['info'],
     namespace: metadata.namespace ?? '',
-    name: metadata.name ?? '',
+    name: String(metadata.name),
   }));
   const texts: string[] = [];
   for (const name of [reference, ...names])

@@ -69,7 +69,7 @@ export function checkNode(spec: object): void {
   check('node', fields(plainNodeFields), spec);
 }
 
-/** Options of one call. */
+/** Throws on an option that `call` does not take. */
 export function checkOptionNames(call: string, options: object, names: readonly string[]): void {
   check(call, fields(Object.fromEntries(names.map((name) => [name, anything]))), options);
 }

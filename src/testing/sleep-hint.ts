@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 const SLEPT_MS = 1000;
 
 /** Calls that let time pass, or end it: before them a test may well have waited for something real. */
-const moving = new Set([
+const MOVING_CALLS = new Set([
   'advance',
   'waitFor',
   'eventually',
@@ -36,7 +36,7 @@ export function createSleepHint({ clock, idleMs, warn }: SleepHintDeps): (call: 
     if (warned) return;
     const hasMoved = clock.monotonicMs() !== movedAtMs;
     const sleptMs = idleMs() - idleThenMs;
-    if (hasMoved || moving.has(call)) {
+    if (hasMoved || MOVING_CALLS.has(call)) {
       movedAtMs = clock.monotonicMs();
       idleThenMs = idleMs();
       return;

@@ -8,7 +8,7 @@ import { StatusError } from '../api/status-error.ts';
 import { nearestName } from '../base/nearest-name.ts';
 
 /** By field validation, and by server-side apply. */
-const refusals = [/unknown field "([^"]+)"/g, /\.([^:\s]+): field not declared in schema/g];
+const REFUSALS = [/unknown field "([^"]+)"/g, /\.([^:\s]+): field not declared in schema/g];
 
 /** Adds to the refusal of misspelt fields what was meant. Other errors stay as they are. */
 export function proposeFields(
@@ -16,10 +16,10 @@ export function proposeFields(
   info: ResourceInfo,
   definitions: () => readonly CustomResourceDefinition[],
 ): void {
-  if (!(error instanceof StatusError) || !refusals.some((pattern) => error.message.search(pattern) >= 0)) return;
+  if (!(error instanceof StatusError) || !REFUSALS.some((pattern) => error.message.search(pattern) >= 0)) return;
   const schema = schemaOfKind(info, definitions());
   if (schema === undefined) return;
-  for (const pattern of refusals)
+  for (const pattern of REFUSALS)
     error.message = error.message.replace(pattern, (refusal, path: string) => {
       const meant = nearestField(schema, path);
       return meant === undefined ? refusal : `${refusal} (did you mean ${JSON.stringify(meant)}?)`;
