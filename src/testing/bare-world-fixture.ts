@@ -5,6 +5,7 @@ import { createSimPlatform } from '../platform/sim/sim-platform.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { createVirtualPace } from './pace.ts';
+import { createTestNet } from './real-net.ts';
 import { SimWorld } from './sim-world.ts';
 
 /** What runs beside the world and ends before it. */
@@ -26,6 +27,7 @@ export async function startBareWorld(t: TestContext, running: readonly Running[]
     controllers: [],
     scheduler: false,
     images: () => [],
+    realNet: createTestNet(platform.clock),
     unknownImages: 'run',
     cloud: false,
     runtimeConfig: '',

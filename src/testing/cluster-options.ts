@@ -7,13 +7,25 @@ import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { WriteOptions } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
-import type { NodeNet } from '../platform/node/net.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
-import { checkClusterFields, image } from './option-shapes.ts';
+import { checkShape, image } from './option-shapes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
+import { plainNodeFields } from './scenario-fields.ts';
+import {
+  anything,
+  anyText,
+  fields,
+  flag,
+  listOf,
+  listOr,
+  oneOf,
+  plainNumber,
+  text,
+  type Shape,
+} from './scenario-shape.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
 /** How a cluster is started. */
@@ -59,9 +71,28 @@ export interface ClusterOptions {
   readonly fieldValidation?: WriteOptions['fieldValidation'];
 }
 
+const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
+  nodes: listOr(listOf(fields(plainNodeFields)), plainNumber),
+  controllers: listOf(text),
+  scheduler: flag,
+  clock: oneOf('virtual', 'real'),
+  startAt: anything,
+  seed: anything,
+  store: anything,
+  history: anything,
+  pki: anything,
+  images: listOf(anything),
+  unknownImages: oneOf('run', 'refuse'),
+  cloud: flag,
+  runtimeConfig: anyText,
+  log: anything,
+  keepEventLog: flag,
+  fieldValidation: oneOf('Strict', 'Warn', 'Ignore'),
+};
+
 /** What would fail later, elsewhere, and less clearly. */
 export function checkOptions(options: ClusterOptions): void {
-  checkClusterFields(options);
+  checkShape('Cluster.start', fields(CLUSTER_FIELDS), options);
   const { controllers = [], nodes = 1, startAt = 0, images = [] } = options;
   const unknown = controllers.filter((name) => !Object.hasOwn(knownControllers, name));
   if (unknown.length > 0)
@@ -75,12 +106,12 @@ export function checkOptions(options: ClusterOptions): void {
   for (const given of images) image(given.name, given);
 }
 
-/** The clock, how the test waits on it, and in real time, what answers on this machine's loopback addresses. */
+/** The clock, and how the test waits on it. */
 export async function createPace({
   clock = 'virtual',
   startAt,
   seed,
-}: ClusterOptions): Promise<{ pace: Pace; seed: number | string; loopback?: NodeNet }> {
+}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
   if (clock === 'virtual') {
     const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
     return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
@@ -88,12 +119,7 @@ export async function createPace({
   const { createNodeClock } = await import('../platform/node/clock.ts');
   const { keepAlive } = await import('../platform/node/keep-alive.ts');
   const { createNodeRandom } = await import('../platform/node/random.ts');
-  const { createNodeNet } = await import('../platform/node/net.ts');
-  return {
-    pace: createRealPace(createNodeClock(), keepAlive),
-    seed: seed ?? createNodeRandom().uuid(),
-    loopback: createNodeNet(),
-  };
+  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
 }
 
 /** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */

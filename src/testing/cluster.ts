@@ -15,7 +15,6 @@ import type { Clock } from '../platform/clock.ts';
 import { objectPath } from '../client/request-path.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
-import type { NodeNet } from '../platform/node/net.ts';
 import { idleMs, warn } from '../platform/node/real-time.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
@@ -31,6 +30,7 @@ import { makePki, openListener, type ListenAt, type Listening } from './listener
 import { TestNodes } from './nodes.ts';
 import { checkOptionNames, image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
+import { createTestNet, type TestNet } from './real-net.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
 import { SimWorld } from './sim-world.ts';
 import { createSleepHint } from './sleep-hint.ts';
@@ -55,8 +55,6 @@ export interface EventFilter {
 interface ClusterParts {
   readonly pace: Pace;
   readonly store: Store;
-  /** Of a cluster in real time: webhooks and the like may listen on this machine. */
-  readonly loopback?: NodeNet;
 }
 
 /** A running cluster. */
@@ -75,7 +73,8 @@ export class Cluster implements AsyncDisposable {
   #world: SimWorld;
   #store: Store;
   #history: HistoryLog | undefined;
-  readonly #loopback: NodeNet | undefined;
+  /** Webhooks and the like may listen on this machine. */
+  readonly #realNet: TestNet;
   #pki: ClusterPki | undefined;
   #restores = 0;
   #stopped: Promise<void> | undefined;
@@ -103,12 +102,12 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  private constructor(options: ClusterOptions, { pace, store, loopback }: ClusterParts) {
+  private constructor(options: ClusterOptions, { pace, store }: ClusterParts) {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
     this.#history = options.history?.(pace.clock);
-    this.#loopback = loopback;
+    this.#realNet = createTestNet(pace.clock);
     this.#pki = options.pki;
     this.#seed = String(options.seed);
     this.#sleepHint =
@@ -366,7 +365,7 @@ export class Cluster implements AsyncDisposable {
    */
   async restore(snapshot: ClusterSnapshot): Promise<void> {
     await this.#pace.drive(this.#world.stop());
-    this.#loopback?.close();
+    this.#realNet.close();
     const { clock } = this.#pace;
     if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
     this.#restores++;
@@ -408,6 +407,7 @@ export class Cluster implements AsyncDisposable {
     await Promise.all([...this.#listening].map((listening) => listening.close()));
     await this.#pace.drive(this.#world.stop());
     await this.#history?.close();
+    this.#realNet.close();
     this.#pace.end(new Error('the cluster was stopped while this call waited: it was not awaited before stop()'));
   }
 
@@ -421,7 +421,7 @@ export class Cluster implements AsyncDisposable {
       addresses: ['10.64.0.1'],
       host: { hostname: 'control-plane' },
       log: log && { forwardTo: log },
-      loopback: this.#loopback,
+      loopback: this.#realNet,
     });
     this.#webhooks.listen(platform.network, clock);
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false, cloud = false } = this.#options;
@@ -432,6 +432,7 @@ export class Cluster implements AsyncDisposable {
       seed,
       repeatable: this.#pace.kind === 'virtual',
       scheduler,
+      realNet: this.#realNet,
       unknownImages,
       cloud,
       keepLines: keepEventLog,

@@ -1,41 +1,21 @@
 /** What the calls of the library take: a misspelt option would silently test nothing. */
 import { image as describeImage, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
-import type { ClusterOptions } from './cluster-options.ts';
 import { plainImageFields, plainNodeFields } from './scenario-fields.ts';
 import {
-  anything,
-  anyText,
   aFunction,
+  anything,
   fields,
-  flag,
   functionOr,
-  listOf,
-  listOr,
-  oneOf,
+  namesTo,
+  objectOr,
   plainNumber,
   ShapeError,
   text,
   type Shape,
 } from './scenario-shape.ts';
 
-const clusterFields: Readonly<Record<keyof ClusterOptions, Shape>> = {
-  nodes: listOr(listOf(fields(plainNodeFields)), plainNumber),
-  controllers: listOf(text),
-  scheduler: flag,
-  clock: oneOf('virtual', 'real'),
-  startAt: anything,
-  seed: anything,
-  store: anything,
-  history: anything,
-  pki: anything,
-  images: listOf(anything),
-  unknownImages: oneOf('run', 'refuse'),
-  cloud: flag,
-  runtimeConfig: anyText,
-  log: anything,
-  keepEventLog: flag,
-  fieldValidation: oneOf('Strict', 'Warn', 'Ignore'),
-};
+/** A port, or what listens on one. */
+const server: Shape = objectOr(anything, plainNumber);
 
 const { exec, http, usage } = plainImageFields;
 
@@ -45,10 +25,11 @@ const imageOptions: Readonly<Record<keyof SimImageSpec, Shape>> = {
   http: functionOr(http),
   usage: functionOr(usage),
   run: aFunction,
+  servers: namesTo(server),
 };
 
 /** Throws a TypeError that names the place, and what was meant. */
-function check(what: string, shape: Shape, value: unknown): void {
+export function checkShape(what: string, shape: Shape, value: unknown): void {
   try {
     shape(value, []);
   } catch (error) {
@@ -59,23 +40,18 @@ function check(what: string, shape: Shape, value: unknown): void {
   }
 }
 
-/** Options of `Cluster.start`. */
-export function checkClusterFields(options: ClusterOptions): void {
-  check('Cluster.start', fields(clusterFields), options);
-}
-
 /** A machine to add. */
 export function checkNode(spec: object): void {
-  check('node', fields(plainNodeFields), spec);
+  checkShape('node', fields(plainNodeFields), spec);
 }
 
 /** Throws on an option that `call` does not take. */
 export function checkOptionNames(call: string, options: object, names: readonly string[]): void {
-  check(call, fields(Object.fromEntries(names.map((name) => [name, anything]))), options);
+  checkShape(call, fields(Object.fromEntries(names.map((name) => [name, anything]))), options);
 }
 
 /** Describes an image: what its containers do. Throws on a field that there is not, a duration or an amount that is none. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
-  check(`image ${name}`, fields({ name: text, ...imageOptions }), spec);
+  checkShape(`image ${name}`, fields({ name: text, ...imageOptions }), spec);
   return describeImage(name, spec);
 }

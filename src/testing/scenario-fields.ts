@@ -48,7 +48,7 @@ export const nodeFields = fieldsOfNodes(number);
 /** Of a machine where nothing is drawn. */
 export const plainNodeFields = fieldsOfNodes(plainNumber);
 
-type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run'>, Shape>>;
+type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run' | 'servers'>, Shape>>;
 
 /** Of an image: all but functions. */
 function fieldsOfImages(numeric: Shape, duration: Shape): ImageFields {

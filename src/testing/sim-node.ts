@@ -21,10 +21,12 @@ import { inflateRaw } from '../platform/node/compression.ts';
 import { serveHttpOnDuplex } from '../platform/sim/http-on-duplex.ts';
 import { createSimHost, type SimHost } from '../platform/sim/host.ts';
 import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
+import type { RealNet } from '../platform/sim/net.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createSimDraDrivers, keepSlices, type SimDraDrivers } from './sim-dra-drivers.ts';
+import { connectPods } from './pod-grpc.ts';
 import { NODE_TLS } from './sim-identities.ts';
 import { provideMachineFiles } from './sim-machine-files.ts';
 
@@ -55,6 +57,8 @@ export interface SimNodeDeps {
   readonly instance: Instance;
   readonly server: () => ApiHandler | undefined;
   readonly images: () => readonly SimImage[];
+  /** Reaches servers of the test on this machine. */
+  readonly realNet: RealNet;
   readonly unknownImages: 'run' | 'refuse';
   /** Addresses of its pods when no controller gives nodes their ranges; undefined: one does. */
   readonly podCidr: string | undefined;
@@ -123,6 +127,11 @@ export class SimNode {
           network.listeners.set(`${address}:${port}`, { http });
           return () => void network.listeners.delete(`${address}:${port}`);
         },
+        listenServer(address, port, serverPort) {
+          network.listeners.set(`${address}:${port}`, { server: { net: deps.realNet, port: serverPort } });
+          return () => void network.listeners.delete(`${address}:${port}`);
+        },
+        dialServer: (port) => deps.realNet.dial({ host: '127.0.0.1', port }),
       },
       {
         images: deps.images(),
@@ -191,7 +200,7 @@ export class SimNode {
       platform: this.#platform,
       client,
       cri: cri.runtime,
-      connectGrpc: this.drivers.connect,
+      connectGrpc: connectPods(this.#platform.network, this.#platform.clock, this.drivers.connect),
       config: instanceNodeConfig(instance, KUBELET_PORT, this.#settings()), // The simulated runtime hears the pods' range from the kubelet.
     });
     const running: Incarnation = { life, gate, cri, node, server: undefined };

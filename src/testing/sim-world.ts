@@ -23,6 +23,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { RealNet } from '../platform/sim/net.ts';
 import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
@@ -50,6 +51,8 @@ export interface SimWorldDeps {
   readonly controllers?: readonly string[];
   readonly scheduler: boolean;
   readonly images: () => readonly SimImage[];
+  /** Reaches servers of the test on this machine. */
+  readonly realNet: RealNet;
   readonly unknownImages: 'run' | 'refuse';
   /** Whether the controllers may ask for the machines behind nodes. */
   readonly cloud: boolean;
@@ -286,7 +289,7 @@ export class SimWorld {
   addNode(spec: SimNodeSpec): SimNode {
     if (this.nodes.has(spec.name)) throw new Error(`there is a node ${spec.name} already`);
     const number = ++this.#nextAddress;
-    const { platform, seed, images, unknownImages, controllers, log } = this.#deps;
+    const { platform, seed, images, realNet, unknownImages, controllers, log } = this.#deps;
     const address = `10.64.${number >> 8}.${number & 255}`;
     const hasRanges = controllers?.includes('node-ipam-controller') ?? true;
     const node = new SimNode(spec, {
@@ -296,6 +299,7 @@ export class SimWorld {
       instance: this.instance,
       server: this.#handler,
       images,
+      realNet,
       unknownImages,
       log,
       podCidr: hasRanges ? undefined : `10.${128 + (number >> 8)}.${number & 255}.0/24`,

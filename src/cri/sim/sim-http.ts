@@ -1,18 +1,26 @@
-/** HTTP servers of simulated containers, as handlers of the simulated network. */
+/** Servers of simulated containers: handlers of the simulated network, or servers of the test that answer in their place. */
 import type { HttpHandler } from '../../platform/http.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Duplex } from '../../platform/streams.ts';
 import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService } from '../gen/cri-types.ts';
-import type { SimState } from './sim-state.ts';
+import type { SimRuntimeDeps, SimState } from './sim-state.ts';
 import type { SimContainer } from './sim-container.ts';
+import { portOfServer, type SimServer } from './sim-image.ts';
 
 const DEFAULT_PORTS = [80, 8080];
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHandler {
-  return (request) => {
+  return async (request) => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, value ?? '']));
     const uptimeMs = clock.nowMs() - container.startedAtMs;
-    const answer = container.init.image.http!({ method: request.method, path: request.path, headers, port, uptimeMs });
+    const { method, path, query } = request;
+    const hasBody = method !== 'GET' && method !== 'HEAD';
+    const body = hasBody ? Buffer.from(await request.readBody(MAX_BODY_BYTES)).toString('utf8') : '';
+    const answer = await heldWhile(clock, `${method} ${path} of a simulated container`, () =>
+      container.init.image.http!({ method, path, query, headers, body, port, uptimeMs }),
+    );
     return {
       kind: 'bytes',
       status: answer.status,
@@ -20,6 +28,18 @@ function handlerOf(container: SimContainer, port: number, clock: Clock): HttpHan
       chunks: [Buffer.from(answer.body ?? '')],
     };
   };
+}
+
+/** What a function of the test gives; time stands still while it works. */
+export async function heldWhile<T>(clock: Clock, what: string, work: () => T | Promise<T>): Promise<T> {
+  const result = work();
+  if (!(result instanceof Promise)) return result;
+  const release = clock.holdBusy(what);
+  try {
+    return await result;
+  } finally {
+    release();
+  }
 }
 
 /** What a container serves on a port; undefined: nothing listens there. */
@@ -30,17 +50,27 @@ function httpOf(container: SimContainer, port: number, clock: Clock): HttpHandle
     : undefined;
 }
 
+/** The ports of a container that servers of the test answer on. */
+function serversOf({ init }: SimContainer): readonly (readonly [number, SimServer])[] {
+  return Object.entries(init.image.servers ?? {}).map(([port, server]) => [Number(port), server]);
+}
+
 /** Opens the ports of a container that has just started; gives how to close them; undefined when it has none. */
 export function openPorts(
   container: SimContainer,
-  clock: Clock,
-  listen: (address: string, port: number, handler: HttpHandler) => () => void,
+  { clock, listen, listenServer }: Pick<SimRuntimeDeps, 'clock' | 'listen' | 'listenServer'>,
 ): (() => void) | undefined {
   const { image, podIp } = container.init;
-  if (image.http === undefined || podIp === '') return undefined;
-  const closes = (image.ports ?? DEFAULT_PORTS).map((port) => listen(podIp, port, handlerOf(container, port, clock)));
+  if (podIp === '' || (image.http === undefined && image.servers === undefined)) return undefined;
+  const servers = serversOf(container);
+  const taken = new Set(servers.map(([port]) => port));
+  const httpPorts = image.http === undefined ? [] : (image.ports ?? DEFAULT_PORTS).filter((port) => !taken.has(port));
+  const closes = [
+    ...servers.map(([port, server]) => listenServer?.(podIp, port, () => portOfServer(server))),
+    ...httpPorts.map((port) => listen?.(podIp, port, handlerOf(container, port, clock))),
+  ];
   return () => {
-    for (const close of closes) close();
+    for (const close of closes) close?.();
   };
 }
 
@@ -49,24 +79,56 @@ export function forwardUrl(
   state: SimState,
   { podSandboxId, port: ports = [] }: Parameters<CriRuntimeService['portForward']>[0],
 ): string {
-  const { clock, serveHttp } = state.deps;
+  const { serveHttp } = state.deps;
   if (state.streamingAt === undefined || serveHttp === undefined)
     throw new CriError('Unimplemented', 'method PortForward not implemented');
   const token = state.newId().slice(0, 16);
-  const handlerOfPort = (port: number): HttpHandler | undefined => {
-    for (const container of state.containers.values()) {
-      if (container.init.sandboxId !== podSandboxId || container.state !== 'CONTAINER_RUNNING') continue;
-      const handler = httpOf(container, port, clock);
-      if (handler !== undefined) return handler;
-    }
-    return undefined;
-  };
   state.pendingStreams.set(token, {
     ports,
-    serve(port, socket) {
-      const handler = handlerOfPort(port);
-      return handler && serveHttp(handler, socket);
-    },
+    serve: (port, socket) => serveOnPod(state, { podSandboxId, port, socket }),
   });
   return `http://${state.streamingAt}/portforward/${token}`;
+}
+
+interface Forwarded {
+  readonly podSandboxId: string | undefined;
+  readonly port: number;
+  readonly socket: Duplex;
+}
+
+function serveOnPod(
+  { containers, deps }: SimState,
+  { podSandboxId, port, socket }: Forwarded,
+): Promise<void> | undefined {
+  for (const container of containers.values()) {
+    if (container.init.sandboxId !== podSandboxId || container.state !== 'CONTAINER_RUNNING') continue;
+    const server = serversOf(container).find(([own]) => own === port)?.[1];
+    if (server !== undefined) return connectServer(deps, server)?.then((other) => join(socket, other));
+    const handler = httpOf(container, port, deps.clock);
+    if (handler !== undefined) return deps.serveHttp!(handler, socket);
+  }
+  return undefined;
+}
+
+/** Undefined where the server does not listen yet. */
+function connectServer({ dialServer }: SimRuntimeDeps, server: SimServer): Promise<Duplex> | undefined {
+  try {
+    return dialServer?.(portOfServer(server));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Carries bytes both ways until both sides have ended. */
+async function join(a: Duplex, b: Duplex): Promise<void> {
+  await Promise.all([carry(a, b), carry(b, a)]);
+}
+
+async function carry(from: Duplex, to: Duplex): Promise<void> {
+  try {
+    for await (const chunk of from.incoming) await to.write(chunk);
+    await to.end();
+  } catch (error) {
+    to.destroy(error as Error);
+  }
 }

@@ -46,7 +46,11 @@ export interface SimExecResult {
 export interface SimHttpCall {
   readonly method: string;
   readonly path: string;
+  /** Without the question mark; '' where there is none. */
+  readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** As text. */
+  readonly body: string;
   readonly port: number;
   /** Since the container's start. */
   readonly uptimeMs: number;
@@ -56,6 +60,19 @@ export interface SimHttpAnswer {
   readonly status: number;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A server of the test: its port on 127.0.0.1, or what tells it once it listens. */
+export type SimServer = number | { address(): string | { readonly port: number } | null };
+
+/** The port of a server. Throws an ECONNREFUSED while it does not listen. */
+export function portOfServer(server: SimServer): number {
+  if (typeof server === 'number') return server;
+  const address = server.address();
+  if (typeof address === 'object' && address !== null) return address.port;
+  throw Object.assign(new Error('connect ECONNREFUSED: the server of the test does not listen on a port'), {
+    code: 'ECONNREFUSED',
+  });
 }
 
 /** What a container uses while it runs. */
@@ -108,9 +125,15 @@ export interface SimImageSpec {
   readonly onStop?: 'ignored' | { readonly after?: Duration; readonly code?: number };
   readonly logs?: readonly (string | SimLogLine)[];
   /** What commands do: always the same, or by the command. Default: nothing, with success. */
-  readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult);
+  readonly exec?: SimExecResult | ((call: SimExecCall) => SimExecResult | Promise<SimExecResult>);
   /** What is answered on `ports`: always the same, or by the request. Default: nobody listens. */
-  readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer);
+  readonly http?: SimHttpAnswer | ((call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>);
+  /**
+   * Ports of the container behind which a server of the test answers: the port of 127.0.0.1 it listens on, or the server
+   * itself (`node:http`, `node:https`, `node:http2`, `node:net`, `node:tls`). What it speaks goes through as it is, TLS and
+   * gRPC too; time stands still meanwhile.
+   */
+  readonly servers?: Readonly<Record<number, SimServer>>;
   /** Ports `http` listens on from the start of the container on. Default 80 and 8080. */
   readonly ports?: readonly number[];
   /** Written to the termination message file at the end. */
@@ -135,8 +158,8 @@ export interface SimImageSpec {
 /** An image by name. */
 export interface SimImage extends SimImageSpec {
   readonly name: string;
-  readonly exec?: (call: SimExecCall) => SimExecResult;
-  readonly http?: (call: SimHttpCall) => SimHttpAnswer;
+  readonly exec?: (call: SimExecCall) => SimExecResult | Promise<SimExecResult>;
+  readonly http?: (call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>;
 }
 
 /** Describes an image. A name without a tag means `latest`. Throws on a duration or an amount that is none. */

@@ -3,7 +3,7 @@ import { CriError } from '../cri-error.ts';
 import type { CriRuntimeService, StatusResponse, VersionResponse } from '../gen/cri-types.ts';
 import { leanContainerConfig, leanSandboxConfig } from './lean-config.ts';
 import { SimContainer } from './sim-container.ts';
-import { forwardUrl } from './sim-http.ts';
+import { forwardUrl, heldWhile } from './sim-http.ts';
 import { durationMs, type SimExecResult } from './sim-image.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 import { containerStats, containerStatus, describeContainer, describeSandbox, sandboxStatus } from './sim-status.ts';
@@ -273,11 +273,11 @@ async function runCommand(
   { command, limitMs }: { command: readonly string[]; limitMs: number },
 ): Promise<SimExecResult> {
   const { image, config } = container.init;
-  const result = image.exec?.({
-    command,
-    containerName: config.metadata?.name ?? '',
-    environment: container.environment,
-  }) ?? { exitCode: 0 };
+  const call = { command, containerName: config.metadata?.name ?? '', environment: container.environment };
+  const result =
+    image.exec === undefined
+      ? { exitCode: 0 }
+      : await heldWhile(deps.clock, `the command ${command.join(' ')}`, () => image.exec!(call));
   const takesMs = durationMs(result.after);
   // What takes no time is done at once, also where time only moves when it is told to.
   if (takesMs > 0) await deps.clock.sleep(Math.min(takesMs, limitMs));

@@ -62,7 +62,7 @@ describe('scenarios', () => {
     const id = await launch();
     assert.equal(platform.clock.nowMs() - before, 2000);
     const { ip } = [...cri.sandboxes.values()][0]!;
-    const ask = () => cri.http(ip, { method: 'GET', path: '/ready', headers: {}, port: 80 });
+    const ask = () => cri.http(ip, { method: 'GET', path: '/ready', query: '', headers: {}, body: '', port: 80 });
     assert.deepEqual(ask(), { status: 503, body: '/ready' });
     await platform.clock.advance(3000);
     assert.deepEqual(ask(), { status: 200, body: '/ready' });

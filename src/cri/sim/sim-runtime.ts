@@ -35,7 +35,7 @@ export interface SimRuntime extends CriRuntime {
   /** Breaks every subscription to events, as a restart of the runtime does. */
   breakEvents(): void;
   /** An HTTP request to a pod's address; undefined when nothing listens there. */
-  http(ip: string, call: Omit<SimHttpCall, 'uptimeMs'>): SimHttpAnswer | undefined;
+  http(ip: string, call: Omit<SimHttpCall, 'uptimeMs'>): SimHttpAnswer | Promise<SimHttpAnswer> | undefined;
   /** Number of calls per method so far. */
   readonly calls: ReadonlyMap<string, number>;
 }
@@ -94,15 +94,15 @@ function listenForStreams(
 }
 
 /** Ports are open while a container runs; whoever listens hears of both. */
-function createChangeHandler({ listen, clock }: SimRuntimeDeps, emit: (event: CriEvent) => void): SimState['onChange'] {
+function createChangeHandler(deps: SimRuntimeDeps, emit: (event: CriEvent) => void): SimState['onChange'] {
   const open = new Map<string, () => void>();
   return (container, type, exitCode) => {
     const { init } = container;
     if (type === 'stopped') {
       open.get(init.id)?.();
       open.delete(init.id);
-    } else if (listen !== undefined) {
-      const close = openPorts(container, clock, listen);
+    } else if (deps.listen !== undefined) {
+      const close = openPorts(container, deps);
       if (close !== undefined) open.set(init.id, close);
     }
     emit({ containerId: init.id, type, exitCode });

@@ -22,6 +22,10 @@ export interface SimRuntimeDeps {
   readonly random: Random;
   /** Makes a pod's HTTP port reachable in the simulated network; gives how to close it. Without it only `SimRuntime.http` reaches pods. */
   listen?(address: string, port: number, handler: HttpHandler): () => void;
+  /** Has a server on a loopback port of this machine answer on a pod's port; gives how to close it. With `listen`. */
+  listenServer?(address: string, port: number, serverPort: () => number): () => void;
+  /** Connects to such a server. */
+  dialServer?(serverPort: number): Promise<Duplex>;
   /** Speaks HTTP on a connection, to its end. Without it nobody outside reaches pods' ports. */
   serveHttp?(handler: HttpHandler, socket: Duplex): Promise<void>;
   /** For exec and port-forward from outside, besides `listen`: both or none. */

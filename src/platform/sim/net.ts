@@ -13,8 +13,21 @@ import { serveHttpOnDuplex } from './http-on-duplex.ts';
 import { callHandler, type Exchange } from './http-exchange.ts';
 import { createDuplexPair } from './streams.ts';
 
+/** The machine's own network, as far as a simulated one reaches into it. */
+export type RealNet = Pick<Net, 'http' | 'upgrade' | 'dial'>;
+
+/** A port behind which a server on a loopback port of the machine itself answers, whatever it speaks. */
+export interface RealServer {
+  readonly net: RealNet;
+  /** Throws while it does not listen. */
+  port(): number;
+}
+
 /** What listens on a port or path. */
-type Listener = { readonly http: HttpHandler } | { readonly raw: (socket: Duplex) => void };
+type Listener =
+  | { readonly http: HttpHandler }
+  | { readonly raw: (socket: Duplex) => void }
+  | { readonly server: RealServer };
 
 /** What several simulated hosts share. */
 export interface SimNetwork {
@@ -59,7 +72,7 @@ export function createSimNetwork(clock: Clock): SimNetwork {
  * Joins a host with these addresses (the first is its own in calls) to the network. `loopback` answers HTTP calls to the
  * host itself where nothing simulated listens.
  */
-export function createSimNet(network: SimNetwork, addresses: readonly string[], loopback?: Pick<Net, 'http'>): SimNet {
+export function createSimNet(network: SimNetwork, addresses: readonly string[], loopback?: RealNet): SimNet {
   const own = addresses[0] ?? '127.0.0.1';
   const keyOf = (host: string, port: number): string =>
     LOOPBACK_NAMES.has(host) || addresses.includes(host)
@@ -92,13 +105,14 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
       const url = new URL(request.url);
       const port = portOf(url.port, url.protocol);
       const listener = find({ unixPath: request.unixPath, host: url.hostname, port });
+      if ('server' in listener) return throughServer(listener.server, limited, wantsUpgrade);
       if (!('http' in listener)) throw coded('ECONNRESET', 'the peer does not speak HTTP');
       const peerCertificate = request.tls?.certPem === undefined ? undefined : network.verifyPeer(request.tls.certPem);
       return callHandler(listener.http, limited, { remoteAddress: own, peerCertificate, wantsUpgrade });
     });
   return {
     http: (request) => (isBeyond(request) ? loopback!.http(request) : call(request, false)) as Promise<HttpAnswer>,
-    upgrade: (request) => call(request, true),
+    upgrade: (request) => (isBeyond(request) ? loopback!.upgrade(request) : call(request, true)),
     async lookup(host) {
       const address = LOOPBACK_NAMES.has(host) ? '127.0.0.1' : (network.names.get(host) ?? host);
       if (parseIp(address) === undefined) throw coded('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
@@ -107,6 +121,10 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
     async dial(target: Dial) {
       target.signal?.throwIfAborted();
       const listener = find({ unixPath: target.unixPath, host: target.host ?? '127.0.0.1', port: target.port ?? 0 });
+      if ('server' in listener) {
+        const { net, port } = listener.server;
+        return net.dial({ ...target, host: '127.0.0.1', port: port() });
+      }
       const [client, server] = createDuplexPair();
       if ('raw' in listener) listener.raw(server);
       else {
@@ -133,6 +151,20 @@ export function createSimNet(network: SimNetwork, addresses: readonly string[], 
       };
     },
   };
+}
+
+const OVER: Promise<void> = Promise.resolve();
+
+/** The same call to the server's own address; its certificate is held against the name that was called. */
+async function throughServer({ net, port }: RealServer, call: HttpCall, wantsUpgrade: boolean): Promise<Exchange> {
+  const url = new URL(call.url);
+  const { host, hostname } = url;
+  url.host = `127.0.0.1:${port()}`;
+  // No certificate is asked for by an address.
+  const named = url.protocol === 'https:' && parseIp(hostname) === undefined;
+  const tls = named ? { serverName: hostname, ...call.tls } : call.tls;
+  const request = { ...call, url: url.href, headers: { host, ...call.headers }, tls };
+  return { answer: wantsUpgrade ? await net.upgrade(request) : await net.http(request), over: OVER };
 }
 
 /** Requests that are still running when the server closes are aborted. */

@@ -6,7 +6,6 @@ import { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../clock.ts';
 import type { HostInfo } from '../host.ts';
 import { UNEXPECTED_ERRORS_SPEC } from '../metrics.ts';
-import type { Net } from '../net.ts';
 import type { Platform } from '../platform.ts';
 import type { Random } from '../random.ts';
 import { createSimCgroups, type SimCgroups } from './cgroups.ts';
@@ -22,7 +21,7 @@ import { createSimHost, type SimHost } from './host.ts';
 import { createMemoryLog, type MemoryLog, type MemoryLogOptions } from './log.ts';
 import { createMemoryMetrics, type MemoryMetrics } from './metrics.ts';
 import { createSimMounter, type SimMounter } from './mounter.ts';
-import { createSimNet, createSimNetwork, type SimNet, type SimNetwork } from './net.ts';
+import { createSimNet, createSimNetwork, type RealNet, type SimNet, type SimNetwork } from './net.ts';
 import { createSeededRandom } from './random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -42,7 +41,7 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   /** Time of another kind than a virtual clock's: the machine's own. */
   readonly clock?: C;
   /** Answers HTTP calls to loopback addresses where nothing simulated listens: the machine's own network. Default none. */
-  readonly loopback?: Pick<Net, 'http'>;
+  readonly loopback?: RealNet;
 }
 
 /** A platform whose every part can be moved and looked at. */

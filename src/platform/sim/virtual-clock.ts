@@ -135,6 +135,11 @@ export class VirtualClock implements Clock {
     if (Math.abs(jumpMs) > 1000) for (const listener of this.#wallListeners) listener(jumpMs);
   }
 
+  /** Whether a busy token holds time still. */
+  get isHeld(): boolean {
+    return this.#busy.size > 0;
+  }
+
   /** Timers that wait, tickers included. */
   get pendingTimers(): number {
     return this.#timers.size;
