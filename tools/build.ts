@@ -91,7 +91,11 @@ function removeOldFiles(dist: string, current: ReadonlySet<string>): void {
   const keptMs = 24 * 3600 * 1000;
   for (const name of readdirSync(dist)) {
     const path = join(dist, name);
-    if (!current.has(name) && ![TYPES, TYPES_RECORD, CONSOLE].includes(name) && Date.now() - statSync(path).mtimeMs > keptMs)
+    if (
+      !current.has(name) &&
+      ![TYPES, TYPES_RECORD, CONSOLE].includes(name) &&
+      Date.now() - statSync(path).mtimeMs > keptMs
+    )
       rmSync(path, { recursive: true });
   }
 }

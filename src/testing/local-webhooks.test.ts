@@ -6,6 +6,7 @@ import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { KubeConfig, PortForward } from '@kubernetes/client-node';
 import { ConfigMaps, ValidatingWebhookConfigurations } from '../api/gen/resources.ts';
@@ -97,7 +98,7 @@ describe('a server of the test on a port of this machine', () => {
     let seen = 0;
     meanwhile = async () => {
       seen = (await cluster.client.resource(ValidatingWebhookConfigurations).list()).items.length;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await setTimeout(20);
     };
     assert.match(await refusal(cluster), /the server refuses/);
     meanwhile = async () => undefined;
@@ -217,7 +218,7 @@ function convertedBy(clientConfig: object): object {
 test('handlers of the test answer HTTP with bodies and commands, and take their time, while virtual time stands', async () => {
   await using cluster = await Cluster.start({ nodes: 1 });
   const nowMs = cluster.nowMs;
-  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+  const pause = (): Promise<void> => setTimeout(5);
   cluster.image('app:1', {
     async http({ method, path, query, body }) {
       await pause();
