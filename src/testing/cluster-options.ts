@@ -87,6 +87,7 @@ const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   runtimeConfig: anyText,
   log: anything,
   keepEventLog: flag,
+  console: flag,
   fieldValidation: oneOf('Strict', 'Warn', 'Ignore'),
 };
 

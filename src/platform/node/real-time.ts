@@ -1,4 +1,5 @@
 /** What tells that a program waits in real time, and how it is told so. */
+import { performance } from 'node:perf_hooks';
 
 /** Milliseconds in which the loop of this thread had nothing to do, since it began. */
 export function idleMs(): number {
