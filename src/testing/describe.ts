@@ -74,7 +74,7 @@ async function yamlOf(object: KubernetesObject, reference: ResolvedReference): P
       'finalizers',
       'ownerReferences',
     ]),
-    ...(isBuiltIn(reference) ? {} : { spec }),
+    spec: isBuiltIn(reference) ? undefined : spec,
     status,
   };
   // Loaded here: most tests never need it.
