@@ -2,9 +2,12 @@
  * Frames of SPDY/3.1, control and data, as both ends write and read them. Specified in: SPDY Protocol, Draft 3.1, section 2.2.
  * By hand: no maintained library for Node.js speaks SPDY.
  */
+import { FrameInput, type FramePace } from './frame-input.ts';
 
 const VERSION = 3;
 const HEAD_BYTES = 8;
+/** Headers of a stream are a few hundred bytes. */
+const MAX_CONTROL_BYTES = 64 * 1024;
 /** The first word of a control frame has this bit; that of a data frame is the stream's id. */
 const CONTROL_BIT = 0x8000_0000;
 
@@ -35,22 +38,39 @@ export function spdyDataFrame(stream: number, payload: Uint8Array, flags: number
   return Buffer.concat([head, payload]);
 }
 
-/** Reads frames until the peer ends the connection. Throws for a frame of more than `maxBytes`, before it has come. */
-export async function* readSpdyFrames(
-  incoming: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<SpdyFrame> {
-  let left: Buffer = Buffer.alloc(0);
-  for await (const chunk of incoming) {
-    left = left.length === 0 ? Buffer.from(chunk) : Buffer.concat([left, chunk]);
-    while (left.length >= HEAD_BYTES) {
-      const length = left.readUInt32BE(4) & 0xff_ffff;
-      if (length > maxBytes) throw new Error(`a SPDY frame of ${length} bytes`);
-      if (left.length < HEAD_BYTES + length) break;
-      const first = left.readUInt32BE(0);
-      const rest = { flags: left[4]!, payload: left.subarray(HEAD_BYTES, HEAD_BYTES + length) };
-      yield first < CONTROL_BIT ? { stream: first, ...rest } : { type: first & 0xffff, ...rest };
-      left = left.subarray(HEAD_BYTES + length);
+/**
+ * Reads until the peer ends the connection. A data frame comes in pieces, the last of which has its flags. Throws for a control
+ * frame that is longer than any of use, before it has come.
+ */
+export async function* readSpdyFrames(incoming: AsyncIterable<Uint8Array>, pace: FramePace): AsyncGenerator<SpdyFrame> {
+  const input = new FrameInput(incoming, pace);
+  try {
+    for (let head = await input.head(HEAD_BYTES); head !== undefined; head = await input.head(HEAD_BYTES)) {
+      const first = head.readUInt32BE(0);
+      const flags = head[4]!;
+      const length = head.readUInt32BE(4) & 0xff_ffff;
+      if (first < CONTROL_BIT) yield* dataPieces(input, { stream: first, flags, length });
+      else {
+        if (length > MAX_CONTROL_BYTES) throw new Error(`a SPDY control frame of ${length} bytes`);
+        const payload = await input.head(length);
+        if (payload === undefined) return;
+        yield { type: first & 0xffff, flags, payload };
+      }
     }
+  } finally {
+    await input.leave();
+  }
+}
+
+async function* dataPieces(
+  input: FrameInput,
+  { stream, flags, length }: { stream: number; flags: number; length: number },
+): AsyncGenerator<SpdyFrame> {
+  if (length === 0) yield { stream, flags, payload: Buffer.alloc(0) };
+  for (let left = length; left > 0;) {
+    const payload = await input.piece(left);
+    if (payload === undefined) return;
+    left -= payload.length;
+    yield { stream, flags: left === 0 ? flags : 0, payload };
   }
 }

@@ -3,12 +3,13 @@
  * match the question are ignored, as they may be forged.
  */
 import * as dnsPacket from 'dns-packet';
+import { FrameInput } from '../base/frame-input.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
 import type { Net } from '../platform/net.ts';
 import type { Random } from '../platform/random.ts';
 import type { Question } from './resolver.ts';
-import { frame, takeFrame } from './stream-connection.ts';
+import { frame } from './stream-connection.ts';
 
 export interface ExchangeDeps {
   readonly datagrams: Datagrams;
@@ -96,13 +97,12 @@ async function overTcp(
   const cancel = clock.setTimer(timeoutMs, () => connection.destroy(timeout(server, timeoutMs)));
   try {
     await connection.write(frame(encodeQuery(id, question, true)));
-    let bytes = Buffer.alloc(0);
-    for await (const chunk of connection.incoming) {
-      bytes = Buffer.concat([bytes, chunk]);
-      const message = takeFrame(bytes);
-      const packet = message === undefined ? undefined : matching(message, id, question);
-      if (packet !== undefined) return packet;
-    }
+    const input = new FrameInput(connection.incoming, clock);
+    const length = (await input.head(2))?.readUInt16BE(0);
+    const message = length === undefined ? undefined : await input.head(length);
+    const packet = message && matching(message, id, question);
+    if (packet !== undefined) return packet;
+    if (message !== undefined) throw new Error(`${server.address} answered another question`);
     throw new Error(`${server.address} closed the connection without an answer`);
   } finally {
     cancel();

@@ -17,6 +17,7 @@ import type { Random } from '../../platform/random.ts';
 import type { ByteSink } from '../../platform/streams.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { KubeletCall, KubeletConnector } from '../registry/services.ts';
+import { paceOf } from '../turns.ts';
 import { dialError, kubeletRefusal } from './backend-error.ts';
 import { pathBehindProxy, proxyRequest } from './http-proxy.ts';
 import { kubeletAddress, kubeletBaseUrl, refuseApiServer } from './kubelet-location.ts';
@@ -124,7 +125,7 @@ async function podStream(deps: KubeletConnectorDeps, { pod, subresource, call }:
       signal: request.signal,
     };
     if (subresource !== 'portforward' && wantsTranslation(request.headers))
-      return await translateStreams(deps, order, streamOptions(query));
+      return await translateStreams({ ...deps, pace: paceOf(request, deps.clock) }, order, streamOptions(query));
     return await openTunnel(deps.net, order);
   } catch (error) {
     throw dialError(error);

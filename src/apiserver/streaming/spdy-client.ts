@@ -6,6 +6,7 @@
  * read, because nothing in them matters. Like upstream's library it keeps no flow-control windows. A handler that takes its
  * time holds up the whole connection: that is the backpressure.
  */
+import type { FramePace } from '../../base/frame-input.ts';
 import {
   SPDY_FIN,
   SPDY_TYPES,
@@ -37,11 +38,9 @@ export interface SpdyStream {
 /** An empty stored block: makes inflaters hand out what came before it. */
 const flushBlock = Buffer.from([0, 0, 0, 0xff, 0xff]);
 const MAX_DATA_BYTES = 32 * 1024;
-/** The most the length field holds; upstream's library has no limit of its own. */
-const MAX_FRAME_BYTES = 0xff_ffff;
 
 /** Speaks over a connection that has switched to SPDY; `incoming` is what follows the answer's head. */
-export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Array>): SpdyClient {
+export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Array>, pace: FramePace): SpdyClient {
   const handlers = new Map<number, StreamHandler>();
   let nextId = 1;
   return {
@@ -59,10 +58,11 @@ export function createSpdyClient(socket: Duplex, incoming: AsyncIterable<Uint8Ar
       };
     },
     async run() {
-      for await (const { stream, type, flags, payload } of readSpdyFrames(incoming, MAX_FRAME_BYTES)) {
+      for await (const { stream, type, flags, payload } of readSpdyFrames(incoming, pace)) {
         if (stream !== undefined) await handlers.get(stream)?.(payload, (flags & SPDY_FIN) !== 0);
         else if (type === SPDY_TYPES.ping) await socket.write(spdyControlFrame(type, payload));
-        else if (type === SPDY_TYPES.rstStream) await handlers.get(payload.readUInt32BE(0))?.(new Uint8Array(), true);
+        else if (type === SPDY_TYPES.rstStream && payload.length >= 4)
+          await handlers.get(payload.readUInt32BE(0))?.(new Uint8Array(), true);
       }
     },
   };

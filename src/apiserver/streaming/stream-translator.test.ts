@@ -1,23 +1,17 @@
 /** WebSocket and SPDY framing, and the translation between them, over in-memory connections. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { maskedFrame } from '../../base/frames-fixture.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient } from './spdy-client.ts';
 import { translateStreams, wantsTranslation } from './stream-translator.ts';
-import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
+import { readPieces, sendClose, sendMessage } from './websocket-server.ts';
 
-/** A client's frame, masked as clients must. */
-function masked(opcode: number, payload: Uint8Array, final = true): Buffer {
-  const mask = Buffer.from([1, 2, 3, 4]);
-  const length = payload.byteLength;
-  const head =
-    length < 126 ? Buffer.from([0, 0x80 | length]) : Buffer.from([0, 0x80 | 126, length >> 8, length & 0xff]);
-  head[0] = (final ? 0x80 : 0) | opcode;
-  return Buffer.concat([head, mask, Buffer.from(payload.map((byte, at) => byte ^ mask[at & 3]!))]);
-}
+const pace = new VirtualClock();
 
 async function readAll(socket: Duplex): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -37,16 +31,19 @@ test('messages: fragments, lengths, pings, pieces of frames; a close ends', asyn
   const [client, server] = createDuplexPair();
   const long = Buffer.alloc(300, 7);
   const bytes = Buffer.concat([
-    masked(2, Buffer.from('he'), false),
-    masked(9, Buffer.from('p')),
-    masked(0, Buffer.from('llo')),
-    masked(2, long),
-    masked(8, Buffer.alloc(0)),
-    masked(2, Buffer.from('late')),
+    maskedFrame(2, Buffer.from('he'), false),
+    maskedFrame(9, Buffer.from('p')),
+    maskedFrame(0, Buffer.from('llo')),
+    maskedFrame(2, long),
+    maskedFrame(8, Buffer.alloc(0)),
+    maskedFrame(2, Buffer.from('late')),
   ]);
   const messages: string[] = [];
   const reading = (async () => {
-    for await (const message of readMessages(server)) messages.push(message.toString('latin1'));
+    for await (const { isFirst, payload } of readPieces(server, pace)) {
+      if (isFirst) messages.push('');
+      messages.push(`${messages.pop()}${payload.toString('latin1')}`);
+    }
   })();
   for (let at = 0; at < bytes.length; at += 11) await client.write(bytes.subarray(at, at + 11));
   await reading;
@@ -62,12 +59,12 @@ test('messages: fragments, lengths, pings, pieces of frames; a close ends', asyn
 test('an unmasked frame of a client ends the connection', async () => {
   const [client, server] = createDuplexPair();
   await client.write(Buffer.from([0x82, 1, 0x61]));
-  await assert.rejects(readMessages(server).next(), /must be masked/);
+  await assert.rejects(readPieces(server, pace).next(), /must be masked/);
 });
 
 test('SPDY: streams are opened with plain headers, data and ends go both ways, pings are echoed', async () => {
   const [ours, peer] = createDuplexPair();
-  const spdy = createSpdyClient(ours, ours.incoming);
+  const spdy = createSpdyClient(ours, ours.incoming, pace);
   const seen: string[] = [];
   const stream = await spdy.open(
     { streamtype: 'error' },
@@ -105,7 +102,7 @@ test("v5 alone is translated; its end of input ends the stream, the last stream'
   let kubelet: Duplex | undefined;
   net.listenRaw(80, (socket) => void (kubelet = socket));
   const request = { method: 'GET', url: 'http://127.0.0.1/exec', headers, signal: new AbortController().signal };
-  const answering = translateStreams({ net, crypto: { webcrypto: crypto } as never }, request, {
+  const answering = translateStreams({ net, pace: clock, crypto: { webcrypto: crypto } as never }, request, {
     stdin: true,
     stdout: true,
     stderr: false,
@@ -121,11 +118,11 @@ test("v5 alone is translated; its end of input ends the stream, the last stream'
   const answer = await answering;
   const [client, server] = createDuplexPair();
   const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
-  await client.write(masked(2, Buffer.from([255, 0])));
+  await client.write(maskedFrame(2, Buffer.from([255, 0])));
   // Streams 1, 3 and 5 are the result, the input and the output.
   await kubelet!.write(Buffer.from([0, 0, 0, 5, 1, 0, 0, 2, 0x6f, 0x6b, 0, 0, 0, 1, 1, 0, 0, 2, 0x7b, 0x7d]));
   await clock.settle();
-  await client.write(masked(8, Buffer.alloc(0)));
+  await client.write(maskedFrame(8, Buffer.alloc(0)));
   const sent = (await readAll(client)).toString('latin1');
   await over;
   assert.equal(sent.slice(sent.indexOf('\r\n\r\n') + 4), '\x82\x01\x01\x82\x03\x01ok\x82\x03\x03{}\x88\x02\x03\xe8');

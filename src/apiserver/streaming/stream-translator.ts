@@ -7,13 +7,15 @@
  */
 import type { ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
+import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
 import { dialUpgrade, type TunnelRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import { byChannel, type ChannelPiece } from '../../base/websocket-channels.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
-import { readMessages, sendClose, sendMessage } from './websocket-server.ts';
+import { readPieces, sendClose, sendMessage } from './websocket-server.ts';
 
 export const TRANSLATED_PROTOCOL = 'v5.channel.k8s.io';
 
@@ -36,7 +38,7 @@ export function wantsTranslation(headers: TunnelRequest['headers']): boolean {
 
 /** Opens the SPDY connection; the answer joins the client with it. A backend's refusal is passed on. */
 export async function translateStreams(
-  deps: { readonly net: Net; readonly crypto: CryptoPort },
+  deps: { readonly net: Net; readonly crypto: CryptoPort; readonly pace: FramePace },
   request: TunnelRequest,
   streams: RemoteStreams,
 ): Promise<ApiResponse> {
@@ -56,7 +58,7 @@ export async function translateStreams(
     async accept(client) {
       try {
         await client.write(await acceptHead({ key, protocol: TRANSLATED_PROTOCOL }, deps.crypto.webcrypto));
-        await relay(client, createSpdyClient(backend, head.rest), streams);
+        await relay({ client, spdy: createSpdyClient(backend, head.rest, deps.pace), pace: deps.pace }, streams);
       } catch {
         client.destroy();
       } finally {
@@ -67,7 +69,13 @@ export async function translateStreams(
   };
 }
 
-async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): Promise<void> {
+interface Ends {
+  readonly client: Duplex;
+  readonly spdy: SpdyClient;
+  readonly pace: FramePace;
+}
+
+async function relay({ client, spdy, pace }: Ends, streams: RemoteStreams): Promise<void> {
   const finished = Promise.withResolvers<void>();
   let open = 1 + Number(streams.stdout) + Number(streams.stderr && !streams.tty);
   const output =
@@ -89,17 +97,19 @@ async function relay(client: Duplex, spdy: SpdyClient, streams: RemoteStreams): 
     client,
     Buffer.from([streams.stdout ? CHANNELS.stdout : streams.stderr ? CHANNELS.stderr : CHANNELS.error]),
   );
-  const up = readInput(client, inputs);
+  const up = readInput(byChannel(readPieces(client, pace)), inputs);
   await Promise.race([finished.promise, spdy.run(), up.then((left) => (left ? undefined : finished.promise))]);
   await sendClose(client, NORMAL_CLOSURE);
 }
 
-/** Hands on what the client types. Resolves to true when the client has gone. */
-async function readInput(client: Duplex, inputs: ReadonlyMap<number, SpdyStream>): Promise<boolean> {
-  for await (const message of readMessages(client)) {
-    const [channel, ended] = message;
-    if (channel === CHANNELS.close) await inputs.get(ended ?? -1)?.end();
-    else await inputs.get(channel ?? -1)?.write(message.subarray(1));
+/** Hands on what the client types, as it comes. Resolves to true when the client has gone. */
+async function readInput(
+  pieces: AsyncIterable<ChannelPiece>,
+  inputs: ReadonlyMap<number, SpdyStream>,
+): Promise<boolean> {
+  for await (const { channel, data } of pieces) {
+    if (channel !== CHANNELS.close) await inputs.get(channel)?.write(data);
+    else for (const ended of data) await inputs.get(ended)?.end();
   }
   return true;
 }

@@ -7,12 +7,14 @@
  */
 import type { ApiRequest, ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
+import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead, frameOf, OPCODES } from '../../base/websocket-frames.ts';
 import { isUpgradeRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
-import { readMessages, sendClose } from './websocket-server.ts';
+import { paceOf } from '../turns.ts';
+import { readPieces, sendClose } from './websocket-server.ts';
 
 type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
 
@@ -111,7 +113,7 @@ export function overWebSocket(
         if (form.greets) await client.write(frameOf(form.opcode, new Uint8Array()));
         const sink = new MessageSink(client, form);
         const finished = answer.run(sink).then(() => true);
-        const left = untilClosed(client).then(() => false);
+        const left = untilClosed(client, paceOf(request, clock)).then(() => false);
         if (await Promise.race([finished, left])) return await sendClose(client, NORMAL_CLOSURE);
         sink.isClosed = true;
         answer.dispose();
@@ -160,7 +162,8 @@ async function closeToo(client: Duplex, clock: Clock): Promise<void> {
   }
 }
 
-async function untilClosed(client: Duplex): Promise<void> {
-  const messages = readMessages(client);
-  while ((await messages.next()).done !== true);
+/** What the client says meanwhile is dropped as it comes, as upstream. */
+async function untilClosed(client: Duplex, pace: FramePace): Promise<void> {
+  const pieces = readPieces(client, pace);
+  while ((await pieces.next()).done !== true);
 }

@@ -4,14 +4,17 @@
  * connection, as everywhere on the simulated network. Upstream: the CRI streaming server's port-forward.
  */
 import { Channel } from '../../base/channel.ts';
+import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
+import { byChannel } from '../../base/websocket-channels.ts';
+import type { MessagePiece } from '../../base/websocket-reader.ts';
 import type { InflateRaw } from '../../platform/compression.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { createHeaderReader } from './spdy-headers.ts';
 import { readFrames, streamData, synReply } from './sim-spdy.ts';
-import { binaryMessage, channelMessage, closeMessage, readMessages } from './sim-websocket.ts';
+import { binaryMessage, channelMessage, closeMessage, readData } from './sim-websocket.ts';
 
 /** A port-forward that was asked for and not yet fetched. */
 export interface PendingForward {
@@ -29,29 +32,30 @@ const CHANNEL_PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'portforwar
 export interface StreamingDeps {
   readonly crypto: CryptoPort;
   readonly inflate: InflateRaw;
+  readonly pace: FramePace;
 }
 
 /** Answers the request for the streams; undefined when it is for none that is known. */
 export async function acceptForward(
   request: HttpRequest,
   pending: PendingForward,
-  { crypto, inflate }: StreamingDeps,
+  deps: StreamingDeps,
 ): Promise<HttpResponse | undefined> {
   if (!request.wantsUpgrade) return undefined;
   if (request.headers['upgrade']?.toLowerCase() === 'spdy/3.1') {
     const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`;
     return {
       kind: 'upgrade',
-      accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending, inflate)),
+      accept: (socket) => socket.write(head).then(() => serveStreams(socket, pending, deps)),
     };
   }
   const key = request.headers['sec-websocket-key'];
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
   const protocol = [TUNNEL_PROTOCOL, ...CHANNEL_PROTOCOLS].find((name) => offered.includes(name));
   if (key === undefined || protocol === undefined) return undefined;
-  const head = await acceptHead({ key, protocol }, crypto.webcrypto);
+  const head = await acceptHead({ key, protocol }, deps.crypto.webcrypto);
   const work = protocol === TUNNEL_PROTOCOL ? serveTunnel : serveChannels;
-  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending, inflate)) };
+  return { kind: 'upgrade', accept: (socket) => socket.write(head).then(() => work(socket, pending, deps)) };
 }
 
 /** One connection to a port. */
@@ -87,12 +91,12 @@ function connect(pending: PendingForward, port: number, { send, finish }: Answer
 }
 
 /** Streams come in pairs of one request id: one for the bytes, one for what went wrong. */
-async function serveStreams(socket: Duplex, pending: PendingForward, inflate: InflateRaw): Promise<void> {
+async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, pace }: StreamingDeps): Promise<void> {
   const readHeaders = createHeaderReader(inflate);
   const errorStreams = new Map<string, number>();
   const connections = new Map<number, Connection>();
   let isFirst = true;
-  await readFrames(socket, {
+  await readFrames(socket, pace, {
     async onStream(id, block) {
       const headers = readHeaders(block);
       const requestId = headers.get('requestid') ?? '';
@@ -125,21 +129,25 @@ async function serveStreams(socket: Duplex, pending: PendingForward, inflate: In
 }
 
 /** SPDY whose bytes are a WebSocket's messages. */
-async function serveTunnel(socket: Duplex, pending: PendingForward, inflate: InflateRaw): Promise<void> {
+async function serveTunnel(socket: Duplex, pending: PendingForward, deps: StreamingDeps): Promise<void> {
   const inner: Duplex = {
     ...socket,
-    incoming: readMessages(socket.incoming),
+    incoming: payloadsOf(readData(socket.incoming, deps.pace)),
     write: (chunk) => socket.write(binaryMessage(Buffer.from(chunk as Uint8Array))),
     async end() {
       await socket.write(closeMessage());
       await socket.end();
     },
   };
-  await serveStreams(inner, pending, inflate);
+  await serveStreams(inner, pending, deps);
+}
+
+async function* payloadsOf(pieces: AsyncIterable<MessagePiece>): AsyncGenerator<Uint8Array> {
+  for await (const { payload } of pieces) yield payload;
 }
 
 /** Two channels for each port that was named: bytes and errors, each of which begins with the port. */
-async function serveChannels(socket: Duplex, pending: PendingForward): Promise<void> {
+async function serveChannels(socket: Duplex, pending: PendingForward, { pace }: StreamingDeps): Promise<void> {
   const connections = new Map<number, Connection>();
   for (const [index, port] of pending.ports.entries()) {
     const [bytes, errors] = [2 * index, 2 * index + 1];
@@ -157,7 +165,7 @@ async function serveChannels(socket: Duplex, pending: PendingForward): Promise<v
     };
     connections.set(bytes, connect(pending, port, answers));
   }
-  for await (const message of readMessages(socket.incoming))
-    connections.get(message[0] ?? -1)?.take(message.subarray(1));
+  for await (const { channel, data } of byChannel(readData(socket.incoming, pace)))
+    connections.get(channel)?.take(data);
   for (const connection of connections.values()) connection.end();
 }

@@ -78,7 +78,7 @@ function instrument<T extends object>(
 const STREAMING_PORT = 10_010;
 
 function listenForStreams(
-  { listen, crypto, inflate }: SimRuntimeDeps,
+  { listen, crypto, inflate, clock }: SimRuntimeDeps,
   { nodeAddress }: SimRuntimeConfig,
   pending: SimState['pendingStreams'],
 ): string | undefined {
@@ -89,7 +89,7 @@ function listenForStreams(
     pending.delete(token);
     return found;
   };
-  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, { crypto, inflate }));
+  listen(nodeAddress, STREAMING_PORT, createSimStreaming(take, { crypto, inflate, pace: clock }));
   return `${nodeAddress}:${STREAMING_PORT}`;
 }
 

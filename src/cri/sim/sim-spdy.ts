@@ -4,6 +4,7 @@
  * Which stream is which its headers say; but clients of remote command v4 open them in one fixed order, which is
  * all that is gone by here: error, then of stdin, stdout, stderr and resize those that were asked for. Input is dropped.
  */
+import type { FramePace } from '../../base/frame-input.ts';
 import {
   SPDY_FIN,
   SPDY_TYPES,
@@ -31,7 +32,6 @@ export interface RequestedStreams {
 
 /** Its stream, another stream, priority and slot. */
 const SYN_STREAM_HEAD_BYTES = 10;
-const MAX_FRAME_BYTES = 1 << 20;
 /** No headers in a stored block, and an empty block that flushes. */
 const noHeaders = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
 
@@ -48,7 +48,7 @@ function streamOrder({ stdin, stdout, stderr, tty }: RequestedStreams): readonly
 
 /** Serves one connection that has switched: waits for its streams, lets `work` write to them, ends them. */
 export async function serveSpdy(
-  socket: Duplex,
+  { socket, pace }: { readonly socket: Duplex; readonly pace: FramePace },
   requested: RequestedStreams,
   work: (output: SpdyOutput) => Promise<void>,
 ): Promise<void> {
@@ -62,7 +62,7 @@ export async function serveSpdy(
     await socket.write(synReply(id, ids.size === 1));
     if (ids.size === order.length) complete.resolve();
   };
-  const reading = readFrames(socket, { onStream }).then(
+  const reading = readFrames(socket, pace, { onStream }).then(
     () => complete.reject(new Error('the client left before it had opened its streams')),
     complete.reject,
   );
@@ -86,8 +86,8 @@ export interface SpdyEvents {
 }
 
 /** Reads until the client ends the connection or breaks it off. */
-export async function readFrames(socket: Duplex, events: SpdyEvents): Promise<void> {
-  for await (const frame of readSpdyFrames(socket.incoming, MAX_FRAME_BYTES)) await takeFrame(frame, socket, events);
+export async function readFrames(socket: Duplex, pace: FramePace, events: SpdyEvents): Promise<void> {
+  for await (const frame of readSpdyFrames(socket.incoming, pace)) await takeFrame(frame, socket, events);
 }
 
 async function takeFrame(frame: SpdyFrame, socket: Duplex, events: SpdyEvents): Promise<void> {

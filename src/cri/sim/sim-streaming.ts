@@ -3,6 +3,7 @@
  * command v4 and v5, binary). What a command does, the image says; attached clients see the lines logged from then on. Input
  * is read and dropped. Port-forward has a file of its own. Upstream: the CRI streaming server.
  */
+import type { FramePace } from '../../base/frame-input.ts';
 import { acceptHead } from '../../base/websocket-frames.ts';
 import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -36,7 +37,7 @@ export function createSimStreaming(
         (await acceptForward(request, pending, deps)) ?? text(400, 'port-forward speaks SPDY/3.1 and WebSockets\n')
       );
     if (request.wantsUpgrade && request.headers['upgrade']?.toLowerCase() === 'spdy/3.1')
-      return { kind: 'upgrade', accept: (socket) => serveOverSpdy(socket, pending) };
+      return { kind: 'upgrade', accept: (socket) => serveOverSpdy({ socket, pace: deps.pace }, pending) };
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
     const protocol = PROTOCOLS.find((name) => offered.includes(name));
     const key = request.headers['sec-websocket-key'];
@@ -56,11 +57,14 @@ function text(status: number, body: string): HttpResponse {
   };
 }
 
-async function serveOverSpdy(socket: Duplex, pending: PendingStream): Promise<void> {
-  await socket.write(
+async function serveOverSpdy(
+  connection: { readonly socket: Duplex; readonly pace: FramePace },
+  pending: PendingStream,
+): Promise<void> {
+  await connection.socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Stream-Protocol-Version: ${SPDY_PROTOCOL}\r\n\r\n`,
   );
-  await serveSpdy(socket, pending, async ({ write }) => {
+  await serveSpdy(connection, pending, async ({ write }) => {
     const exitCode = await pending.run((stream, data) => write(stream, data));
     await write('error', JSON.stringify(statusOf(exitCode)));
   });

@@ -1,7 +1,7 @@
 /** Messages of a WebSocket as far as streams of simulated containers need them. */
-import { frameOf, OPCODES, readFrames } from '../../base/websocket-frames.ts';
-
-const MAX_MESSAGE_BYTES = 1 << 20;
+import type { FramePace } from '../../base/frame-input.ts';
+import { frameOf, OPCODES } from '../../base/websocket-frames.ts';
+import { readMessages, type MessagePiece } from '../../base/websocket-reader.ts';
 
 /** A message of a channel, whose number comes first. */
 export function channelMessage(channel: number, data: Uint8Array): Uint8Array {
@@ -17,11 +17,7 @@ export function closeMessage(): Uint8Array {
   return frameOf(OPCODES.close, Buffer.from([0x03, 0xe8]));
 }
 
-/** What a client says, frame by frame, until it closes. @throws Error when a frame is too large */
-export async function* readMessages(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const { opcode, payload } of readFrames(incoming, MAX_MESSAGE_BYTES)) {
-    if (opcode === OPCODES.close) return;
-    // What is continued, text and binary alike; pings and pongs are not.
-    if (opcode < OPCODES.close) yield payload;
-  }
+/** What a client says, piece by piece, until it closes. Pings are not answered. */
+export async function* readData(incoming: AsyncIterable<Uint8Array>, pace: FramePace): AsyncGenerator<MessagePiece> {
+  for await (const piece of readMessages(incoming, pace)) if (piece.kind === 'data') yield piece;
 }
