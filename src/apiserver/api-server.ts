@@ -19,6 +19,7 @@ import type { RouteTable } from './non-resource-routes.ts';
 import { standardRoutes } from './routes/standard-routes.ts';
 import type { FlowController } from './flowcontrol/flow-controller.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
+import { BODY_LIMITS, ByteBudget, LIST_LIMITS } from './flowcontrol/byte-budget.ts';
 import { PastReads } from './generic-registry/past-reads.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import { buildHandlerChain } from './handler-chain.ts';
@@ -79,6 +80,7 @@ class GenericApiServer implements ApiServer {
       store: storage.store,
       hub: storage.hub,
       pastReads: new PastReads(storage.store),
+      lists: new ByteBudget(clock, LIST_LIMITS),
       history: storage.history,
       admission,
       authorizers: deps.authorizers,
@@ -112,6 +114,7 @@ class GenericApiServer implements ApiServer {
       watches: this.#watches,
       crypto: platform.crypto,
       inFlight: this.#inFlight,
+      bodies: new ByteBudget(clock, BODY_LIMITS),
       fairness: this.#fairness,
       metrics,
       requestTimeoutMs: this.#config.requestTimeoutMs ?? 60_000,

@@ -13,6 +13,7 @@ import type { Filter, Handler } from './filters/filter.ts';
 import { withImpersonation } from './filters/impersonation/with-impersonation.ts';
 import { createOutcome, type OutcomeDeps } from './filters/outcome.ts';
 import { withPriorityAndFairness, type FairnessFilterDeps } from './filters/priority-and-fairness.ts';
+import { withLargeBodies, type BodyFilterDeps } from './filters/large-bodies.ts';
 import { withRequestDeadline } from './filters/request-deadline.ts';
 import { withRequestTrace, type RequestTraceFilterDeps } from './filters/request-trace.ts';
 import { withTimeout, type TimeoutFilterDeps } from './filters/timeout.ts';
@@ -24,6 +25,7 @@ export interface HandlerChainDeps
   extends
     AuthenticationFilterDeps,
     AuthorizationFilterDeps,
+    BodyFilterDeps,
     DirectorDeps,
     FairnessFilterDeps,
     RequestTraceFilterDeps,
@@ -44,6 +46,7 @@ function filtersOf(deps: HandlerChainDeps): readonly Filter[] {
     withPriorityAndFairness(deps),
     withTimeout(deps),
     withAuthorization(deps),
+    withLargeBodies(deps),
   ];
 }
 

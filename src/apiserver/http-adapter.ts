@@ -24,8 +24,11 @@ function certificateOf({
   return refusedCertificate === true ? { refusedCertificate } : noCertificate;
 }
 
+const NO_TURNS: Pick<ApiRequest, 'pause' | 'turn'> = {};
+
 /** Clients with certificates are nodes, components and administrators: their work waits with the cluster's own. */
-function turnsOf(request: HttpRequest, clock: Clock): Pick<ApiRequest, 'pause' | 'turn'> {
+function turnsOf(request: HttpRequest, clock: Clock | undefined): Pick<ApiRequest, 'pause' | 'turn'> {
+  if (clock === undefined) return NO_TURNS;
   const lane = (): string | undefined => (request.peerCertificate === undefined ? request.remoteAddress : undefined);
   return { pause: () => clock.yield(lane()), turn: () => clock.turn(lane()) };
 }
@@ -58,7 +61,7 @@ export function createHttpHandler(handler: ApiHandler, random: Random, bodies: B
       wantsUpgrade: request.wantsUpgrade,
       body: bodyOf(request),
       yaml,
-      ...(clock && turnsOf(request, clock)),
+      ...turnsOf(request, clock),
       signal: request.signal,
     });
     const head = request.method === 'HEAD';

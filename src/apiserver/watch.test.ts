@@ -25,9 +25,10 @@ interface Line {
 async function watch(
   { server, request }: TestServer,
   query: string,
+  headers: Record<string, string> = {},
 ): Promise<{ lines: Line[]; done: Promise<void>; stop: () => void }> {
   const stop = new AbortController();
-  const response = await server.handler(request('GET', `${MAPS}?watch=1${query}`, { signal: stop.signal }));
+  const response = await server.handler(request('GET', `${MAPS}?watch=1${query}`, { signal: stop.signal, headers }));
   assert.equal(response.kind, 'stream');
   const lines: Line[] = [];
   let rest = '';
@@ -249,6 +250,27 @@ test('a large initial state is made in turns, and holds what changed meanwhile',
     | { object: { data?: object } }
     | undefined;
   assert.deepEqual(changed?.object.data, { text: 'short' });
+  stop();
+  await done;
+});
+
+test('a long first state as tables is encoded beforehand, and has its columns once, whatever changes meanwhile', async () => {
+  const server = await startTestServer();
+  const count = 600;
+  for (let at = 0; at < count; at++) await server.send('POST', MAPS, named(`a${at}`));
+  const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+  const opening = watch(server, '', { accept });
+  await server.send('DELETE', `${MAPS}/a0`);
+  const { lines, done, stop } = await opening;
+  await server.send('POST', MAPS, named('b'));
+  await server.platform.clock.settle();
+  const tables = lines.map(({ object }) => object as unknown as { columnDefinitions?: unknown[]; rows: unknown[] });
+  assert.ok(lines.length >= count && lines.length <= count + 2, `${lines.length}`);
+  assert.ok(tables.every(({ rows }) => rows.length === 1));
+  assert.deepEqual(
+    tables.flatMap(({ columnDefinitions }, at) => ((columnDefinitions?.length ?? 0) > 0 ? [at] : [])),
+    [0],
+  );
   stop();
   await done;
 });

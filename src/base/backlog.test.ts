@@ -62,3 +62,20 @@ test('more of it for a reader that stands still is no progress', () => {
   }
   assert.deepEqual(state.ended, ['one']);
 });
+
+test('readers that all take a little hold twice the total at most: the largest go; one alone may hold more', () => {
+  const { state, backlog, reader } = fixture();
+  const readers = ['a', 'b', 'c', 'd'].map(reader);
+  for (let round = 1; round < 5; round++) {
+    state.nowMs += 1000;
+    readers.forEach((one, at) => one.set(100 - at - round));
+    backlog.check();
+  }
+  assert.deepEqual([state.ended, backlog.bytes <= 200], [['a', 'b'], true]);
+  const alone = fixture();
+  const one = alone.reader('one');
+  one.set(1000);
+  alone.state.nowMs += 1000;
+  alone.backlog.check();
+  assert.deepEqual(alone.state.ended, []);
+});

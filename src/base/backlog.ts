@@ -1,6 +1,7 @@
 /**
  * What has been made for readers and not been taken by them yet, all together. A reader that takes nothing for long is given up;
- * while all together hold too much, those that stand still go first, the longest-standing before others.
+ * while all together hold too much, those that stand still go first, the longest-standing before others; while they hold twice
+ * as much, the largest, however they move.
  */
 
 export interface BacklogLimits {
@@ -18,6 +19,9 @@ export const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
   stalledMs: 2000,
   stillMs: 60_000,
 };
+
+/** So many times the total is never held for long. */
+const MOST_FACTOR = 2;
 
 /** One reader's part. */
 export class Unread {
@@ -104,6 +108,10 @@ export class Backlog {
     const stalled = [...this.#unread].filter(({ movedMs }) => nowMs - movedMs >= stalledMs);
     for (const one of stalled.toSorted((a, b) => a.movedMs - b.movedMs)) {
       if (this.#bytes <= totalBytes) return;
+      one.giveUp();
+    }
+    for (const one of [...this.#unread].toSorted((a, b) => b.bytes - a.bytes)) {
+      if (this.#bytes <= totalBytes * MOST_FACTOR || this.#unread.size === 1) return;
       one.giveUp();
     }
   }

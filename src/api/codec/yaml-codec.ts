@@ -11,8 +11,8 @@ export interface YamlCodec {
   fromJson(json: string): Promise<string>;
 }
 
-/** A text of this length takes the parser at most some 20 ms, whatever it holds. */
-const SHORT_LENGTH = 4096;
+/** A text of this length takes the parser a few milliseconds at most, whatever it holds. */
+const SHORT_LENGTH = 1024;
 
 /** Works on the loop; loads the YAML library with the first call. */
 export const yamlOnLoop: YamlCodec = {

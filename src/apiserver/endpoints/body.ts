@@ -75,7 +75,7 @@ function notTyped(value: unknown): string | undefined {
 }
 
 async function parseBody(
-  { yaml }: ApiRequest,
+  { yaml, turn }: ApiRequest,
   bytes: Uint8Array,
   { serialization, expected }: { serialization: Serialization; expected: ExpectedKind },
 ): Promise<Parsed> {
@@ -84,6 +84,7 @@ async function parseBody(
       return { value: decodeProtobuf(bytes, { ...expected, budget: new PartBudget() }), duplicates: [] };
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    if (serialization === 'yaml') await turn?.();
     const parsed = serialization === 'json' ? parseClientJson(text) : await readYaml(text, yaml);
     if (parsed.value === null) return { ...parsed, value: {} };
     const problem = notTyped(parsed.value);

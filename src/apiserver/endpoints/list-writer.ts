@@ -5,6 +5,7 @@ import type { JsonObject } from '../../api/codec/own-property.ts';
 import { encodeProtobufList } from '../../api/codec/protobuf-list.ts';
 import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
+import type { ByteLease } from '../flowcontrol/byte-budget.ts';
 import type { MediaForm } from '../negotiation.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Turns } from '../turns.ts';
@@ -27,37 +28,42 @@ export interface ItemListForm {
   readonly schema: StructSchema | undefined;
   readonly scope: RequestScope;
   readonly turns: Turns;
+  /** Hears of the answer's size. */
+  readonly lease?: ByteLease | undefined;
 }
 
 /** The size of one chunk of an answer, in bytes. */
 export const PIECE_LENGTH = 256 * 1024;
 
 /** The list's bytes in chunks. */
-export async function writeItems(list: ItemList, { form, schema, scope, turns }: ItemListForm): Promise<Uint8Array[]> {
+export async function writeItems(
+  list: ItemList,
+  { form, schema, scope, turns, lease }: ItemListForm,
+): Promise<Uint8Array[]> {
   const { head, count, item } = list;
   const items = { count, item: item as (index: number) => JsonObject, pause: () => turns.next() };
   if (form.serialization === 'protobuf' && schema !== undefined)
     return await encodeProtobufList(schema, head as JsonObject, items);
   if (form.serialization === 'yaml') {
     const { yaml = yamlOnLoop } = scope.request;
-    const texts = await writeTexts(list, { isIndented: false, turns });
-    return [Buffer.from(await yaml.fromJson(texts.join('')))];
+    const pieces = await writeTexts(list, { isIndented: false, turns, lease });
+    return [Buffer.from(await yaml.fromJson(Buffer.concat(pieces).toString('utf8')))];
   }
-  const texts = await writeTexts(list, { isIndented: isPretty(scope), turns });
-  return texts.map((text, index) => Buffer.from(index === texts.length - 1 ? `${text}\n` : text));
+  return writeTexts(list, { isIndented: isPretty(scope), turns, lease });
 }
 
-/** JSON, as `JSON.stringify` of the whole would write it. */
+/** JSON, as `JSON.stringify` of the whole would write it, and the end of the line. Bytes, which take less than texts. */
 async function writeTexts(
   { head, key, count, item }: ItemList,
-  { isIndented, turns }: { isIndented: boolean; turns: Turns },
-): Promise<string[]> {
+  { isIndented, turns, lease }: { isIndented: boolean; turns: Turns; lease: ByteLease | undefined },
+): Promise<Uint8Array[]> {
   const indent = isIndented ? 2 : 0;
-  if (count === 0) return [stringifyJson({ ...head, [key]: [] }, indent)];
+  if (count === 0) return [Buffer.from(`${stringifyJson({ ...head, [key]: [] }, indent)}\n`)];
   const [open, between, end] = isIndented
     ? [`,\n  "${key}": [\n    `, ',\n    ', '\n  ]\n}']
     : [`,"${key}":[`, ',', ']}'];
-  const pieces: string[] = [];
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
   let text = stringifyJson(head, indent).slice(0, isIndented ? -2 : -1) + open;
   for (let index = 0; index < count; index++) {
     const due = turns.next();
@@ -65,9 +71,11 @@ async function writeTexts(
     const one = stringifyJson(asWritten(item(index)), indent);
     text += (index === 0 ? '' : between) + (isIndented ? one.replaceAll('\n', '\n    ') : one);
     if (text.length < PIECE_LENGTH) continue;
-    pieces.push(text);
+    const piece = Buffer.from(text);
+    pieces.push(piece);
+    lease?.note((bytes += piece.byteLength));
     text = '';
   }
-  pieces.push(text + end);
+  pieces.push(Buffer.from(`${text}${end}\n`));
   return pieces;
 }

@@ -13,6 +13,7 @@ import type { ApiResponse } from '../../api/transport.ts';
 import { decodeContinue } from '../generic-registry/continue-token.ts';
 import { asItem, type GenericStore } from '../generic-registry/generic-store.ts';
 import { type ListPage, type ListRequest, listCells } from '../generic-registry/list.ts';
+import type { ByteLease } from '../flowcontrol/byte-budget.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
 import { warningHeaders } from '../warning-headers.ts';
@@ -84,17 +85,39 @@ export async function serveList(call: Call): Promise<ApiResponse> {
     return answer(isMetadata ? { ...partialMetadataHead(metadata, form.asVersion), items } : { ...head, items });
   }
   const headers = headersFor(form, scope);
-  if (form.key === 'json' && !isPretty(scope)) {
-    return { kind: 'bytes', status: 200, headers, chunks: await joinCells(call, head, page) };
-  }
   const { cells } = page;
-  return writeList(call, {
+  if (form.key === 'json' && !isPretty(scope)) {
+    const chunks = await inBudget(call, cells, () => joinCells(call, head, page));
+    return { kind: 'bytes', status: 200, headers, chunks };
+  }
+  const list: ObjectList = {
     form,
     count: cells.length,
     object: (index) => (isMetadata ? { metadata: store.metadata(cells[index]!) } : store.object(cells[index]!)),
     metadata,
     schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind),
-  });
+  };
+  return inBudget(call, cells, (lease) => writeList(call, list, lease));
+}
+
+/** Smaller lists are not counted. */
+const COUNTED_BYTES = 256 * 1024;
+
+/** Makes an answer of the cells, or what begins a watch, once there is room for their bytes. Rejects with 429. */
+export async function inBudget<T>(
+  { store, scope }: Call,
+  cells: readonly RevisionCell[],
+  make: (lease: ByteLease | undefined) => Promise<T>,
+): Promise<T> {
+  let bytes = 0;
+  for (const cell of cells) bytes += cell.byteLength;
+  if (bytes < COUNTED_BYTES) return make(undefined);
+  const lease = await store.services.lists.enter(scope.user, bytes);
+  try {
+    return await make(lease);
+  } finally {
+    lease.end();
+  }
 }
 
 /** Makes something of each cell. */
@@ -124,14 +147,14 @@ export interface ObjectList {
 }
 
 /** The answer with a list made of objects. */
-export async function writeList({ store, scope }: Call, list: ObjectList): Promise<ApiResponse> {
+export async function writeList({ store, scope }: Call, list: ObjectList, lease?: ByteLease): Promise<ApiResponse> {
   const { form, count, object, metadata } = list;
   const { clock } = store.services;
   const { asVersion } = form;
   const turns = new Turns(paceOf(scope.request, clock));
   const headers = headersFor(form, scope);
   const write = async (items: ItemList, schema: StructSchema | undefined): Promise<ApiResponse> => {
-    const chunks = await writeItems(items, { form, schema, scope, turns });
+    const chunks = await writeItems(items, { form, schema, scope, turns, lease });
     return { kind: 'bytes', status: 200, headers, chunks };
   };
   if (form.as === 'Table') {

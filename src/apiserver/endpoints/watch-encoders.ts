@@ -70,12 +70,8 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
       : (type: WatchEventType, object: object) => jsonLine(type, jsonOf(object));
   const plainJson = form.key === 'json';
   let columnsSent = false;
-  const shape = (object: KubernetesObject): object => {
-    if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
-    if (form.as !== 'Table') return object;
+  const table = (object: KubernetesObject, withoutColumns: boolean): object => {
     const { resourceVersion = '' } = object.metadata;
-    const withoutColumns = columnsSent;
-    columnsSent = true;
     const { printer } = store.definition;
     return tableOf([object], {
       printer,
@@ -86,6 +82,13 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
       withoutColumns,
     });
   };
+  const shape = (object: KubernetesObject): object => {
+    if (form.as === 'PartialObjectMetadata') return partialMetadata(object, form.asVersion);
+    if (form.as !== 'Table') return object;
+    const withoutColumns = columnsSent;
+    columnsSent = true;
+    return table(object, withoutColumns);
+  };
   const make = (type: WatchEventType, cell: RevisionCell): Uint8Array => {
     if (plainJson) return jsonLine(type, store.json(cell));
     if (form.as !== 'PartialObjectMetadata') return write(type, shape(store.object(cell)));
@@ -93,7 +96,7 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
   };
   const key = (type: WatchEventType): string => `${store.apiVersion} ${form.key} ${type}`;
   return {
-    isOrdered: form.as === 'Table',
+    added: form.as === 'Table' ? (cell) => write('ADDED', table(store.object(cell), true)) : undefined,
     event: (type, cell, source) =>
       form.as === 'Table' ? make(type, cell) : shared(source, key(type), () => make(type, cell)),
     bookmark: (revision, isEnd) => write('BOOKMARK', shape(bookmarkObject(store, revision, isEnd))),

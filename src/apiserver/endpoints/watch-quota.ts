@@ -2,9 +2,9 @@
  * How much one user may watch at a time. Every open watch costs memory, and time at each change of what it watches.
  * Upstream: none; there watches are bounded by memory alone.
  */
-import { serviceAccountOf, associatedNodeOf } from '../../component-helpers/user-names.ts';
 import { tooManyRequests } from '../../api/status-error.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
+import { sharersOf } from '../sharers.ts';
 import type { Selection } from '../generic-registry/selection.ts';
 
 /** Far above what a controller of all kinds, a node or an agent of a node watches. */
@@ -20,17 +20,6 @@ export function watchWeight({ query, headers }: ApiRequest, { labels, fields }: 
   for (const name in headers) length += headers[name]?.length ?? 0;
   const requirements = labels.requirements.length + fields.length;
   return 1 + Math.floor(requirements / REQUIREMENTS_PER_WATCH) + Math.floor(length / LENGTH_PER_WATCH);
-}
-
-/**
- * Who shares a quota. Service accounts of one namespace do, since whoever may make one may make many; their pods on
- * different nodes do not. Undefined: users of the cluster's own, whose certificates all nodes may share.
- */
-function sharersOf(user: Principal): string | undefined {
-  const account = serviceAccountOf(user.name);
-  if (account !== undefined) return `accounts ${account.namespace} ${associatedNodeOf(user) ?? ''}`;
-  const isOwn = user.name.startsWith('system:') && user.name !== 'system:anonymous';
-  return isOwn ? undefined : `user ${user.name}`;
 }
 
 /** The weights of the open watches. */

@@ -25,6 +25,7 @@ import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
 import type { Call } from './endpoint.ts';
+import { inBudget } from './list.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
@@ -230,9 +231,11 @@ async function startWatch<T>(
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
   };
   await prepareStart(call, start);
-  const ahead = await encodeAhead(call, { watcher, encoder }, start);
-  if (ahead !== undefined) await prepareStart(call, start);
-  begin(call, watcher, { ...start, ahead });
+  await inBudget(call, start.wantsInitial ? initialCells(call, start) : [], async () => {
+    const ahead = await encodeAhead(call, watcher, start);
+    if (ahead !== undefined) await prepareStart(call, start);
+    begin(call, watcher, { ...start, ahead });
+  });
   watcher.start((listener) => {
     const stop = events.listen(listener, trigger);
     return () => {
@@ -297,7 +300,7 @@ async function prepareStart(call: Call, start: Beginning): Promise<void> {
  */
 async function encodeAhead<T>(
   call: Call,
-  { watcher, encoder }: { watcher: Watcher<T>; encoder: WatchEncoder<T> },
+  watcher: Watcher<T>,
   start: Beginning,
 ): Promise<ReadonlyMap<RevisionCell, T | undefined> | undefined> {
   if (!start.wantsInitial) return undefined;
@@ -309,8 +312,7 @@ async function encodeAhead<T>(
     const due = turns.next();
     if (due !== undefined) await due;
     if (watcher.ended) return undefined;
-    if (encoder.isOrdered === true) call.store.object(cell);
-    else ahead.set(cell, watcher.encodeInitial(cell));
+    ahead.set(cell, watcher.encodeInitial(cell));
   }
   return ahead;
 }

@@ -6,6 +6,7 @@ import type { Store } from '../../storage/store.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { HistoryRecorder } from '../history/history-recorder.ts';
 import type { AdmissionChain } from '../admission/admission-chain.ts';
+import type { ByteBudget } from '../flowcontrol/byte-budget.ts';
 import type { PastReads } from './past-reads.ts';
 import type { CacheHub } from '../watch-cache/cache-hub.ts';
 
@@ -14,6 +15,8 @@ export interface RegistryServices {
   readonly store: Store;
   readonly hub: CacheHub;
   readonly pastReads: PastReads;
+  /** Of lists and first states of watches in the making. */
+  readonly lists: ByteBudget;
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;

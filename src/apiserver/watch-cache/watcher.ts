@@ -21,10 +21,10 @@ export interface WatchSink<T> {
 
 /** How events are written. */
 export interface WatchEncoder<T> {
-  /** What an event looks like depends on those before: none is made beforehand. */
-  readonly isOrdered?: boolean;
   /** Names the form; undefined: nothing is shared between watchers. */
   event(type: WatchEventType, cell: RevisionCell, source: CacheEvent | undefined): T;
+  /** An added object, where it is not the first event. Absent: all events are alike. */
+  readonly added?: ((cell: RevisionCell) => T) | undefined;
   bookmark(revision: number, initialEventsEnd: boolean): T;
   error(status: object): T;
 }
@@ -78,8 +78,13 @@ export class Watcher<T> {
 
   /** Encodes a cell for the initial state in advance; undefined when it is not selected. */
   encodeInitial(cell: RevisionCell): T | undefined {
-    const { encoder, selects, selectsAll } = this.#config;
-    return selectsAll || selects(cell) ? encoder.event('ADDED', cell, undefined) : undefined;
+    const { encoder } = this.#config;
+    if (!this.#selects(cell)) return undefined;
+    return encoder.added === undefined ? encoder.event('ADDED', cell, undefined) : encoder.added(cell);
+  }
+
+  #selects(cell: RevisionCell): boolean {
+    return this.#config.selectsAll || this.#config.selects(cell);
   }
 
   /** Sends the existing objects as ADDED. `marksEnd`: a bookmark follows; `ahead`: events encoded in advance. */
@@ -87,8 +92,12 @@ export class Watcher<T> {
     cells: readonly RevisionCell[],
     { revision, marksEnd, ahead }: { revision: number; marksEnd: boolean; ahead?: ReadonlyMap<RevisionCell, unknown> },
   ): void {
+    const { encoder } = this.#config;
     const items: T[] = [];
     for (const cell of cells) {
+      const isFirst = items.length === 0 && encoder.added !== undefined;
+      if (isFirst && this.#selects(cell)) items.push(encoder.event('ADDED', cell, undefined));
+      if (isFirst) continue;
       const item = ahead?.has(cell) === true ? (ahead.get(cell) as T | undefined) : this.encodeInitial(cell);
       if (item !== undefined) items.push(item);
     }

@@ -1,0 +1,95 @@
+/** Large lists and bodies of one client, hundreds at once: how many bytes of them are worked on at a time. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ApiRequest, ApiResponse } from '../api/transport.ts';
+import { StatusError } from '../api/status-error.ts';
+import { VirtualClock } from '../platform/sim/virtual-clock.ts';
+import type { Call } from './endpoints/endpoint.ts';
+import { inBudget } from './endpoints/list.ts';
+import { withLargeBodies } from './filters/large-bodies.ts';
+import { BODY_LIMITS, ByteBudget, LIST_LIMITS } from './flowcontrol/byte-budget.ts';
+import type { RequestScope } from './request-scope.ts';
+import type { RevisionCell } from './watch-cache/revision-cell.ts';
+
+const MIB = 1024 * 1024;
+const tenant = { name: 'system:serviceaccount:tenant:a', groups: [] };
+
+/** Work that is done a few turns later; what is under way at a time is counted. */
+function createWork(bytes: number) {
+  let [now, most, done] = [0, 0, 0];
+  return {
+    async run(): Promise<ApiResponse> {
+      most = Math.max(most, (now += bytes));
+      for (let turn = 0; turn < 50; turn++) await undefined;
+      now -= bytes;
+      done++;
+      return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
+    },
+    most: () => most,
+    done: () => done,
+  };
+}
+
+const refusals = (results: readonly PromiseSettledResult<unknown>[]): number =>
+  results.filter(
+    (result) =>
+      result.status === 'rejected' && result.reason instanceof StatusError && result.reason.status.code === 429,
+  ).length;
+
+describe('hundreds of large pieces of work of one client', () => {
+  test('240 lists of 26 MiB: two are made at a time, some wait, the rest is told to come again', async () => {
+    const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
+    const call = { store: { services: { lists } }, scope: { user: tenant } } as unknown as Call;
+    const cells = Array.from({ length: 26 }, () => ({ byteLength: MIB })) as unknown as RevisionCell[];
+    const work = createWork(26 * MIB);
+    const results = await Promise.allSettled(
+      Array.from({ length: 240 }, () => inBudget(call, cells, () => work.run())),
+    );
+    assert.equal(work.most(), 2 * 26 * MIB);
+    assert.equal(work.done(), 2 + LIST_LIMITS.maxWaiting);
+    assert.equal(refusals(results), 240 - work.done());
+    assert.equal(lists.bytes, 0);
+  });
+
+  test('a list that fails gives its place back; small ones and those of components are not counted', async () => {
+    const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
+    const callOf = (name: string): Call =>
+      ({ store: { services: { lists } }, scope: { user: { name, groups: [] } } }) as unknown as Call;
+    const cells = [{ byteLength: 60 * MIB }] as unknown as RevisionCell[];
+    await assert.rejects(
+      inBudget(callOf('jane'), cells, () => Promise.reject(new Error('broken'))),
+      /broken/,
+    );
+    assert.equal(lists.bytes, 0);
+    const held = await lists.enter({ name: 'jane', groups: [] }, 60 * MIB);
+    const small = [{ byteLength: 1000 }] as unknown as RevisionCell[];
+    assert.equal(await inBudget(callOf('jane'), small, () => Promise.resolve('made')), 'made');
+    assert.equal(await inBudget(callOf('system:node:a'), cells, () => Promise.resolve('made')), 'made');
+    held.end();
+  });
+
+  test('240 bodies of 2.9 MB: eleven are read and decoded at a time; one without a length counts as the largest', async () => {
+    const bodies = new ByteBudget(new VirtualClock(), BODY_LIMITS);
+    const size = 2.9 * 1e6;
+    const work = createWork(size);
+    const handler = withLargeBodies({ bodies })(() => work.run());
+    const scopeOf = (headers: ApiRequest['headers']): RequestScope =>
+      ({
+        user: tenant,
+        info: { verb: 'create', isResourceRequest: true, subresource: '' },
+        params: new URLSearchParams(),
+        request: { method: 'POST', headers, body: { kind: 'bytes' } },
+      }) as unknown as RequestScope;
+    const send = async (headers: ApiRequest['headers']): Promise<ApiResponse> => handler(scopeOf(headers));
+    const results = await Promise.allSettled(
+      Array.from({ length: 240 }, () => send({ 'content-length': String(size) })),
+    );
+    assert.ok(work.most() <= BODY_LIMITS.ownBytes, `${work.most()}`);
+    assert.equal(refusals(results), 240 - work.done());
+    const chunked = await Promise.allSettled(
+      Array.from({ length: 240 }, () => send({ 'transfer-encoding': 'chunked' })),
+    );
+    assert.ok(refusals(chunked) > 0);
+    assert.equal(bodies.bytes, 0);
+  });
+});
