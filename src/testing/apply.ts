@@ -1,6 +1,7 @@
 /** Server-side apply of manifests, as `kubectl apply --server-side` does it. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { Client, WriteOptions } from '../client/client.ts';
+import { manifestObjects } from '../component-helpers/manifest-objects.ts';
 import type { Clock } from '../platform/clock.ts';
 import { resourceOfKind, type CustomKinds } from './references.ts';
 
@@ -12,23 +13,11 @@ export const FIELD_MANAGER = 'keelson-testing';
 
 /** Objects of manifests; `List` kinds are taken apart. Throws on what is no object. */
 async function readManifests(manifests: Manifests, clock: Clock): Promise<KubernetesObject[]> {
-  if (typeof manifests !== 'string') return objectsOf([manifests].flat());
+  if (typeof manifests !== 'string') return manifestObjects([manifests].flat());
   // Whoever else moves time must not get ahead of a file that is read.
   const release = clock.holdBusy('load the YAML parser');
   const { parseYamlDocuments } = await import('../api/codec/yaml.ts').finally(release);
-  return objectsOf(parseYamlDocuments(manifests).map(({ value }) => value));
-}
-
-function objectsOf(values: readonly unknown[]): KubernetesObject[] {
-  return values.flatMap((value) => {
-    const object = value as Partial<KubernetesObject> & { items?: object[] };
-    if (typeof object !== 'object' || object === null || typeof object.kind !== 'string')
-      throw new Error(`not a Kubernetes object: ${JSON.stringify(value).slice(0, 200)}`);
-    if (object.kind.endsWith('List') && Array.isArray(object.items)) return objectsOf(object.items);
-    if (object.apiVersion === undefined)
-      throw new Error(`${object.kind} ${object.metadata?.name ?? ''}: apiVersion is missing`);
-    return [object as KubernetesObject];
-  });
+  return manifestObjects(parseYamlDocuments(manifests).map(({ value }) => value));
 }
 
 /** What manifests are applied through. */

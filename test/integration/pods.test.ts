@@ -323,7 +323,7 @@ describe('pods on a real node', { concurrency: 5 }, () => {
 
   it('runs static pods from the manifest folder with a mirror in the API', async () => {
     const space = await cluster.space('static');
-    const file = join(cluster.dataDir, 'manifests/web.yaml');
+    const file = join(cluster.dataDir, 'pod-manifests/web.yaml');
     writeFileSync(
       file,
       JSON.stringify({

@@ -185,11 +185,15 @@ class Server implements LocalServer {
   async #runClients(controlPlane: ControlPlane, store: Store, signal: AbortSignal): Promise<void> {
     const { instance, kubeletPort } = this.#config;
     const { runLoadBalancers } = await import('./load-balancers.ts');
+    const { runAddons } = await import('../addons/run-addons.ts');
     const led = await this.#led(controlPlane, store);
     signal.throwIfAborted();
+    const deps = { platform: this.#platform, controlPlane };
+    const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...led.map((run) => run(signal)),
-      runLoadBalancers({ platform: this.#platform, controlPlane }, [instance.httpsPort, kubeletPort], signal),
+      runAddons(deps, addons, signal),
+      runLoadBalancers(deps, [instance.httpsPort, kubeletPort], signal),
     ]);
   }
 

@@ -97,7 +97,7 @@ function baseOf({ instance, port, containerRuntimeEndpoint }: InstanceKubelet): 
     podLogsDir: instance.podLogsRoot,
     clusterDNS: [dnsAddress(instance.serviceCidr)],
     clusterDomain: instance.clusterDomain,
-    staticPodPath: `${instance.dataDir}/manifests`,
+    staticPodPath: `${instance.dataDir}/pod-manifests`,
     containerRuntimeEndpoint: containerRuntimeEndpoint ?? `unix://${instance.containerd.socket}`,
     registryPullQPS: 0,
     failCgroupV1: false,

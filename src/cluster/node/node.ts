@@ -235,7 +235,7 @@ export function instanceNodeConfig(
     port: kubeletPort,
     clusterDns: [dnsAddress(instance.serviceCidr)],
     clusterDomain: instance.clusterDomain,
-    staticPodPath: `${instance.dataDir}/manifests`,
+    staticPodPath: `${instance.dataDir}/pod-manifests`,
     published: () => instanceDocument({ instance, port: kubeletPort }),
     ...changes,
   };

@@ -1,0 +1,102 @@
+/** `keelson addons`: the files of manifests that a server keeps applied, and switching single ones off and on. */
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import type { Client } from '../client/client.ts';
+import { discoverResources } from '../client/discovery.ts';
+import { ADDON_NAMESPACE, type Addon } from '../cluster/addons/addon-record.ts';
+import { addonFiles, addonName } from '../cluster/addons/addon-files.ts';
+import type { ResourceInfo } from '../api/resource-info.ts';
+import { columns } from './columns.ts';
+import { dataDirOption } from './cluster-options.ts';
+import { UserError } from './usage-error.ts';
+
+interface RawOptions {
+  readonly dataDir: string;
+}
+
+/** A file and what became of it. */
+interface ListedAddon {
+  readonly name: string;
+  readonly state: string;
+  readonly objects: number;
+  readonly file: string;
+}
+
+export function addonsCommand(): Command {
+  return new Command('addons')
+    .description('files in the data directory’s manifests folder: list them, switch one off or on')
+    .addCommand(
+      new Command('ls')
+        .description('list them')
+        .addOption(dataDirOption())
+        .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
+        .action(async ({ dataDir, output }: RawOptions & { output: string }) => {
+          const list = await listed(resolve(dataDir));
+          if (output === 'json') process.stdout.write(`${JSON.stringify(list, undefined, 2)}\n`);
+          else {
+            const rows = list.map(({ name, state, objects, file }) => [name, state, String(objects), file]);
+            process.stdout.write(columns([['NAME', 'STATE', 'OBJECTS', 'FILE'], ...rows]));
+          }
+        }),
+    )
+    .addCommand(switching('disable', 'take what a file made out of the cluster and pass the file over', true))
+    .addCommand(switching('enable', 'apply a file again', false));
+}
+
+function switching(word: string, description: string, skipped: boolean): Command {
+  return new Command(word)
+    .description(description)
+    .argument('<name>', 'as listed')
+    .addOption(dataDirOption())
+    .action(async (name: string, { dataDir }: RawOptions) => {
+      const file = (await filesOf(resolve(dataDir))).find((each) => each.name === name)?.path;
+      if (file === undefined) throw new UserError(`there is no addon ${name} (keelson addons ls)`);
+      if (skipped) writeFileSync(`${file}.skip`, '');
+      else rmSync(`${file}.skip`, { force: true });
+    });
+}
+
+/** Files that are passed over included. */
+async function filesOf(dataDir: string): Promise<readonly { readonly name: string; readonly path: string }[]> {
+  const folder = `${dataDir}/manifests`;
+  if (!existsSync(folder)) throw new UserError(`${folder} is not there: no server ran on ${dataDir}`);
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  try {
+    const { found, folders } = await addonFiles(platform.files, folder);
+    const skipped: { name: string; path: string }[] = [];
+    for (const each of folders)
+      for (const name of await platform.files.readDir(each))
+        if (name.endsWith('.skip'))
+          skipped.push({ name: addonName(name.slice(0, -5)), path: `${each}/${name.slice(0, -5)}` });
+    return [...found, ...skipped].sort((a, b) => (a.name < b.name ? -1 : 1));
+  } finally {
+    platform.close();
+  }
+}
+
+async function listed(dataDir: string): Promise<readonly ListedAddon[]> {
+  const files = await filesOf(dataDir);
+  const { openKubeClient } = await import('./kube-client.ts');
+  const kubeconfig = `${dataDir}/admin.kubeconfig`;
+  const { client, close } = await openKubeClient({ dataDir, kubeconfig }, 'keelson-addons');
+  try {
+    const addons = await addonsOf(client);
+    return files.map(({ name, path }) => {
+      const { objects = [], message } = addons.find((addon) => addon.metadata.name === name)?.status ?? {};
+      const applied = addons.some((addon) => addon.metadata.name === name) ? 'applied' : 'waiting';
+      const state = existsSync(`${path}.skip`) ? 'disabled' : (message ?? applied);
+      return { name, state, objects: objects.length, file: path };
+    });
+  } finally {
+    close();
+  }
+}
+
+async function addonsOf(client: Client): Promise<readonly Addon[]> {
+  const { resources } = await discoverResources(client);
+  const info = resources.find(({ group, kind }) => group === 'k3s.cattle.io' && kind === 'Addon');
+  if (info === undefined) return [];
+  return (await client.resource(info as ResourceInfo<Addon>).list({ namespace: ADDON_NAMESPACE })).items;
+}
