@@ -38,7 +38,7 @@ test('A file and flags set fields; flags win; fields of the instance stay', asyn
   const document = await loadInstanceDocument(files, of, { configFile: '/k.yaml', args: { 'max-pods': ['60'] } });
   assert.deepEqual(
     [document.maxPods, document.readOnlyPort, document.clusterDNS, document.staticPodPath],
-    [60, 10_255, ['10.43.0.10'], '/data/manifests'],
+    [60, 10_255, ['10.43.0.10'], '/data/pod-manifests'],
   );
 });
 
