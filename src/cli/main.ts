@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   proxy: async () => (await import('./proxy.ts')).proxyCommand,
   ls: async () => (await import('./ls.ts')).lsCommand,
   kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
+  kubectl: async () => (await import('./kubectl.ts')).kubectlCommand,
   addons: async () => (await import('./addons.ts')).addonsCommand,
   image: async () => (await import('./image.ts')).imageCommand,
   logs: async () => (await import('./logs.ts')).logsCommand,

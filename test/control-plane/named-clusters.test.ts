@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { keelsonProgram, run, start, type Outcome } from '../integration/fixtures/programs.ts';
@@ -61,6 +61,18 @@ test('commands find a cluster by its name', async () => {
   const other = join(home, 'other.yaml');
   await must(keelson('kubeconfig', '--name', 'one', '--merge', other));
   await must(kubectl('--kubeconfig', other, 'get', 'namespaces'));
+});
+
+test('kubectl runs on a cluster by its name, with flags of its own and its exit code', async () => {
+  const path = `${dirname(kubectlProgram())}:${process.env['PATH']}`;
+  const kubectlOf = (...args: string[]): Promise<Outcome> =>
+    run(process.execPath, [keelsonProgram, 'kubectl', ...args], { env: { ...env, PATH: path } });
+  const { stdout } = await must(kubectlOf('--name', 'one', '-n', 'kube-system', 'get', 'configmaps', '-o', 'name'));
+  assert.match(stdout, /^configmap\//);
+  assert.match((await must(kubectlOf('--name=two', 'config', 'current-context'))).stdout, /^two$/m);
+  const failed = await kubectlOf('--data-dir', dirs.a, 'get', 'pod', 'nothing');
+  assert.deepEqual([failed.code, /NotFound/.test(failed.stderr)], [1, true], failed.stderr);
+  assert.match((await kubectlOf('--name', 'nowhere', 'get', 'pods')).stderr, /^keelson: no cluster: .*keelson ls/);
 });
 
 test('down takes the context out; a start takes up port and name, and says aloud what changes', async () => {

@@ -120,8 +120,10 @@ describe('wrong usage is refused before anything is done', { concurrency: 2 }, (
     });
   }
 
-  it('down without up has nothing to do', async () => {
-    assert.deepEqual(await keelson(['down', '--data-dir', dir]), { code: 0, stdout: '', stderr: '' });
+  it('down without up has nothing to do, and says so', async () => {
+    const { code, stdout, stderr } = await keelson(['down', '--data-dir', dir]);
+    assert.deepEqual([code, stdout], [0, '']);
+    assert.match(stderr, /^keelson: no cluster is in .*never-made: nothing to take down \(keelson ls [^\n]+\)\n$/);
   });
 
   it('help and version', async () => {

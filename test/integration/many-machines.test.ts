@@ -190,7 +190,7 @@ describe('a server and two agents, one of them behind a router', () => {
     const pid = await agent.pid();
     await endProcess(pid);
     await until('another agent', async () => (await agent.pid().catch(() => pid)) !== pid);
-    assert.match(await agent.keelson('status'), /^restarts +1, .* after signal SIGKILL/m);
+    await until('its status', async () => /^restarts +1, .* after signal SIGKILL/m.test(await agent.keelson('status')));
     const isBack = async (): Promise<boolean> =>
       (await server.kubectl('exec on-agent -- hostname').catch(() => '')).trim() === 'on-agent';
     await until('its kubelet', isBack);

@@ -28,7 +28,7 @@ import {
   withoutServiceStart,
 } from './packages.mjs';
 import { SetupError, createPhases, runProgram } from './phases.mjs';
-import { zipMember } from './zip.mjs';
+import { zipMember } from '../../bin/fetch/zip.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'keelson-bootstrap-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { SetupError, runProgram } from './phases.mjs';
-import { fetchPinned } from './pinned-packages.mjs';
+import { fetchPinned } from '../../bin/fetch/pinned-packages.mjs';
 
 /** The oldest Node.js Keelson runs on: [major, minor]. */
 export const minimumNode = [24, 15];

