@@ -1,6 +1,5 @@
 // Requests in alternating turns.
 import { inParallel } from '../run/wait.ts';
-import { ratioLine } from './ratio.ts';
 import { CONNECTIONS, type Server, type Sides } from './server.ts';
 
 /** A kind of request. */
@@ -57,8 +56,8 @@ export async function sendMany(server: Server, kind: Kind, count: number): Promi
 }
 
 /** Processor time of one request of each side, in turns. */
-export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds: number): Promise<string> {
-  const { what, count } = kinds[kind];
+export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds: number): Promise<Sides<number>[]> {
+  const { count } = kinds[kind];
   for (const server of servers) await sendMany(server, kind, count * WARM_UP_TURNS);
   const turn = async (server: Server): Promise<number> => {
     const beforeUs = server.cpuUs();
@@ -73,5 +72,5 @@ export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds
       pairs.push([await turn(servers[0]), second]);
     }
   }
-  return ratioLine(what, pairs);
+  return pairs;
 }
