@@ -35,7 +35,22 @@ const NEGATIVE = new Set(['Failed', 'Degraded', 'Stalled', 'ReplicaFailure', 'Er
 
 export function conditionsOf(object: KubernetesObject): readonly Condition[] {
   const { status } = object as { status?: { conditions?: unknown } };
-  return Array.isArray(status?.conditions) ? (status.conditions as readonly Condition[]) : [];
+  const conditions: readonly unknown[] = Array.isArray(status?.conditions) ? status.conditions : [];
+  return conditions.filter(isCondition);
+}
+
+/** Of custom resources anything may stand there. */
+function isCondition(value: unknown): value is Condition {
+  if (typeof value !== 'object' || value === null) return false;
+  const { type, status, reason = '', message = '', lastTransitionTime } = value as Partial<Record<string, unknown>>;
+  const isTime = lastTransitionTime == null || typeof lastTransitionTime === 'string';
+  return [type, status, reason, message].every((part) => typeof part === 'string') && isTime;
+}
+
+/** Whether conditions say that all is well: one whose meaning is known does, and none of those is undecided. */
+export function saysWell(object: KubernetesObject): boolean {
+  const known = conditionsOf(object).filter(({ type }) => POSITIVE.has(type) || NEGATIVE.has(type));
+  return known.length > 0 && known.every(({ type, status }) => status === (POSITIVE.has(type) ? 'True' : 'False'));
 }
 
 export function conditionOf(object: KubernetesObject, type: string): Condition | undefined {

@@ -78,13 +78,21 @@ export class Evidence {
     });
   }
 
-  /** Objects, the first few hundred of them; none where the caller may not list them. */
-  list<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions = {}): Promise<readonly T[]> {
+  /** Objects, the first few hundred of them; none where the caller may not list them. What is not among them may yet be there. */
+  async list<T extends KubernetesObject>(info: ResourceInfo<T>, options: ListOptions = {}): Promise<readonly T[]> {
+    return (await this.listed(info, options)) ?? [];
+  }
+
+  /** The same; undefined where the caller may not list them, so that nothing is said of what is not there. */
+  listed<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    options: ListOptions = {},
+  ): Promise<readonly T[] | undefined> {
     const { namespace, labelSelector, fieldSelector } = options;
     const parts = [labelSelector, fieldSelector].filter((part) => part !== undefined && part !== '');
     const place = namespace === undefined || namespace === '' ? '' : ` in ${namespace}`;
     const what = `${groupResourceOf(info)}${place}${parts.length === 0 ? '' : ` with ${parts.join(' and ')}`}`;
-    return this.#reads.once<readonly T[]>(what, [], async () => {
+    return this.#reads.once<readonly T[] | undefined>(what, undefined, async () => {
       const list = await this.client.resource(info).list({ ...options, limit: MAX_LISTED, ...this.#options() });
       return list.items;
     });
@@ -104,6 +112,11 @@ export class Evidence {
     return this.#reads.once<T | undefined>(what, undefined, () =>
       this.client.resource(info).create(review, this.#options()),
     );
+  }
+
+  /** Notes what was looked at in objects that had been read already. */
+  note(what: string): void {
+    this.#reads.note(what);
   }
 
   /** Events about an object, the newest first. */

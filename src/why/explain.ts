@@ -1,4 +1,5 @@
 /** Explains an object: by the explainer of its kind, else by its finalizers and conditions. */
+import { allResources } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Client } from '../client/client.ts';
@@ -6,9 +7,9 @@ import { nameOfUser, type AccessRequest } from './access/access-request.ts';
 import { explainAccess } from './access/explain-access.ts';
 import type { RefusedRequest } from '../component-helpers/refused-request.ts';
 import { boundedCauses } from './bounded-causes.ts';
-import { conditionCauses } from './conditions.ts';
+import { conditionCauses, conditionsOf, saysWell } from './conditions.ts';
 import { Evidence } from './evidence.ts';
-import type { Diagnosis, Explanation, ObjectName } from './explanation.ts';
+import { objectText, type Diagnosis, type Explanation, type ObjectName } from './explanation.ts';
 import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
@@ -63,16 +64,28 @@ export async function diagnose(
     const causes = finalizerCauses(info, object);
     return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'is being deleted', causes };
   }
-  return explain === undefined ? explainByConditions(info, object) : explain(object, evidence);
+  if (explain === undefined) return explainByConditions(info, object, evidence);
+  const diagnosis = await explain(object, evidence);
+  if (diagnosis.state === 'Unknown' && diagnosis.causes.length === 0) noteConditions(info, object, evidence);
+  return diagnosis;
 }
 
 /** What is known of any object, custom resources included. */
-function explainByConditions(info: ResourceInfo, object: KubernetesObject): Diagnosis {
+function explainByConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): Diagnosis {
   const causes = conditionCauses(info, object);
   if (causes.length > 0) return { state: 'Trouble', summary: 'is not as it should be', causes };
-  const { status } = object as { status?: { conditions?: readonly unknown[] } };
-  const hasConditions = (status?.conditions ?? []).length > 0;
-  return hasConditions
-    ? { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] }
-    : { state: 'Unknown', summary: 'exists and has no conditions', causes: [] };
+  if (saysWell(object)) return { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] };
+  const hasStatus = info.subresources.some(({ name }) => name === 'status');
+  if (allResources.includes(info) && !hasStatus)
+    return { state: 'Fine', summary: 'exists, and its kind has no status', causes: [] };
+  noteConditions(info, object, evidence);
+  const isSilent = conditionsOf(object).length === 0;
+  const summary = isSilent ? 'exists and has no conditions' : 'exists, and no condition says whether all is well';
+  return { state: 'Unknown', summary, causes: [] };
+}
+
+function noteConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): void {
+  const conditions = conditionsOf(object).map(({ type, status, reason = '' }) => `${type}=${status} ${reason}`.trim());
+  const name = objectText(nameOfObject(info, object));
+  evidence.note(`conditions of ${name}: ${conditions.length === 0 ? 'it has none' : conditions.join(', ')}`);
 }

@@ -67,6 +67,11 @@ export class Reads {
     return reading;
   }
 
+  /** Something was looked at that took no read. */
+  note(what: string): void {
+    this.#made.set(what, Promise.resolve());
+  }
+
   /** Notes that the server does not have this: it was not looked at. Throws when the signal has aborted. */
   isAbsent(what: string): void {
     this.signal?.throwIfAborted();

@@ -1,6 +1,7 @@
 /** Why a node is not ready, or takes no pods. */
 import { Leases, Nodes } from '../../api/gen/resources.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
+import { parseTime } from '../../api/time.ts';
 import { nodeCondition, isNodeReady } from '../../component-helpers/nodes.ts';
 import { conditionCause } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
@@ -15,10 +16,14 @@ const PRESSURES: Readonly<Record<string, string>> = {
   NetworkUnavailable: 'see whether the network plugin runs on the node',
 };
 
+/** Upstream: node-monitor-grace-period. */
+const SILENT_MS = 50_000;
+
 export async function explainNode(node: Node, evidence: Evidence): Promise<Diagnosis> {
   const causes = [...(await readyCauses(node, evidence)), ...pressureCauses(node), ...closedCauses(node)];
   const summary = isNodeReady(node) ? 'is ready' : 'is not ready';
-  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+  if (causes.length > 0) return { state: 'Trouble', summary, causes };
+  return { state: isNodeReady(node) ? 'Fine' : 'Unknown', summary, causes };
 }
 
 async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cause[]> {
@@ -31,13 +36,17 @@ async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cau
       { ...said, message: 'its kubelet says that it is not ready', cure: { text: 'mend what the message names' } },
     ];
   }
-  const { object: lease } = await evidence.get(Leases, { namespace: 'kube-node-lease', name: object.name });
+  const { object: lease, missing } = await evidence.get(Leases, { namespace: 'kube-node-lease', name: object.name });
   const renewed = lease?.spec?.renewTime;
+  // A kubelet that renews its lease is there, whatever its node says.
+  if (renewed != null && evidence.nowMs - parseTime(renewed) < SILENT_MS)
+    return ready === undefined ? [] : [conditionCause(Nodes, node, ready)];
+  if (ready === undefined && lease === undefined && !missing) return [];
   return [
     cause({
       code: 'KubeletSilent',
       object,
-      message: `its kubelet ${renewed == null ? 'has never reported' : `last reported at ${renewed}`}`,
+      message: `its kubelet ${renewed == null ? 'does not report its state' : `last reported at ${renewed}`}`,
       since: renewed ?? undefined,
       cure: { text: 'see whether the machine is on, reaches the API server, and runs the kubelet' },
     }),

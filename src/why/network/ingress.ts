@@ -19,7 +19,7 @@ export async function explainIngress(ingress: Ingress, evidence: Evidence): Prom
     ...(await backendCauses(ingress, evidence)),
     ...(await secretCauses(ingress, evidence)),
   ];
-  if (causes.length === 0 && addresses.length === 0) causes.push(noControllerCause(ingress));
+  if (causes.length === 0 && addresses.length === 0) causes.push(await noControllerCause(ingress, evidence));
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
@@ -28,7 +28,8 @@ async function classCauses(ingress: Ingress, evidence: Evidence): Promise<Cause[
   const object = nameOfObject(Ingresses, ingress);
   if (name === undefined) {
     if (ingress.metadata.annotations?.[OLD_ANNOTATION] !== undefined) return [];
-    const classes = await evidence.list(IngressClasses);
+    const classes = await evidence.listed(IngressClasses);
+    if (classes === undefined) return [];
     if (classes.some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')) return [];
     const text =
       classes.length === 0
@@ -110,11 +111,15 @@ async function secretCauses(ingress: Ingress, evidence: Evidence): Promise<reado
   return causes;
 }
 
-function noControllerCause(ingress: Ingress): Cause {
+/** Nobody has published an address; whose task that is, its class says. */
+async function noControllerCause(ingress: Ingress, evidence: Evidence): Promise<Cause> {
+  const name = ingress.spec?.ingressClassName;
+  const { object: ingressClass } = name === undefined ? {} : await evidence.get(IngressClasses, { name });
+  const controller = ingressClass?.spec?.controller;
   return cause({
     code: 'NotServed',
     object: nameOfObject(Ingresses, ingress),
-    message: 'no ingress controller has taken it up',
-    cure: { text: 'see whether the ingress controller of its class runs' },
+    message: 'no ingress controller has published an address of it',
+    cure: { text: `see whether the ingress controller ${controller ?? 'of its class'} runs, and read its log` },
   });
 }

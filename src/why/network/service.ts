@@ -12,6 +12,7 @@ export async function explainService(service: Service, evidence: Evidence): Prom
   const { type = 'ClusterIP', externalName, selector } = service.spec ?? {};
   if (type === 'ExternalName') return { state: 'Fine', summary: `is another name for ${externalName}`, causes: [] };
   const slices = await slicesOf(service, evidence);
+  if (slices === undefined) return { state: 'Unknown', summary: 'has endpoints that cannot be seen', causes: [] };
   const ready = slices
     .flatMap(({ endpoints }) => endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false);
@@ -20,12 +21,13 @@ export async function explainService(service: Service, evidence: Evidence): Prom
   if (selector === undefined || Object.keys(selector).length === 0) {
     if (ready.length === 0) causes.push(noSelectorCause(service));
   } else appendAll(causes, await podCauses(service, selector, ready.length, evidence));
-  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
+  if (causes.length > 0) return { state: 'Trouble', summary, causes };
+  return { state: ready.length > 0 ? 'Fine' : 'Unknown', summary, causes };
 }
 
-function slicesOf({ metadata }: Service, evidence: Evidence): Promise<readonly EndpointSlice[]> {
+function slicesOf({ metadata }: Service, evidence: Evidence): Promise<readonly EndpointSlice[] | undefined> {
   const { namespace = '', name } = metadata;
-  return evidence.list(EndpointSlices, { namespace, labelSelector: `kubernetes.io/service-name=${name}` });
+  return evidence.listed(EndpointSlices, { namespace, labelSelector: `kubernetes.io/service-name=${name}` });
 }
 
 function noSelectorCause(service: Service): Cause {
@@ -47,7 +49,8 @@ async function podCauses(
   const labelSelector = Object.entries(selector)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
-  const pods = await evidence.list(Pods, { namespace, labelSelector });
+  const pods = await evidence.listed(Pods, { namespace, labelSelector });
+  if (pods === undefined) return [];
   const object = nameOfObject(Services, service);
   if (pods.length === 0)
     return [

@@ -44,7 +44,10 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
   return cause({
     code: codeOf(terminated),
     object: self,
-    message: `container ${status.name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`,
+    message:
+      reason === 'ContainerStatusUnknown'
+        ? `how container ${status.name} ended is not known: the runtime has no trace of it, as after a restart of its node`
+        : `container ${status.name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`,
     since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
     cure,
@@ -53,6 +56,7 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
 
 function codeOf({ reason = '', exitCode }: ContainerStateTerminated): string {
   if (reason === 'OOMKilled') return 'OutOfMemory';
+  if (reason === 'ContainerStatusUnknown') return reason;
   if (reason === 'StartError' || reason === 'ContainerCannotRun') return 'ContainerCannotStart';
   return exitCode > SIGNAL_BASE && SIGNALS[exitCode - SIGNAL_BASE] !== undefined ? 'KilledBySignal' : 'ContainerExited';
 }

@@ -6,6 +6,7 @@ import { conditionCause, conditionsOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
+import { namedVolumeCauses, noVolumeCause } from './matching-volume.ts';
 import { formatTime } from '../../api/time.ts';
 
 export async function explainClaim(claim: PersistentVolumeClaim, evidence: Evidence): Promise<Diagnosis> {
@@ -22,7 +23,9 @@ export async function explainClaim(claim: PersistentVolumeClaim, evidence: Evide
   }
   if (phase === 'Lost') return { state: 'Trouble', summary: 'has lost its volume', causes: [lostCause(claim)] };
   const causes = await pendingCauses(claim, evidence);
-  return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary: 'is not bound to a volume', causes };
+  if (causes.length > 0) return { state: 'Trouble', summary: 'is not bound to a volume', causes };
+  const state = evidence.notReadable.length === 0 ? 'Progressing' : 'Unknown';
+  return { state, summary: 'is not bound to a volume', causes };
 }
 
 function lostCause(claim: PersistentVolumeClaim): Cause {
@@ -36,11 +39,14 @@ function lostCause(claim: PersistentVolumeClaim): Cause {
 }
 
 async function pendingCauses(claim: PersistentVolumeClaim, evidence: Evidence): Promise<readonly Cause[]> {
-  const { storageClassName } = claim.spec ?? {};
-  const classes = await evidence.list(StorageClasses);
-  const name = storageClassName ?? defaultStorageClass(classes)?.metadata.name;
-  if (name === undefined || name === '') return [noClassCause(claim, storageClassName === '')];
-  const storageClass = classes.find(({ metadata }) => metadata.name === name);
+  const { storageClassName, volumeName = '' } = claim.spec ?? {};
+  if (volumeName !== '') return namedVolumeCauses(claim, volumeName, evidence);
+  const classes = await evidence.listed(StorageClasses);
+  if (classes === undefined && storageClassName !== '') return [];
+  const name = storageClassName ?? defaultStorageClass(classes ?? [])?.metadata.name;
+  if (name === '') return [await noVolumeCause(claim, evidence)];
+  if (name === undefined) return [noClassCause(claim)];
+  const storageClass = classes?.find(({ metadata }) => metadata.name === name);
   if (storageClass === undefined) return [classMissingCause(name)];
   if (storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !isSelected(claim)) return [consumerCause(claim)];
   return provisioningCauses(claim, storageClass.provisioner, evidence);
@@ -51,19 +57,12 @@ function isSelected({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined;
 }
 
-function noClassCause(claim: PersistentVolumeClaim, isStatic: boolean): Cause {
+function noClassCause(claim: PersistentVolumeClaim): Cause {
   return cause({
-    code: isStatic ? 'NoVolumeMatches' : 'NoStorageClass',
+    code: 'NoStorageClass',
     object: nameOfObject(PersistentVolumeClaims, claim),
-    message: isStatic
-      ? 'it is to be bound to a volume that exists, and none matches'
-      : 'it names no storage class, and none is the default',
-    cure: {
-      text: isStatic
-        ? 'create a persistent volume with its size, access modes and labels, or name a storage class'
-        : 'name a storage class, or make one the default',
-      command: isStatic ? 'kubectl get pv' : 'kubectl get storageclass',
-    },
+    message: 'it names no storage class, and none is the default',
+    cure: { text: 'name a storage class, or make one the default', command: 'kubectl get storageclass' },
   });
 }
 

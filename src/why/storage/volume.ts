@@ -25,12 +25,14 @@ export async function explainVolume(volume: PersistentVolume, evidence: Evidence
     });
     return { state: 'Trouble', summary: 'has failed', causes: [failed] };
   }
-  if (phase !== 'Released') return { state: 'Progressing', summary: `is ${phase}`, causes: [] };
-  const { missing } = await evidence.get(PersistentVolumeClaims, { namespace, name });
+  if (phase !== 'Released')
+    return { state: phase === 'Pending' ? 'Progressing' : 'Unknown', summary: `is ${phase}`, causes: [] };
+  const { object: claim, missing } = await evidence.get(PersistentVolumeClaims, { namespace, name });
+  const fate = missing ? 'is gone' : claim === undefined ? 'cannot be seen' : 'is another one now';
   const released = cause({
     code: 'Released',
     object,
-    message: `its claim ${namespace}/${name} ${missing ? 'is gone' : 'is another one now'}, and its reclaim policy is ${volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain'}`,
+    message: `its claim ${namespace}/${name} ${fate}, and its reclaim policy is ${volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain'}`,
     facts,
     cure: {
       text: 'save its data, then let it be claimed again',

@@ -1,9 +1,13 @@
 /** Why a horizontal pod autoscaler does not scale. */
 import { HorizontalPodAutoscalers } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
+import { appendAll } from '../../base/lists.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
-import type { Cause, Cure, Diagnosis } from '../explanation.ts';
+import { cause, type Cause, type Cure, type Diagnosis } from '../explanation.ts';
+import { nameOfObject } from '../object-name.ts';
+import { isObserved, notObservedCause } from './observed.ts';
+import { causesBehind } from './scale-target.ts';
 
 /** By the reason of the condition that is False. Upstream: podautoscaler's setCondition calls. */
 const CURES: Readonly<Record<string, Cure>> = {
@@ -26,30 +30,65 @@ const CURES: Readonly<Record<string, Cure>> = {
   ScalingDisabled: { text: 'the target has 0 replicas, which turns the autoscaler off: scale it to 1 by hand' },
 };
 
-export async function explainAutoscaler(autoscaler: HorizontalPodAutoscaler, _evidence: Evidence): Promise<Diagnosis> {
-  const { currentReplicas = 0, desiredReplicas = 0 } = autoscaler.status ?? {};
+/** Conditions that are True and say why it goes no further now. */
+const NOTES: Readonly<Record<string, Cure>> = {
+  TooManyReplicas: { text: 'raise maxReplicas if it is to go further' },
+  TooFewReplicas: { text: 'lower minReplicas if it is to go further' },
+  ScaleUpLimit: { text: 'wait, or allow larger steps in spec.behavior.scaleUp' },
+  ScaleDownLimit: { text: 'wait, or allow larger steps in spec.behavior.scaleDown' },
+  ScaleUpStabilized: { text: 'wait, or shorten spec.behavior.scaleUp.stabilizationWindowSeconds' },
+  ScaleDownStabilized: { text: 'wait, or shorten spec.behavior.scaleDown.stabilizationWindowSeconds (300 by default)' },
+};
+
+export async function explainAutoscaler(autoscaler: HorizontalPodAutoscaler, evidence: Evidence): Promise<Diagnosis> {
+  const { currentReplicas = 0, desiredReplicas = 0, conditions = [] } = autoscaler.status ?? {};
   const { minReplicas = 1, maxReplicas } = autoscaler.spec ?? {};
   const summary = `wants ${desiredReplicas} replicas and sees ${currentReplicas} (${minReplicas} to ${maxReplicas})`;
-  const causes = ['AbleToScale', 'ScalingActive'].flatMap((type) => falseCause(autoscaler, type));
+  if (conditions.length === 0 && !isObserved(autoscaler))
+    return { state: 'Trouble', summary, causes: [notObservedCause(HorizontalPodAutoscalers, autoscaler)] };
+  const causes: Cause[] = [];
+  for (const type of ['AbleToScale', 'ScalingActive']) appendAll(causes, await falseCauses(autoscaler, type, evidence));
   if (causes.length > 0) return { state: 'Trouble', summary, causes };
-  const limited = conditionOf(autoscaler, 'ScalingLimited');
-  if (limited?.status !== 'True' || !isAtBound(limited.reason)) return { state: 'Fine', summary, causes: [] };
-  const cure = { text: 'change minReplicas or maxReplicas if it is to go further' };
+  const isKnown = conditions.some(({ type, status }) => type === 'ScalingActive' && status === 'True');
   return {
-    state: 'Fine',
+    state: isKnown ? 'Fine' : 'Unknown',
     summary,
-    causes: [{ ...conditionCause(HorizontalPodAutoscalers, autoscaler, limited), cure }],
+    causes: [...noteCauses(autoscaler), ...disabledCauses(autoscaler)],
   };
 }
 
-function isAtBound(reason: string | undefined): boolean {
-  return reason === 'TooManyReplicas' || reason === 'TooFewReplicas';
+function noteCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
+  return ['ScalingLimited', 'AbleToScale'].flatMap((type) => {
+    const condition = conditionOf(autoscaler, type);
+    const cure = NOTES[condition?.reason ?? ''];
+    if (condition?.status !== 'True' || cure === undefined) return [];
+    return [{ ...conditionCause(HorizontalPodAutoscalers, autoscaler, condition), cure }];
+  });
 }
 
-function falseCause(autoscaler: HorizontalPodAutoscaler, type: string): readonly Cause[] {
+/** Directions in which its specification lets it go no step. */
+function disabledCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
+  const { behavior } = autoscaler.spec ?? {};
+  return (['scaleUp', 'scaleDown'] as const)
+    .filter((direction) => behavior?.[direction]?.selectPolicy === 'Disabled')
+    .map((direction) =>
+      cause({
+        code: 'ScalingPolicyDisabled',
+        object: nameOfObject(HorizontalPodAutoscalers, autoscaler),
+        message: `spec.behavior.${direction}.selectPolicy Disabled lets it go no step that way`,
+        cure: { text: 'use selectPolicy Max or Min' },
+      }),
+    );
+}
+
+async function falseCauses(
+  autoscaler: HorizontalPodAutoscaler,
+  type: string,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
   const condition = conditionOf(autoscaler, type);
   if (condition?.status !== 'False') return [];
-  const cure = CURES[condition.reason ?? ''];
+  const { reason = '' } = condition;
   const found = conditionCause(HorizontalPodAutoscalers, autoscaler, condition);
-  return [cure === undefined ? found : { ...found, cure }];
+  return [{ ...found, cure: CURES[reason], because: await causesBehind(reason, autoscaler, evidence) }];
 }

@@ -6,11 +6,14 @@ import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { isObserved, notObservedCause } from './observed.ts';
 import { unreadyPodCauses } from './owned-pods.ts';
 
 export async function explainBudget(budget: PodDisruptionBudget, evidence: Evidence): Promise<Diagnosis> {
   const { disruptionsAllowed = 0, currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
   const summary = `allows ${disruptionsAllowed} evictions: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} have to be`;
+  if (!isObserved(budget))
+    return { state: 'Trouble', summary, causes: [notObservedCause(PodDisruptionBudgets, budget)] };
   if (disruptionsAllowed > 0) return { state: 'Fine', summary, causes: [] };
   const object = nameOfObject(PodDisruptionBudgets, budget);
   const failed = conditionOf(budget, 'DisruptionAllowed');

@@ -4,6 +4,7 @@ import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { isObserved, notObservedCause } from './observed.ts';
 import { onDeleteCause } from './on-delete.ts';
 import { ownedPods, unreadyPodCauses } from './owned-pods.ts';
 import { refusedPodCauses } from './refused-pods.ts';
@@ -11,6 +12,7 @@ import { refusedPodCauses } from './refused-pods.ts';
 export async function explainDaemonSet(set: DaemonSet, evidence: Evidence): Promise<Diagnosis> {
   const { desiredNumberScheduled = 0, numberReady = 0, updatedNumberScheduled = 0 } = set.status ?? {};
   const summary = `is ready on ${numberReady} of ${desiredNumberScheduled} nodes, ${updatedNumberScheduled} of the newest template`;
+  if (!isObserved(set)) return { state: 'Trouble', summary, causes: [notObservedCause(DaemonSets, set)] };
   if (desiredNumberScheduled === 0) return { state: 'Trouble', summary, causes: [noNodeCause(set)] };
   const isUpdated = updatedNumberScheduled >= desiredNumberScheduled || set.spec?.updateStrategy?.type === 'OnDelete';
   if (numberReady >= desiredNumberScheduled && isUpdated) {

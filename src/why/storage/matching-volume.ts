@@ -1,0 +1,69 @@
+/** Why a claim is not bound to a volume that exists: the one it names, or any. Upstream: volume.FindMatchingVolume. */
+import { PersistentVolumeClaims, PersistentVolumes } from '../../api/gen/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/gen/core-v1.ts';
+import { compareQuantities } from '../../api/quantity.ts';
+import type { Evidence } from '../evidence.ts';
+import { cause, type Cause } from '../explanation.ts';
+import { nameOf, nameOfObject } from '../object-name.ts';
+
+/** Volumes that are told; the others mostly do not match alike. */
+const MAX_TOLD = 5;
+
+/** What keeps a claim from the volume that it names. */
+export async function namedVolumeCauses(
+  claim: PersistentVolumeClaim,
+  name: string,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  const at = nameOf(PersistentVolumes, { name });
+  const { object: volume, missing } = await evidence.get(PersistentVolumes, { name });
+  if (missing) {
+    const message = `volume ${name}, which it names, does not exist`;
+    const cure = { text: `create volume ${name}, or leave out spec.volumeName`, command: 'kubectl get pv' };
+    return [cause({ code: 'VolumeMissing', object: at, message, cure })];
+  }
+  if (volume === undefined) return [];
+  const owner = volume.spec?.claimRef;
+  if (owner !== undefined && (owner.name !== claim.metadata.name || owner.namespace !== claim.metadata.namespace)) {
+    const message = `volume ${name}, which it names, belongs to claim ${owner.namespace}/${owner.name}`;
+    return [cause({ code: 'VolumeTaken', object: at, message, cure: { text: 'name another volume' } })];
+  }
+  const faults = mismatches(claim, volume);
+  if (faults.length === 0) return [];
+  const message = `volume ${name}, which it names, does not match: ${faults.join(', ')}`;
+  return [cause({ code: 'VolumeMismatch', object: at, message, cure: { text: 'make claim and volume agree' } })];
+}
+
+/** No volume matches a claim that is to be bound to one that exists. */
+export async function noVolumeCause(claim: PersistentVolumeClaim, evidence: Evidence): Promise<Cause> {
+  const free = (await evidence.list(PersistentVolumes)).filter(({ status }) => status?.phase === 'Available');
+  const facts = free.slice(0, MAX_TOLD).map((volume) => {
+    const faults = mismatches(claim, volume);
+    return `volume ${volume.metadata.name}: ${faults.length === 0 ? 'labels or nodes do not match' : faults.join(', ')}`;
+  });
+  return cause({
+    code: 'NoVolumeMatches',
+    object: nameOfObject(PersistentVolumeClaims, claim),
+    message: 'it is to be bound to a volume that exists, and none matches',
+    facts,
+    cure: {
+      text: 'create a persistent volume with its size, access modes and labels, or name a storage class',
+      command: 'kubectl get pv',
+    },
+  });
+}
+
+function mismatches({ spec }: PersistentVolumeClaim, { spec: volume }: PersistentVolume): readonly string[] {
+  const wanted = spec?.resources?.requests?.['storage'] ?? '0';
+  const size = volume?.capacity?.['storage'] ?? '0';
+  const modes = (spec?.accessModes ?? []).filter((mode) => !(volume?.accessModes ?? []).includes(mode));
+  const ofClass = spec?.storageClassName ?? '';
+  const volumeClass = volume?.storageClassName ?? '';
+  const found: string[] = [];
+  if (compareQuantities(size, wanted) < 0) found.push(`it has ${size} of the ${wanted} asked for`);
+  if (modes.length > 0) found.push(`it lacks access mode ${modes.join(', ')}`);
+  if (ofClass !== volumeClass) found.push(`its class is "${volumeClass}", not "${ofClass}"`);
+  if ((spec?.volumeMode ?? 'Filesystem') !== (volume?.volumeMode ?? 'Filesystem'))
+    found.push(`its mode is ${volume?.volumeMode ?? 'Filesystem'}`);
+  return found;
+}
