@@ -66,6 +66,8 @@ const beginnings = [
   'storage/sqlite/worker',
   'storage/sqlite/history/history-worker',
   'testing/index',
+  'testing/runners/jest',
+  'testing/runners/vitest',
 ];
 // What views of the console find ready.
 const forViews = ['console/api/(objects|streams)'];

@@ -26,6 +26,8 @@ export const entries: Readonly<Record<string, string>> = {
   dns: 'src/dns/main.ts',
   'sim-worker': 'src/cli/sim-worker.ts',
   'testing-library': 'src/testing/index.ts',
+  'testing-vitest-library': 'src/testing/runners/vitest.ts',
+  'testing-jest-library': 'src/testing/runners/jest.ts',
 };
 
 /**
@@ -44,8 +46,8 @@ const sharedByAll = [
   { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: -1 },
 ];
 
-/** What is imported, and what is required, as `keelson/testing`. */
-const TESTING = 'testing';
+/** What is imported, and what is required, as `keelson/testing` and `keelson/testing/RUNNER`: the bundles behind them. */
+const LIBRARIES = ['testing', 'testing-vitest', 'testing-jest'];
 
 /** The folder of `keelson/testing`'s declarations, and the record of the sources they are of. */
 const TYPES = 'types';
@@ -170,11 +172,12 @@ async function bundle(root: string, dist: string): Promise<string[]> {
       comments: false,
       codeSplitting: { groups: sharedByAll },
     });
-    const library = output.find((file) => file.type === 'chunk' && file.name === 'testing-library' && file.isEntry);
-    const written =
-      library?.type === 'chunk'
-        ? writeCachedEntries(dist, TESTING, { library: library.fileName, exports: library.exports })
+    const written = LIBRARIES.flatMap((name) => {
+      const library = output.find((file) => file.type === 'chunk' && file.name === `${name}-library` && file.isEntry);
+      return library?.type === 'chunk'
+        ? writeCachedEntries(dist, name, { library: library.fileName, exports: library.exports })
         : [];
+    });
     return [...written, ...output.map(({ fileName }) => fileName)];
   } finally {
     await bundled.close();

@@ -1,11 +1,11 @@
 // The declarations of `keelson/testing`, for packages that import it: dist/types, by the compiler from the sources. Only
-// what its entry leads to is kept. `npm run build` calls this; starting Keelson does not, it needs no types.
+// what its entries lead to is kept. `npm run build` calls this; starting Keelson does not, it needs no types.
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 /** Where package.json's `exports` points, below the types' folder. */
-export const TYPES_ENTRY = 'testing/index.d.ts';
+export const TYPES_ENTRIES = ['testing/index.d.ts', 'testing/runners/vitest.d.ts', 'testing/runners/jest.d.ts'];
 
 /**
  * Writes the declarations of the checkout at `root` into `folder`, anew.
@@ -24,7 +24,7 @@ export function emitTypes(root: string, folder: string): number {
   } catch (error) {
     throw new Error(`types: ${(error as { stdout?: string }).stdout ?? (error as Error).message}`, { cause: error });
   }
-  const needed = reachable(join(folder, TYPES_ENTRY));
+  const needed = reachable(TYPES_ENTRIES.map((entry) => join(folder, entry)));
   for (const name of globSync('**/*.d.ts', { cwd: folder })) {
     const path = join(folder, name);
     if (!needed.has(path)) rmSync(path);
@@ -32,10 +32,10 @@ export function emitTypes(root: string, folder: string): number {
   return needed.size;
 }
 
-/** The file and all that it imports, directly or not. */
-function reachable(entry: string): ReadonlySet<string> {
+/** The files and all that they import, directly or not. */
+function reachable(entries: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
-  const waiting = [entry];
+  const waiting = [...entries];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (found.has(path)) continue;
     found.add(path);

@@ -2,6 +2,7 @@
 import { allResources, Events, Nodes } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
+import { parseTime } from '../api/time.ts';
 import { errorMessage } from '../base/errors.ts';
 import { nearestName } from '../base/nearest-name.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
@@ -182,6 +183,11 @@ export function sortedEvents(events: readonly Event[]): readonly Event[] {
     (a, b) =>
       timeOf(a).localeCompare(timeOf(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion),
   );
+}
+
+/** When an event last happened; NaN of none. */
+export function eventTimeMs(event: Event | undefined): number {
+  return parseTime(event?.lastTimestamp ?? event?.eventTime ?? '');
 }
 
 /** One event in one line. */

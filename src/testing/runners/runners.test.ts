@@ -1,0 +1,112 @@
+/** Matchers, hooks and fixture, called as a runner calls them; `test/control-plane/recipes.test.ts` has the runners themselves. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Cluster, image } from '../index.ts';
+import { clusterFixture, clusterPerTest, eventStory, matchers } from './vitest.ts';
+
+const labels = { app: 'web' };
+const WEB = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web:1' }] } },
+  },
+};
+
+function startWeb(): Promise<Cluster> {
+  return Cluster.start({ nodes: 1, images: [image('web:1', { start: '2s' })] });
+}
+
+describe('matchers', () => {
+  it('of a cluster wait, and fail with the report of a wait; behind not they look at what is now', async () => {
+    await using cluster = await startWeb();
+    await cluster.apply(WEB);
+    const now = await matchers.toBeReady.call({ isNot: true }, cluster, 'deployment/web');
+    assert.equal(now.pass, false);
+    assert.equal((await matchers.toBeReady.call({}, cluster, 'deployment/web')).pass, true);
+    assert.equal((await matchers.toHaveCondition.call({}, cluster, 'deployment/web', 'Available')).pass, true);
+    const failed = await matchers.toHaveCondition.call({}, cluster, 'deployment/web', 'Available', 'False', {
+      within: '1s',
+    });
+    assert.equal(failed.pass, false);
+    assert.match(
+      failed.message(),
+      /^deployment default\/web is not Available=False after 1s\n\ndeployment default\/web\n/,
+    );
+    const [set] = cluster.events({ reason: 'SuccessfulCreate' });
+    const owned = `replicaset/${set?.involvedObject.name}`;
+    assert.equal((await matchers.toBeOwnedBy.call({}, cluster, owned, 'deployment/web')).pass, true);
+    assert.equal((await matchers.toBeOwnedBy.call({}, cluster, owned, 'node/node-1', { within: 0 })).pass, false);
+  });
+
+  it('of an object look at what it says', async () => {
+    await using cluster = await startWeb();
+    const [before] = await cluster.apply(WEB);
+    assert.equal((await matchers.toBeReady.call({}, before!)).pass, false);
+    await matchers.toBeReady.call({}, cluster, 'deployment/web');
+    const after = await cluster.waitFor('deployment/web', 'Available');
+    assert.equal((await matchers.toBeReady.call({}, after)).pass, true);
+    assert.equal((await matchers.toHaveCondition.call({}, after, 'Progressing')).pass, true);
+    assert.equal((await matchers.toHaveCondition.call({}, after, 'Progressing', 'False')).pass, false);
+  });
+
+  it('of events wait for one, by message too, and show those there were', async () => {
+    await using cluster = await startWeb();
+    await cluster.apply(WEB);
+    const event = { about: 'deployment/web', reason: 'ScalingReplicaSet' };
+    assert.equal((await matchers.toHaveEvent.call({}, cluster, { ...event, message: /from 0 to 2/ })).pass, true);
+    const failed = await matchers.toHaveEvent.call({}, cluster, { ...event, message: 'to 3' }, { within: '1s' });
+    assert.equal(failed.pass, false);
+    assert.match(failed.message(), /expected an event .*"to 3".*\nevents:\n(.*\n)*.*ScalingReplicaSet Deployment\/web/);
+  });
+});
+
+it('a story of events is equal for clusters whose generated names differ', async () => {
+  const storyOf = async (seed: number): Promise<readonly string[]> => {
+    await using cluster = await Cluster.start({ nodes: 1, seed, images: [image('web:1', { start: '2s' })] });
+    await cluster.apply(WEB);
+    await matchers.toBeReady.call({}, cluster, 'deployment/web');
+    return eventStory(cluster, { reason: 'SuccessfulCreate' });
+  };
+  const story = await storyOf(1);
+  assert.deepEqual(await storyOf(2), story);
+  assert.match(
+    story.join('\n'),
+    /^\+0s Normal SuccessfulCreate ReplicaSet\/(web-[a-z\d]+): Created pod: \1-1\n.*Created pod: \1-2$/,
+  );
+});
+
+describe('a cluster', () => {
+  it('of each test begins and ends with it', async () => {
+    const works: (() => Promise<void>)[] = [];
+    const hook = (work: () => Promise<void>): void => void works.push(work);
+    const cluster = clusterPerTest({ beforeEach: hook, afterEach: hook }, { nodes: 0, controllers: [] });
+    assert.throws(cluster, /no cluster runs/);
+    const [start, stop] = works;
+    await start!();
+    const first = cluster();
+    await stop!();
+    await assert.rejects(first.advance(1), /is stopped/);
+    assert.throws(cluster, /no cluster runs/);
+  });
+
+  it('of a fixture ends with the test, failed or not; its function names no fixture', async () => {
+    const {
+      cluster: [start, { scope }],
+    } = clusterFixture({ nodes: 0, controllers: [] });
+    assert.equal(scope, 'test');
+    assert.match(start.toString(), /^async \(\{\s*\}\s*, /);
+    let given: Cluster | undefined;
+    await assert.rejects(
+      start({}, async (cluster) => {
+        given = cluster;
+        throw new Error('the test failed');
+      }),
+      /the test failed/,
+    );
+    await assert.rejects(given!.advance(1), /is stopped/);
+  });
+});
