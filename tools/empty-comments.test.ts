@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { emptyComments, emptyCommentsBelow } from './empty-comments.ts';
+import { emptyComments, emptyCommentsBelow, unnamedComments } from './empty-comments.ts';
 import { plantTree } from './planted-tree.ts';
 
 /** Comments that repeat the declaration below them. */
@@ -65,6 +65,37 @@ test('empty comments are found in products, tools and tests, and not in generate
   });
   assert.deepEqual(emptyCommentsBelow(tree.root), {
     files: 3,
-    violations: ['src/api/bad.ts:2 The name.', 'test/bad.test.ts:2 The name.', 'tools/bad.ts:2 The name.'],
+    violations: ['src/api/bad.ts:2 The name.', 'test/bad.test.ts:2 The name.', 'tools/bad.ts:2 The name.'].map(
+      (place) => `${place}: this comment repeats its declaration; delete it`,
+    ),
   });
+});
+
+test('a comment that begins with the owner of a thing leaves out the thing', () => {
+  const found = unnamedComments(
+    [
+      sourceOf('Of one turn, at most.', 'const STEPS = 1;'),
+      '/**\n * Of each write its revision,\n * and more.\n */',
+    ].join('\n'),
+  );
+  assert.deepEqual(
+    found.map(({ firstLine, text }) => [firstLine, text]),
+    [
+      [2, 'Of one turn, at most.'],
+      [5, 'Of each write its revision,'],
+    ],
+  );
+});
+
+test('a comment that names the thing, and text within one, may have the word', () => {
+  for (const text of ['Steps of one turn.', 'Offers a node.', 'The size. Of keys: 0.'])
+    assert.deepEqual(unnamedComments(sourceOf(text, 'const x = 1;')), [], text);
+});
+
+test('comments that leave out the thing are found in the product alone', () => {
+  const source = sourceOf('Of one turn, at most.', 'const STEPS = 1;');
+  using tree = plantTree({ 'src/api/bad.ts': source, 'tools/bad.ts': source });
+  assert.deepEqual(emptyCommentsBelow(tree.root).violations, [
+    'src/api/bad.ts:2 Of one turn, at most.: this comment leaves out the thing it is about; name it',
+  ]);
 });

@@ -1,5 +1,8 @@
-// Finds doc comments that say nothing the declaration below them does not say: all their words are words of the declaration's
-// first line, or fill a sentence. Such a comment costs a line and hides those that tell something; it is deleted.
+// Finds doc comments that a reader is better off without, in two forms:
+// - one that says nothing the declaration below it does not say: all its words are words of the declaration's first line, or fill a
+//   sentence. It is deleted.
+// - one that begins with "Of" and never names the thing it is about ("Of one turn, at most."). It names it ("The most steps that one
+//   turn takes."). In the sources of the product and their tests.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -46,6 +49,14 @@ export function emptyComments(source: string): EmptyComment[] {
     });
 }
 
+/** The doc comments of a source that begin with the owner of a thing and leave the thing out. */
+export function unnamedComments(source: string): EmptyComment[] {
+  return [...source.matchAll(/\/\*\*\s+(?:\*\s+)?(Of [^\n]*?)(?:\s*\*\/)?$/gm)].map(({ index, 1: text = '' }) => {
+    const firstLine = source.slice(0, index).split('\n').length;
+    return { firstLine, lastLine: firstLine, text };
+  });
+}
+
 function isEmpty(text: string, declaration: string): boolean {
   // Anything but words tells something: a second clause, a unit, an example, a tag.
   if (!/^[A-Za-z' -]+\.?$/.test(text)) return false;
@@ -69,20 +80,27 @@ function isSameWord(a: string, b: string): boolean {
   return ['s', 'es', 'd', 'ed'].some((ending) => long === short + ending) || long === `${short.replace(/e$/, '')}ing`;
 }
 
-/** The empty comments of the repository's TypeScript, as `path:line text`; generated files are exempt. */
+/** What is wrong with comments of the repository's TypeScript, as `path:line text: advice`; generated files are exempt. */
 export function emptyCommentsBelow(root: string): { files: number; violations: string[] } {
-  const files = globSync(['src/**/*.{ts,tsx}', 'tools/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], { cwd: root })
+  const files = globSync(['src/**/*.ts', 'tools/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], { cwd: root })
     .filter((path) => !/\/gen\//.test(path))
     .sort();
-  const violations = files.flatMap((path) =>
-    emptyComments(readFileSync(join(root, path), 'utf8')).map(({ firstLine, text }) => `${path}:${firstLine} ${text}`),
-  );
+  const violations = files.flatMap((path) => {
+    const source = readFileSync(join(root, path), 'utf8');
+    const unnamed = path.startsWith('src/') ? unnamedComments(source) : [];
+    const withAdvice = (comments: readonly EmptyComment[], advice: string): string[] =>
+      comments.map(({ firstLine, text }) => `${path}:${firstLine} ${text}: ${advice}`);
+    return [
+      ...withAdvice(emptyComments(source), 'this comment repeats its declaration; delete it'),
+      ...withAdvice(unnamed, 'this comment leaves out the thing it is about; name it'),
+    ];
+  });
   return { files: files.length, violations };
 }
 
 if (isMain(import.meta.url)) {
   const { files, violations } = emptyCommentsBelow(resolve(process.argv[2] ?? repositoryRoot));
-  for (const violation of violations) console.error(`${violation}: this comment repeats its declaration; delete it`);
+  for (const violation of violations) console.error(violation);
   if (files === 0) console.error('no source files to check');
   process.exitCode = violations.length > 0 || files === 0 ? 1 : 0;
 }

@@ -45,7 +45,7 @@ const DECIMAL_SUFFIXES = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as co
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 /** Larger exponents would only cost memory. */
 const MAX_EXPONENT = 999;
-/** Of the whole part; upstream has no limit. */
+/** Digits of the whole part; upstream has no limit. */
 const MAX_DIGITS = 2000;
 const MAX_NANOS = ((1n << 63n) - 1n) * NANO;
 const MEMO_LIMIT = 4096;

@@ -6,7 +6,7 @@ const REPEAT = /\{(\d+)(,(\d*))?\}/y;
 export function programSize(pattern: string): number {
   const outer: number[] = [];
   let size = 0;
-  /** Of what a repetition at this place would repeat. */
+  /** The size of what a repetition at this place would repeat. */
   let atom = 0;
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at];

@@ -181,7 +181,7 @@ export function expired(message: string): StatusError {
 
 /** An answer lists no more; the text of each may repeat a whole value. */
 const MAX_CAUSES = 1000;
-/** Of all texts that an answer shows, each of them twice. */
+/** Characters of all causes that an answer shows; it shows each twice. */
 const MAX_CAUSES_LENGTH = 512 * 1024;
 
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */

@@ -4,19 +4,19 @@ import type { PassedPart } from '../component-helpers/refused-request.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 import type { RequestTrace } from './tracing/request-trace.ts';
 
-/** Takes down what becomes of a request. */
+/** Records one request for the audit log. */
 export interface RequestRecorder {
   /** The answer's Audit-Id. */
   readonly auditId: string;
   /** The decoded body, or the patch; it is copied. */
   takeRequestObject(value: unknown): void;
-  /** The request goes on as somebody else; `constraint`: the verb that allowed it, where it allows no more. */
+  /** Records that the request goes on as another user; `constraint`: the verb of the constrained impersonation. */
   impersonates(user: Principal, constraint?: string): void;
-  /** What the request must wait for before it goes on; rejects when it must not. */
+  /** Resolves when the audit backend has the event and the request may go on; rejects when it may not. */
   written(): Promise<unknown> | undefined;
 }
 
-/** More than an answer's head has room for, whatever their length. */
+/** Further warnings are dropped: the headers of an answer have no room for more, however short they are. */
 const MAX_WARNINGS = 4096;
 
 /** A request being served. */
@@ -24,34 +24,34 @@ export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly params: URLSearchParams;
-  /** Nobody until authentication, somebody else after impersonation. */
+  /** The anonymous user until authentication, another user after impersonation. */
   user: Principal;
   /** Who impersonates the user; undefined: the user asks for themselves. */
   impersonator: Principal | undefined;
-  /** On the monotonic clock. */
+  /** When the request was received, on the monotonic clock. */
   readonly receivedMs: number;
   readonly warnings: string[] = [];
 
   isLarge = false;
 
-  /** Time it may take; undefined: as long as its client likes, and before that is known. */
+  /** How long the request may take; undefined for unlimited requests, and until the deadline filter has run. */
   timeoutMs: number | undefined;
 
-  /** Time of that which it waited for its turn, in milliseconds. */
+  /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;
 
-  /** What else it waited for; made when it first waits. */
+  /** Other parts of the request's time that were waits; made when it first waits. */
   waits: PassedPart[] | undefined;
 
-  /** For the audit event; made when first written to. */
+  /** Annotations of the audit event; made at the first one. */
   auditAnnotations: Map<string, string> | undefined;
 
-  /** Hears of the request's body, when the request is recorded. */
+  /** The audit recorder, for requests that are recorded. */
   audited: RequestRecorder | undefined;
 
   trace: RequestTrace | undefined;
 
-  /** Names the flow schema and priority level in the answer; set where requests are classified. */
+  /** Headers that name the flow schema and priority level; set where requests are classified. */
   flowHeaders: ApiHeaders | undefined;
 
   constructor(parts: {

@@ -78,7 +78,7 @@ export class Backlog {
     this.#limits = limits;
   }
 
-  /** Of all readers. */
+  /** Bytes that wait for all readers. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -105,7 +105,7 @@ interface Read {
   readonly isShortened: boolean;
 }
 
-/** Of an IPv4 address at the end of an IPv6 one. */
+/** What is wrong with an IPv4 address at the end of an IPv6 one. */
 function embeddedProblem(rest: string, { fields, isShortened }: Read): Problem | undefined {
   if (!isShortened && fields !== FIELDS - 2)
     return { why: 'embedded IPv4 address must replace the final 2 fields of the address', at: rest };

@@ -19,7 +19,7 @@ export interface GoUrl {
   readonly fragment: string;
 }
 
-/** Of a reference as it stands in a document. A text says what is wrong, without its beginning (`parse "x": `). */
+/** Parses a reference as it stands in a document. A text says what is wrong, without its beginning (`parse "x": `). */
 export function parseGoUrl(text: string): GoUrl | string {
   const [whole, fragment] = cutAt(text, '#');
   const url = parse(whole, false);
@@ -28,7 +28,7 @@ export function parseGoUrl(text: string): GoUrl | string {
   return problem === undefined ? { ...url, fragment } : `parse ${quote(text)}: ${problem}`;
 }
 
-/** Of an absolute URL or path, as requests have it: a `#` begins no fragment. */
+/** Parses an absolute URL or path as requests have it: a `#` begins no fragment. */
 export function parseGoRequestUri(text: string): GoUrl | string {
   const url = parse(text, true);
   return typeof url === 'string' ? `parse ${quote(text)}: ${url}` : url;

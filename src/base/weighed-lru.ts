@@ -19,7 +19,7 @@ export class WeighedLru<K, V> {
     return this.#entries.size;
   }
 
-  /** Of all entries. */
+  /** The weight of all entries. */
   get weight(): number {
     return this.#weight;
   }

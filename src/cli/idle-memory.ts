@@ -53,7 +53,7 @@ export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermath
 }
 
 type HeapBytes = Pick<MemoryLook, 'usedBytes' | 'unusedBytes'> & {
-  /** Of the whole process. */
+  /** Resident memory of the whole process. */
   readonly residentBytes: number;
 };
 

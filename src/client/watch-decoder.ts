@@ -10,13 +10,13 @@ import type { WatchEvent } from './client.ts';
 
 const NEWLINE = 0x0a;
 
-/** Of an event: objects are 3 MiB at most. */
+/** The longest line of an event: objects are 3 MiB at most. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** What of an event is read in one turn. */
 const TURN_LENGTH = 32 * 1024;
 
-/** Of a long event; an object of the API has 100,000 beside its managed fields, which may have as many. */
+/** The most parts of a long event. An object has 100,000 beside its managed fields, which may have as many. */
 const MAX_PARTS = 250_000;
 
 /** Yields batches in order. A last line without newline counts if it is whole JSON; a broken line throws. */

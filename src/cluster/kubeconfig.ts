@@ -1,6 +1,6 @@
 /** The kubeconfig files Keelson writes. Pure text. */
 
-/** Who connects where. */
+/** The server, and the names of cluster and user. */
 export interface KubeconfigInput {
   readonly server: string;
   readonly caPem: string;
@@ -8,7 +8,7 @@ export interface KubeconfigInput {
   readonly cluster: string;
 }
 
-/** Credentials inline, or one file with certificate and key that somebody rotates. */
+/** Credentials inline, or a file with certificate and key that another process rotates. */
 export type KubeconfigCredentials =
   | { readonly certPem: string; readonly keyPem: string }
   | { readonly pairFile: string };

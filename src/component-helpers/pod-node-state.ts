@@ -46,7 +46,7 @@ export interface AwaitedVolume {
   /** `process`: it cannot be processed, and no waiting helps. */
   readonly waitsFor: 'attach' | 'mount' | 'process';
   readonly since: string;
-  /** Of the last try; absent before the first failed. */
+  /** The error of the last try; absent before the first failed. */
   readonly error?: string | undefined;
 }
 

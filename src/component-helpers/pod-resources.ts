@@ -29,7 +29,7 @@ type RequestList = Readonly<Record<string, string>> | undefined;
 
 const remembered = new WeakMap<Pod, PodRequests>();
 
-/** Of pods whose statuses have no say in it: versions that differ in their status share the spec. */
+/** Requests by spec, for pods whose status does not matter: versions that differ in their status share the spec. */
 const rememberedOfSpecs = new WeakMap<PodSpec, PodRequests>();
 
 /** The pod asked for last: the scheduler asks for one pod at every node. */

@@ -80,7 +80,7 @@ export interface RefusedRequest {
   /** Absent when the path is no resource's. */
   readonly resource?: RequestedResource | undefined;
   readonly code: number;
-  /** Of the Status. */
+  /** The reason of the answer's Status. */
   readonly reason: string;
   readonly message: string;
   readonly refusedBy: Refuser;

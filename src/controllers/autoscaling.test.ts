@@ -15,12 +15,12 @@ import { startServerHarness, type ServerHarness } from './server-harness-fixture
 /** What the metrics servers answer: CPU use per pod and in one container of each, external series, and custom metrics. */
 interface Metrics {
   cpu?: string;
-  /** Of a second container, `side`. */
+  /** The CPU of a second container, `side`. */
   side?: string;
   external?: string[];
-  /** Of each pod. */
+  /** The custom metric's value of each pod. */
   perPod?: string;
-  /** Of the service `s`. */
+  /** The custom metric's value of the service `s`. */
   ofService?: string;
 }
 

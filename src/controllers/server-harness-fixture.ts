@@ -164,7 +164,7 @@ async function bootstrap(): Promise<readonly StoredEntry[]> {
 interface ServerSetup {
   /** What the store holds at first. */
   readonly entries: readonly StoredEntry[];
-  /** Of its randomness: uids must be others than those of `entries`. */
+  /** The seed of its randomness: uids must differ from those of `entries`. */
   readonly seed: number;
   readonly kubeletConnector?: KubeletConnector | undefined;
 }

@@ -5,7 +5,7 @@ import type { Span } from '../platform/tracing.ts';
 
 /** Limits of one call; without a `timeoutMs` the method's own default holds, 0 means none. */
 export interface CriCallOptions extends GrpcCallOptions {
-  /** Of the work that the call is part of. */
+  /** The span of the work that the call is part of. */
   readonly span?: Span | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** Estimates what an answer takes in memory, so that caches of answers are bounded by bytes. */
 import type { Answer, ResourceRecord } from './resolver.ts';
 
-/** Of objects and their fields beside texts and bytes. */
+/** What a record takes beside its texts and bytes. */
 const RECORD_BYTES = 200;
 const VALUE_BYTES = 32;
 

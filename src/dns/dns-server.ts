@@ -59,7 +59,7 @@ interface CachedAnswer {
 }
 
 const KEPT_RESPONSES = 10_000;
-/** Of each transport, as `weightOf` estimates. */
+/** The size of each transport's cache, as `weightOf` estimates it. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 /** Longer queries carry what no two of them share. */
 const MAX_KEPT_QUERY = 512;

@@ -11,7 +11,7 @@ import type { ResourceRecord } from './resolver.ts';
 /** What a response is made of. */
 export interface ResponseParts {
   readonly id: number;
-  /** Of the query: recursion desired, checking disabled. */
+  /** Flags copied from the query: recursion desired, checking disabled. */
   readonly copiedFlags: number;
   readonly opcode?: number;
   readonly rcode: Rcode;

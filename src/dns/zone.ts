@@ -15,7 +15,7 @@ export type DnsRecord =
   | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number }
   | { readonly type: 'TXT'; readonly name: string; readonly text: string };
 
-/** Everything the zone answers. */
+/** The records that can be asked for. */
 export interface Zone {
   readonly domain: string;
   /** Grows with every change of a record. */
@@ -37,7 +37,7 @@ export interface MutableZone extends Zone {
 interface ServiceEntry {
   service: Service | undefined;
   readonly slices: Map<string, EndpointSlice>;
-  /** What this service put into the index, to take it out again. */
+  /** The records that this service has in the index, to be taken out again. */
   built: Built;
 }
 

@@ -212,7 +212,7 @@ function createSessions(target: GrpcTarget): Http2SessionManager {
   );
 }
 
-/** Of a unix socket's path in Linux: 108 bytes with the one that ends it. */
+/** The longest path of a unix socket in Linux: 108 bytes with the one that ends it. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 /** The manager waits for ever, in a loop of microtasks, for a connection that Node.js refuses before it begins. */

@@ -17,7 +17,7 @@ export type GrpcConnector = (
   headers?: Readonly<Record<string, string>>,
 ) => GrpcCaller;
 
-/** Of gRPC for Go, which upstream's kubelet uses towards plugins. */
+/** The limit of gRPC for Go, which upstream's kubelet uses towards plugins. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** The connector of this machine's sockets and network. */

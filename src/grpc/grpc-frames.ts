@@ -4,7 +4,7 @@
  */
 import { GrpcError } from './grpc-error.ts';
 
-/** Of a frame. */
+/** Bytes of a frame's header. */
 export const HEADER_BYTES = 5;
 
 /** One message as it goes over the wire, uncompressed. */

@@ -5,7 +5,7 @@
 import type { KubernetesObject } from '../api/object.ts';
 import type { EventTarget } from '../client/event-recorder.ts';
 
-/** Of containers and their images. */
+/** Reasons of events about containers and their images. */
 type ContainerReason =
   | 'BackOff'
   | 'Created'

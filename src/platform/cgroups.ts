@@ -42,7 +42,7 @@ export interface CgroupDeviceCounters {
 export interface CgroupCounters {
   readonly cpuUserNs?: number;
   readonly cpuSystemNs?: number;
-  /** Of the CFS quota. */
+  /** Periods of the CFS quota. */
   readonly cfsPeriods?: number;
   readonly cfsThrottledPeriods?: number;
   readonly cfsThrottledNs?: number;

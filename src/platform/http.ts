@@ -9,7 +9,7 @@ import type { ByteSink, Duplex } from './streams.ts';
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** Of the subject's attribute 1.3.6.1.4.1.57683.2, which names a user once and for all. Absent: none. */
+  /** Values of the subject's attribute 1.3.6.1.4.1.57683.2, which identifies a user for good. Absent: none. */
   readonly uids?: readonly string[];
   /** SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint256: string;

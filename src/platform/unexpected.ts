@@ -9,13 +9,13 @@ export function isProgramError(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }
 
-/** Of work that will be tried again: what it met is a warning, a fault of the program is unexpected and counted. */
+/** Logs a failure that will be retried as a warning; a fault of the program is unexpected and counted. */
 export function logFailure(log: Log | undefined, message: string, error: unknown): void {
   if (isProgramError(error)) log?.unexpected(message, error);
   else log?.warn(message, { err: error });
 }
 
-/** Of a loop's round that is made again: an error in the log; a fault of the program is unexpected and counted. */
+/** Logs a failed round of a loop as an error; a fault of the program is unexpected and counted. */
 export function logFailedRound(log: Log, message: string, { err, ...fields }: LogFields): void {
   if (isProgramError(err)) log.unexpected(message, err, fields);
   else log.error(message, { err, ...fields });

@@ -30,7 +30,7 @@ export interface TableConfig {
 
 /** Elements per statement: keeps nft's messages, and its errors, of bearable size. */
 const ELEMENTS_PER_STATEMENT = 2_000;
-/** Of elements and chains. */
+/** Elements and chains that one step writes. */
 const ELEMENTS_PER_STEP = 5_000;
 
 function tableName(config: TableConfig): string {

@@ -23,7 +23,7 @@ export interface ProxyTable extends RuleTable {
   /** Host ports of this node's pods by pod (key). Kept by the modes that write all rules at once. */
   readonly pods: Map<string, readonly HostPortView[]>;
   readonly config: TableConfig;
-  /** Of each service (key) in this family: its ports and slots. */
+  /** Ports and slots by service (key), for this address family. */
   readonly services: Map<
     string,
     { readonly ports: readonly ServicePortView[]; readonly slots: ReadonlyMap<string, PortSlots> }

@@ -6,7 +6,7 @@ import type { Chain } from './chains.ts';
 import type { Element } from './desired-rules.ts';
 
 interface Claim {
-  /** Of its owner alone. */
+  /** The element's rank among those of its owner. */
   readonly rank: number;
   readonly element: Element;
 }

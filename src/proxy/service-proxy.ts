@@ -32,7 +32,7 @@ export interface ServiceProxyDeps {
    * addresses, which holds from before the first call. Absent: host ports of loopback addresses are not served.
    */
   readonly routeLoopback?: () => Promise<void>;
-  /** Of events about services that are too large. Absent: the log alone has it. */
+  /** Records events about services that are too large. Absent: they are only logged. */
   readonly recorder?: EventRecorder;
 }
 

@@ -143,7 +143,7 @@ export function followClusterObjects(deps: OptionalInformerDeps): FollowedObject
   };
 }
 
-/** Of classes created in the same second, the first by name. */
+/** The newest class; the first by name among those created in the same second. */
 function newestOf(classes: readonly Stored<DeviceClass>[]): DeviceClass | undefined {
   const bornOf = ({ metadata }: DeviceClass): string => metadata.creationTimestamp ?? '';
   const isBefore = (a: Stored<DeviceClass>, b: Stored<DeviceClass>): boolean =>

@@ -6,12 +6,12 @@ import { measurePlugins } from './framework/plugin-timer.ts';
 import type { PointTimer } from './framework/point-timer.ts';
 import type { SchedulerMetrics } from './scheduler-metrics.ts';
 
-/** Of the cycles, those whose plugins are measured one by one. As upstream. */
+/** The percentage of cycles whose plugins are measured one by one, as upstream. */
 const MEASURED_PERCENT = 10;
 
 /** The stop-watches. */
 export interface SchedulerTimers {
-  /** Of extension points. */
+  /** Timers of the profile's extension points. */
   forProfile(profile: string): PointTimer;
   /** The state of a new cycle; in some cycles the plugins are measured, too. */
   newState(): CycleState;

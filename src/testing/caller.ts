@@ -23,7 +23,7 @@ export function withCaller<T>(callee: (...values: never[]) => unknown, work: () 
   }) as T;
 }
 
-/** Of calls within calls the outermost is the test's. */
+/** Adds the test's frames to an error; the outermost of nested calls is the test's. */
 function addCaller(error: Error, callers: string): void {
   const inner = innerFrames.get(error) ?? framesOf(error.stack);
   innerFrames.set(error, inner);

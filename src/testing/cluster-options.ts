@@ -40,7 +40,7 @@ export interface ClusterOptions {
   readonly clock?: 'real' | 'virtual';
   /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
   readonly startAt?: string | number;
-  /** Of all randomness. Default 1 on virtual time; on real time, another at each start. */
+  /** The seed of all randomness. Default 1 on virtual time; on real time, another at each start. */
   readonly seed?: number | string;
   /** `memory` (default), or a store of your own, which the cluster closes. */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
@@ -123,7 +123,7 @@ export async function createPace({
   return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
 }
 
-/** Of old revisions, up to twice as many: nothing asks for older ones, and those of fifty thousand pods would fill gigabytes. */
+/** Old revisions that are kept, at most twice as many. Nothing asks for older ones; those of 50,000 pods would fill gigabytes. */
 const KEPT_CHANGES = 5_000;
 
 /** The store of the test's choice. */

@@ -63,7 +63,7 @@ export async function describeObject(deps: ReportDeps, reference: ResolvedRefere
   ].join('\n');
 }
 
-/** Of built-in kinds the spec is as the test wrote it; of custom ones it tells what the operator was asked for. */
+/** The object as YAML. The spec of a built-in kind is as the test wrote it and left out; that of a custom kind is shown. */
 async function yamlOf(object: KubernetesObject, reference: ResolvedReference): Promise<string> {
   const { spec, status } = object as { spec?: object; status?: object };
   const shown = {
@@ -91,7 +91,7 @@ function section(head: string, text: string): string[] {
   return text === '' ? [] : [`${head}:`, indent(text)];
 }
 
-/** Of custom kinds nobody but their operator knows why; of what they own, `why` does. */
+/** What `why` tells of the object, or, for a custom kind, of the objects that it owns. */
 async function explanations(
   { explain }: ReportDeps,
   reference: ResolvedReference,

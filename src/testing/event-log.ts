@@ -7,7 +7,7 @@ import { prefixEnd, type Store, type StoreEvent } from '../storage/store.ts';
 
 /** The log of one store. */
 export interface EventLog {
-  /** Of all changes so far, with times and contents. */
+  /** A hash of all changes so far, with times and contents. */
   hash(): string;
   /** Changes so far. */
   count(): number;

@@ -33,7 +33,7 @@ export interface ListenAt {
   readonly port?: number;
   /** Further names and addresses clients use. */
   readonly names?: readonly string[];
-  /** Of cluster, user and context in the kubeconfig. Default `keelson`. */
+  /** The name of cluster, user and context in the kubeconfig. Default `keelson`. */
   readonly clusterName?: string;
 }
 

@@ -11,7 +11,7 @@ import type { Pace } from './pace.ts';
 import type { SimNode, SimNodeSpec } from './sim-node.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** What the nodes are handled through. */
+/** What the test's nodes work with. */
 export interface NodesDeps {
   readonly pace: Pace;
   readonly world: () => SimWorld;
@@ -122,7 +122,7 @@ export class TestNodes {
     this.#node(name).setPartitioned(true);
   }
 
-  /** Joins it again. */
+  /** Connects the machine to the network again. */
   heal(name: string): void {
     this.#node(name).setPartitioned(false);
   }
@@ -147,7 +147,7 @@ export class TestNodes {
     await this.#setUnschedulable(name, true);
   }
 
-  /** Takes the mark away. */
+  /** Marks the node schedulable again. */
   async uncordon(name: string): Promise<void> {
     await this.#setUnschedulable(name, false);
   }
@@ -175,7 +175,7 @@ export class TestNodes {
     return this.#node(name);
   }
 
-  /** What a machine's node says of itself, or, before there is one, its kubelet's log. */
+  /** The conditions of a machine's Node object, or its kubelet's log before there is one. */
   #troubleOf(name: string): string {
     const node = this.#deps.world().server.objects.get(Nodes, '', name);
     const said = nodeCondition(node, 'Ready')?.message;

@@ -56,7 +56,7 @@ function unknownKind(kind: string, apiVersion: string | undefined, known: readon
   )}`;
 }
 
-/** Of a custom kind the stored version comes first, whatever it is called. */
+/** Orders versions; the stored version of a custom kind comes first, whatever its name. */
 const byVersion = (a: ResourceInfo, b: ResourceInfo): number =>
   allResources.includes(a) ? compareVersions(a.version, b.version) : 0;
 

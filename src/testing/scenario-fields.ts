@@ -22,7 +22,7 @@ import {
 } from './scenario-shape.ts';
 import type { SimNodeSpec } from './sim-node.ts';
 
-/** Of a machine. */
+/** Fields of a machine. */
 function fieldsOfNodes(numeric: Shape): Readonly<Record<keyof SimNodeSpec, Shape>> {
   return {
     name: text,
@@ -42,15 +42,15 @@ const kubeletSettings = fields(
   ),
 );
 
-/** Of a machine in a scenario. */
+/** Fields of a machine in a scenario. */
 export const nodeFields = fieldsOfNodes(number);
 
-/** Of a machine where nothing is drawn. */
+/** Fields of a machine where nothing is drawn. */
 export const plainNodeFields = fieldsOfNodes(plainNumber);
 
 type ImageFields = Readonly<Record<Exclude<keyof SimImageSpec, 'run' | 'servers'>, Shape>>;
 
-/** Of an image: all but functions. */
+/** Fields of an image, without functions. */
 function fieldsOfImages(numeric: Shape, duration: Shape): ImageFields {
   const exit = { code: numeric, after: duration, reason: text };
   const usage = { cpu: amount(numeric), memory: amount(numeric) };
@@ -92,8 +92,8 @@ function amount(numeric: Shape): Shape {
   };
 }
 
-/** Of an image in a scenario. */
+/** Fields of an image in a scenario. */
 export const imageFields = fieldsOfImages(number, span);
 
-/** Of an image where nothing is drawn. */
+/** Fields of an image where nothing is drawn. */
 export const plainImageFields = fieldsOfImages(plainNumber, plainSpan);

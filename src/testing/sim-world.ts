@@ -90,7 +90,7 @@ export class SimWorld {
   #key: ClusterPki['serviceAccount'] | undefined;
   #controlPlane: ControlPlane | undefined;
   #storeGate: StoreGate | undefined;
-  /** Of a server that crashed. */
+  /** The end of a server that crashed. */
   #lastBreath: Promise<void> | undefined;
   #serverLife = new AbortController();
   /** Published as `kube-root-ca.crt`; told to the controllers when they start. */

@@ -22,7 +22,7 @@ const MOVING_CALLS = new Set([
 /** What the hint is made of. */
 export interface SleepHintDeps {
   readonly clock: Clock;
-  /** Of the real event loop, ever growing. */
+  /** Idle time of the real event loop since its start. */
   readonly idleMs: () => number;
   readonly warn: (message: string) => void;
 }

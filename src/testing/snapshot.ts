@@ -12,14 +12,14 @@ export interface ClusterSnapshot {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Reads everything. */
+/** Reads all entries of the store. */
 export async function readEntries(store: Store): Promise<ClusterSnapshot['entries']> {
   const { entries } = await store.range({ start: '', end: prefixEnd('') });
   const inOrder = entries.toSorted((a, b) => a.modRevision - b.modRevision);
   return inOrder.map(({ key, value }) => ({ key, value: Buffer.from(value).toString('utf8') }));
 }
 
-/** Writes everything into an empty store. Revisions are new ones: watches of before cannot be resumed. */
+/** Writes the entries into an empty store. They get new revisions: earlier watches cannot be resumed. */
 export async function writeEntries(store: Store, entries: ClusterSnapshot['entries']): Promise<void> {
   for (const { key, value } of entries) await store.put({ key, value: Buffer.from(value, 'utf8'), expectRevision: 0 });
 }

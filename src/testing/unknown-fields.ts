@@ -51,7 +51,7 @@ function fieldOf(place: TypeSchema | undefined, name: string): TypeSchema | unde
   return place?.kind === 'struct' ? place.fields.get(name)?.type : undefined;
 }
 
-/** Of lists their items, which paths name by an index. */
+/** The type of a list's items, which paths name by an index; any other type itself. */
 function itself(type: TypeSchema | undefined): TypeSchema | undefined {
   return type?.kind === 'list' ? itself(type.items) : type;
 }

@@ -15,7 +15,7 @@ export interface UserClientDeps {
   readonly pace: Pace;
   /** Called first by every call, with its name. Throws when there can be none. */
   readonly before: (call: string) => void;
-  /** Of calls that do not say it themselves. */
+  /** The field validation of calls without one of their own. */
   readonly fieldValidation: WriteOptions['fieldValidation'];
   readonly definitions: () => readonly CustomResourceDefinition[];
 }

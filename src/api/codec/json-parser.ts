@@ -145,7 +145,7 @@ export function stringEnd(text: string, start: number, limit = text.length): num
   return limit;
 }
 
-/** Of a quote within a string. */
+/** Whether the quote at this place in a string is escaped. */
 export function isEscaped(text: string, at: number): boolean {
   let before = at;
   while (text.charCodeAt(before - 1) === 0x5c) before--;

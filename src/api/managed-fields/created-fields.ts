@@ -64,7 +64,7 @@ function shapeOf(object: JsonObject): Shape | undefined {
   return shape;
 }
 
-/** Of what is no object: which zero it is, if any; undefined for a list with items. */
+/** Which zero a value that is no object is, if any; undefined for a list with items. */
 function markOf(value: unknown): string | undefined {
   if (value === null) return 'null';
   if (value === '') return 'text';

@@ -94,7 +94,7 @@ class Collector {
     if (removed !== undefined) (this.#removed ??= {})[element] = removed;
   }
 
-  /** Of a container that both sides have. */
+  /** The comparison of a container that both sides have. */
   result(): Comparison {
     return { changed: this.#changed, removed: this.#removed };
   }

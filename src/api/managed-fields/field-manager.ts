@@ -166,7 +166,7 @@ export function* updatedEntriesSteps(
   return writeManagers(after);
 }
 
-/** Of a new object that came without any, to an endpoint that ignores no fields. */
+/** The entries of a new object that came without any, at an endpoint that ignores no fields. */
 function createdEntries(next: JsonObject, request: FieldManagerRequest): ManagedFieldsEntry[] {
   const { schema } = request;
   const object = stripManaged(next);

@@ -22,7 +22,7 @@ export function isConnect(subresource: string): boolean {
 
 interface Place {
   readonly path: string;
-  /** Of the path's own parts. */
+  /** The parameters in the path itself. */
   readonly parameters: readonly ParameterFact[];
 }
 

@@ -23,14 +23,14 @@ export function pathParameter(name: string, description: string): ParameterFact 
   return { name, in: 'path', type: 'string', description };
 }
 
-/** Of every operation but those that connect. */
+/** A parameter of every operation but those that connect. */
 export const prettyParameter = text('pretty', "If 'true', the output is indented.");
 
 const dryRun = text('dryRun', "'All' runs every stage of the request but stores nothing.");
 const allowWatchBookmarks = flag('allowWatchBookmarks', 'Ask for BOOKMARK events.');
 const watch = flag('watch', 'Stream changes instead of listing.');
 
-/** Of reads and deletions of a collection. */
+/** Parameters of reads and deletions of a collection. */
 const selection: readonly ParameterFact[] = [
   text('continue', 'Token of the page to go on from.'),
   text('fieldSelector', 'Restricts the objects by their fields.'),
@@ -43,10 +43,10 @@ const selection: readonly ParameterFact[] = [
   whole('timeoutSeconds', 'End the request after this time.'),
 ];
 
-/** Of lists and watches. */
+/** Parameters of lists and watches. */
 export const listParameters: readonly ParameterFact[] = [allowWatchBookmarks, ...selection, watch];
 
-/** Of creations, updates and patches. */
+/** Parameters of creations, updates and patches. */
 export const writeParameters: readonly ParameterFact[] = [
   dryRun,
   text('fieldManager', 'Name under which the changed fields are recorded as owned.'),
@@ -58,7 +58,7 @@ export const patchParameters: readonly ParameterFact[] = [
   flag('force', 'Take over fields other appliers own. Only for apply patches.'),
 ];
 
-/** Of deletions of one object. */
+/** Parameters of deletions of one object. */
 export const deleteParameters: readonly ParameterFact[] = [
   dryRun,
   whole('gracePeriodSeconds', 'Seconds the object has to end; 0 means now.'),
@@ -70,7 +70,7 @@ export const deleteParameters: readonly ParameterFact[] = [
   text('propagationPolicy', "What becomes of dependents: 'Orphan', 'Background' or 'Foreground'."),
 ];
 
-/** Of deletions of a collection. */
+/** Parameters of deletions of a collection. */
 export const deleteCollectionParameters: readonly ParameterFact[] = [...selection, ...deleteParameters];
 
 const container = text('container', 'Container of the pod; the only one or the default one without it.');

@@ -38,7 +38,7 @@ function addCopied(work: Work, count: number): void {
   );
 }
 
-/** Of the value being merged. */
+/** The type of the value that is being merged, and the work done so far. */
 interface Merging {
   readonly type: TypeSchema | undefined;
   readonly work: Work;

@@ -26,7 +26,7 @@ function checkOf(environment: CelEnvironment, returnTypes: readonly string[]): C
   };
 }
 
-/** Of match conditions. */
+/** Compiles the expressions of match conditions. */
 export function conditionExpressions(variables: AdmissionVariables): Check {
   return checkOf(admissionEnvironment(variables), ['bool']);
 }
@@ -78,7 +78,7 @@ function checksOf(
   };
 }
 
-/** Of a validating policy; undefined, with an error, for one that would take too long. */
+/** Compiles the expressions of a validating policy; undefined, with an error, for one that would take too long. */
 export function policyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): PolicyExpressions | undefined {
   const { variables = [], validations = [], auditAnnotations = [] } = spec;
   const expressions = [

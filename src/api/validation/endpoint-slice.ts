@@ -26,7 +26,7 @@ function validateFqdn(address: string, field: Field): void {
   if (wrong !== undefined) field.invalid(wrong, isDns1123Label(wrong).join(','));
 }
 
-/** Of a type that is not known nothing is known. `place`: of all addresses. */
+/** Addresses of unknown types are not judged. The first field is that of all addresses. */
 function validateAddress(address: string, type: string, [place, field]: readonly [Field, Field]): void {
   if (type === 'FQDN') return validateFqdn(address, field);
   if (type !== 'IPv4' && type !== 'IPv6') return;

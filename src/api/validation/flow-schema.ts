@@ -136,7 +136,7 @@ export function validateFlowSchema(schema: FlowSchema, field: Field, fixed?: Flo
   validateFlowStatus(schema, field);
 }
 
-/** Of schemas and of levels alike. */
+/** Validates the status of flow schemas and of priority levels. */
 export function validateFlowStatus({ status }: Pick<FlowSchema, 'status'>, field: Field): void {
   validateTypedConditions(status?.conditions, field.at('status').at('conditions'));
 }

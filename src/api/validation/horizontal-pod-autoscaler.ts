@@ -119,7 +119,7 @@ function parseProblem(apiVersion = ''): string {
   return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : '';
 }
 
-/** Of the core group only replication controllers scale; what the object named before is not judged again. */
+/** In the core group only replication controllers scale; what the object named before is not judged again. */
 function targetProblem(target: Partial<CrossVersionObjectReference>, old: HorizontalPodAutoscaler | undefined): string {
   const { apiVersion = '', kind = '' } = target;
   const before = old?.spec?.scaleTargetRef;

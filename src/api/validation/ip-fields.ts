@@ -57,7 +57,7 @@ function cidrProblem(text: string): string | undefined {
 /** More numbers and separators than any address or range has: the rest of a longer text is not looked at. */
 const MAX_PARTS = 32;
 
-/** Of decimal numbers: those between dots, and a prefix length. */
+/** Drops leading zeros of decimal numbers: those between dots, and a prefix length. */
 function withoutLeadingZeros(text: string): string {
   const isDecimal = (part: string): boolean => /^\d+$/.test(part);
   const parts = text.split(/([.:/])/, MAX_PARTS);

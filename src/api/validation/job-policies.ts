@@ -56,7 +56,7 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
 /** What rules of a policy are checked against. */
 interface FailureContext {
   readonly spec: JobSpec;
-  /** Of the template's containers. */
+  /** Names of the template's containers. */
   readonly names: Set<string>;
 }
 

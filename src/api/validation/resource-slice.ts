@@ -31,7 +31,7 @@ const MAX_DEVICES = 128;
 /** Where devices have taints, take from counters or have lists as attributes. */
 const MAX_LARGE_DEVICES = 64;
 const MAX_ATTRIBUTES_AND_CAPACITIES = 32;
-/** Of all attributes of a device, items of lists counted one by one. */
+/** Values of all attributes of a device; each item of a list counts. */
 const MAX_ATTRIBUTE_VALUES = 48;
 const MAX_TAINTS = 16;
 const MAX_COUNTER_SETS = 8;
@@ -40,7 +40,7 @@ const MAX_CONSUMED_SETS = 2;
 const MAX_RULE_CONDITIONS = 8;
 const MAX_VALUE_BYTES = 64;
 const MAX_VALID_VALUES = 10;
-/** Of names of attributes and capacities (a domain, a slash, an identifier) paths show this much. */
+/** Paths show this much of the name of an attribute or capacity (a domain, a slash, an identifier). */
 const MAX_SHOWN_NAME = 63 + 1 + 32;
 
 /** A slice; `old` where it is updated. */

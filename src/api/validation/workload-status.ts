@@ -50,7 +50,7 @@ export function validateDeploymentStatus(deployment: Deployment, old: Deployment
 
 const REPLICA_COUNTS = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'];
 
-/** Of replica sets and replication controllers. */
+/** Validates the status of replica sets and replication controllers. */
 export function validateReplicaSetStatus(
   replicaSet: ReplicaSet | ReplicationController,
   _old: unknown,

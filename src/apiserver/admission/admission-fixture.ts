@@ -14,7 +14,7 @@ import {
 /** What a test says of a request; the rest follows. */
 export interface TestRequest {
   readonly operation?: AdmissionOperation;
-  /** Of the request, where the plugin looks at it. */
+  /** The request's verb, for plugins that look at it. */
   readonly verb?: string;
   readonly subresource?: string;
   readonly object?: KubernetesObject;

@@ -90,14 +90,14 @@ export interface AdmissionDeps {
 export interface AdmissionConfig {
   readonly podSecurity?: PodSecurityConfig;
   readonly eventLimits?: readonly EventLimit[];
-  /** Of PodNodeSelector: labels by namespace. */
+  /** PodNodeSelector: labels by namespace. */
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;
   readonly tolerationSeconds?: TolerationSeconds;
   /** No pod has privileged containers. */
   readonly refusesPrivileged?: boolean;
-  /** Of ResourceQuota. */
+  /** ResourceQuota: resources that need a quota. */
   readonly limitedResources?: readonly LimitedResource[];
 }
 

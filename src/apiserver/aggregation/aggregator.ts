@@ -237,7 +237,7 @@ export class Aggregator {
   }
 }
 
-/** Of a path below `/apis/`; what is not said is ''. */
+/** Group and version in a path below `/apis/`; '' for what the path lacks. */
 function groupVersionOf({ info, request }: RequestScope): { readonly group: string; readonly version: string } {
   if (info.isResourceRequest) return { group: info.apiGroup, version: info.apiVersion };
   const [, , group = '', version = ''] = request.path.split('/', 4);

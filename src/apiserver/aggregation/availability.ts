@@ -35,7 +35,7 @@ export interface Found {
 }
 
 const CHECK_TIMEOUT_MS = 5000;
-/** Of discovery, and as many parts as an object of a client: what Kubernetes itself serves has a twentieth of it. */
+/** The largest discovery document that is read. What Kubernetes itself serves has a twentieth of it. */
 const MAX_DISCOVERY_BYTES = 4 * 1024 * 1024;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 

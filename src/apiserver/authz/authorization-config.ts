@@ -12,7 +12,7 @@ export interface ConfiguredWebhook {
   readonly type: 'Webhook';
   readonly name: string;
   readonly kubeConfigFile: string;
-  /** Of SubjectAccessReview. */
+  /** The version of SubjectAccessReview that is sent. */
   readonly version: 'v1beta1' | 'v1';
   /** How long consent is kept; 0: not at all. */
   readonly allowedMs: number;

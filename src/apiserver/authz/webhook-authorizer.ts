@@ -37,7 +37,7 @@ export interface WebhookAuthorizerConfig {
   /** How long consent is kept. */
   readonly allowedMs: number;
   readonly deniedMs: number;
-  /** Of SubjectAccessReview; default v1. */
+  /** The version of SubjectAccessReview that is sent; default v1. */
   readonly version?: 'v1beta1' | 'v1';
   /** Default 30 s. */
   readonly timeoutMs?: number;

@@ -15,7 +15,7 @@ import type { ApiServerOptions as SharedOptions } from '../options/api-server-op
 export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;
-  /** Of requests whatever they ask for, and of the end. */
+  /** How requests of any kind and the end of the server are handled. */
   readonly http: HttpOptions;
   readonly serviceAccounts: ServiceAccountOptions;
   /** Admission, authentication, authorization, audit, limits, node ports. */

@@ -24,7 +24,7 @@ export interface ItemList {
 /** The form of the answer. */
 export interface ItemListForm {
   readonly form: MediaForm;
-  /** Of the list; undefined where there is no protobuf form. */
+  /** The list's schema; undefined where there is no protobuf form. */
   readonly schema: StructSchema | undefined;
   readonly scope: RequestScope;
   readonly turns: Turns;

@@ -29,7 +29,7 @@ export interface OutcomeDeps {
 /** Turns what a handler returns, throws or rejects with into the answer. */
 export interface Outcome {
   of(scope: RequestScope, handler: Handler): Answer;
-  /** Of a request whose path or query cannot be read. */
+  /** The answer to a request whose path or query cannot be read. */
   unreadable(request: ApiRequest, error: unknown): ApiResponse;
 }
 

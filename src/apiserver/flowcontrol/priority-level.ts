@@ -24,7 +24,7 @@ export class PriorityLevel<T extends Wide> {
   readonly queues = new FairQueues<T>();
   readonly demand = new SeatDemand();
   readonly counts: LevelCounts = { dispatched: 0, rejected: 0, timedOut: 0, cancelled: 0 };
-  /** Of the object; empty when there is none. */
+  /** The uid of the level's object; '' when there is none. */
   uid = '';
   spec: PriorityLevelConfigurationSpec = { type: 'Limited' };
   limits: SeatLimits = { nominal: 0, min: 0, max: 0 };

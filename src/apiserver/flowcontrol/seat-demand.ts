@@ -8,7 +8,7 @@ const SMOOTHING = 0.977;
 
 /** Demand of one level, in seats. */
 export class SeatDemand {
-  /** Of the last whole period. */
+  /** The average of the last whole period. */
   average = 0;
   deviation = 0;
   peak = 0;

@@ -34,7 +34,7 @@ export interface ListPage {
   readonly remaining?: number;
 }
 
-/** Of objects that may have to be decoded to be selected. */
+/** Bytes of objects that are read in one turn, where selecting may have to decode them. */
 const BYTES_BETWEEN_TURNS = 64 * 1024;
 
 const EXPIRED_CONTINUE =

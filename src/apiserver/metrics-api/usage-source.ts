@@ -48,7 +48,7 @@ export interface UsageSource {
 const MAX_AGE_MS = 10_000;
 const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
-/** Of a summary: some 500 containers with all their readings have a tenth of it. */
+/** The largest summary that is read. Some 500 containers with all their readings have a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 /** A volume has some 12, a container some 30: as many of either as so many bytes tell of. */
 const MAX_PARTS = 500_000;

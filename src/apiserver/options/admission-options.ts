@@ -47,7 +47,7 @@ export interface AdmissionOptions {
   /** Names of the plugins that run. */
   readonly plugins: readonly string[];
   readonly configFile?: string;
-  /** Of DefaultTolerationSeconds. */
+  /** The tolerations that DefaultTolerationSeconds adds. */
   readonly tolerationSeconds: TolerationSeconds;
 }
 

@@ -112,7 +112,7 @@ export interface Reading {
 
 /** Conversion of objects that is a call to somebody else. */
 export interface Conversion {
-  /** Of stored objects in other versions, in their order. */
+  /** Converts stored objects of other versions, keeping their order. */
   fromStored(objects: readonly KubernetesObject[]): Promise<readonly KubernetesObject[]>;
   toStored(object: KubernetesObject): Promise<KubernetesObject>;
 }

@@ -114,7 +114,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   #out: ByteSink | undefined;
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Of the write under way. */
+  /** Bytes of the write under way. */
   #writingBytes = 0;
   /** While much waits. */
   #unread: Unread | undefined;
@@ -125,7 +125,7 @@ export class FrameSink implements WatchSink<Uint8Array>, RoundMember {
   /** The watch was cut off: nothing is written any more. */
   #isCut = false;
   #ended = false;
-  /** Of the initial state, what waits; undefined before it came. */
+  /** Bytes of the initial state that wait; undefined before it came. */
   #initialBytes: number | undefined;
 
   constructor(rounds: FlushRounds) {

@@ -16,7 +16,7 @@ const KNOWN: Readonly<Record<number, string>> = {
 };
 
 const SHOWN_BYTES = 2048;
-/** Of a Status: it goes into the answers and the log of this server. */
+/** The longest Status that is quoted in answers and in the log of this server. */
 const STATUS_CHARS = 32 * 1024;
 /** Longer texts are not read as a Status: it is read in one turn. */
 const READ_CHARS = 256 * 1024;

@@ -40,7 +40,7 @@ export interface WebhookCall {
   readonly timeoutMs: number;
   /** The end of the request this is part of. */
   readonly signal?: AbortSignal;
-  /** Of the work that the call is part of: the webhook may go on with its trace. */
+  /** The span of the work that the call is part of: the webhook may go on with its trace. */
   readonly span?: Span | undefined;
   /** Tell the webhook how long it has, as `?timeout=`. Default true. */
   readonly tellTimeout?: boolean;

@@ -28,7 +28,7 @@ export const REMEMBERED_FLAGS = [
 export interface Settings extends Partial<Readonly<Record<(typeof REMEMBERED_FLAGS)[number], string | undefined>>> {
   /** The user's kubeconfig that has the cluster's context; `down` takes it out. */
   readonly 'kubeconfig-file'?: string | undefined;
-  /** Of the Keelson that ran last. */
+  /** The version of Keelson that ran last. */
   readonly version?: string;
 }
 

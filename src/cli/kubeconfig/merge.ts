@@ -7,7 +7,7 @@ import { Document, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } fro
 
 /** The cluster, as its own kubeconfig says it. */
 export interface KubeconfigEntry {
-  /** Of the context, and of cluster and user unless those say otherwise. */
+  /** The name of the context, and of cluster and user unless those have their own. */
   readonly name: string;
   readonly dataDir: string;
   readonly cluster: object;

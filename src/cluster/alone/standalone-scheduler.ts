@@ -25,7 +25,7 @@ export interface StandaloneSchedulerDeps {
 export interface StandaloneSchedulerConfig {
   readonly scheduler: SchedulerConfig;
   readonly leaderElection: LeaderElectionSettings;
-  /** Of this machine: events name it. */
+  /** The name of this machine, which events show. */
   readonly hostName: string;
   /** Unique among candidates: host name and a random part. */
   readonly identity: string;

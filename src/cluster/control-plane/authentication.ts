@@ -1,4 +1,4 @@
-/** The API server's authenticators and authorizers in their order, of what always is there and what options add. */
+/** The API server's authenticators and authorizers in their order: the built-in ones and those that options add. */
 import { createAnonymousAuthenticator } from '../../apiserver/authn/anonymous.ts';
 import type { TokenAuthenticator } from '../../apiserver/authn/bearer-token.ts';
 import { clientCertificateAuthenticator } from '../../apiserver/authn/client-certificate.ts';
@@ -52,7 +52,7 @@ export function authorizersOf(
   return [privilegedGroupAuthorizer, changing(start, setup.authorizersNow, made)];
 }
 
-/** Those there are at the moment, as one. */
+/** One authorizer that asks those of the list as it is at the moment. */
 function changing<T extends object>(
   start: T,
   listNow: () => T | Promise<T>,

@@ -40,7 +40,7 @@ export interface BuiltInConfig {
 export interface BuiltInSchedulerConfig {
   /** Absent: upstream's default scheduler. */
   readonly setup?: SchedulerSetup;
-  /** Of this machine: events name it. */
+  /** The name of this machine, which events show. */
   readonly hostName: string;
 }
 

@@ -35,7 +35,7 @@ export interface RegistryDeps {
   readonly instance: Instance;
   /** The API server's identity towards kubelets, and who signed theirs. */
   readonly kubeletTls: () => TlsOptions;
-  /** Of service-account tokens, and where their keys are read. */
+  /** The discovery document of service-account tokens, and where their keys are read. */
   readonly discovery: Parameters<typeof tokenRoutes>[1];
   readonly settings: ServerSettings;
   /** The scheduler's answers, while one runs. */

@@ -11,22 +11,22 @@ export interface ServerSettings extends Partial<LimitOptions> {
   readonly localPathClass?: boolean;
   /** False: no lease names the server. */
   readonly identityLease?: boolean;
-  /** Of requests whatever they ask for, and of the end. */
+  /** How requests of any kind and the end of the server are handled. */
   readonly http?: HttpOptions;
   /** The host in published URLs; default: the address. */
   readonly externalHost?: string;
-  /** 0: never. */
+  /** The time between compactions; 0: never. */
   readonly compactionPeriodMs?: number;
   readonly eventTtlSeconds?: number;
   readonly serviceNodePorts?: NodePortOptions;
-  /** Instead of the instance's own. */
+  /** Service ranges used instead of the instance's own. */
   readonly serviceClusterIpRanges?: readonly string[];
   readonly tokens?: {
     /** The first signs; all are accepted. */
     readonly issuers: readonly string[];
     readonly audiences: readonly string[];
     readonly keys: readonly TokenKey[];
-    /** Where others find these keys. Default: here. */
+    /** The URL at which others find these keys. Default: this server's. */
     readonly jwksUri?: string;
     readonly lifetimes?: Pick<TokenConfig, 'maxExpirationSeconds' | 'extendsExpiration' | 'lookup'>;
   };

@@ -34,7 +34,7 @@ export class InstanceRunningError extends Error {
   }
 }
 
-/** Of one data directory, whatever path leads to it. */
+/** The lock of one data directory, whatever path leads to it. */
 const LOCK_FILE = 'keelson.lock';
 
 /** Takes the lock. Rejects with `InstanceRunningError` when it is held, with `PreflightError` when the directory is no use. */

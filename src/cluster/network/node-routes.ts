@@ -164,7 +164,7 @@ async function ensureTunnel(
   );
 }
 
-/** Of the link that has the node's address. */
+/** The MTU of the link that has the node's address. */
 async function mtuOf({ platform }: NodeRoutesDeps, nodeIp: string): Promise<number | undefined> {
   const link = platform.net.interfaces().find(({ address }) => address === nodeIp)?.name;
   const path = `/sys/class/net/${link}/mtu`;

@@ -18,11 +18,11 @@ import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 export interface PodNetwork {
   /** Devices, routes, rules. Idempotent. */
   start(): Promise<void>;
-  /** The same again each minute until the signal, which heals what others did to it. Never rejects. */
+  /** Repeats `start` each minute until the signal aborts: repairs what other programs changed. Never rejects. */
   keep(signal: AbortSignal): Promise<void>;
   /** Writes the CNI configuration for one range or one of each family (with a comma); the runtime picks it up. */
   setPodCidr(podCidr: string): Promise<void>;
-  /** How large packets of pods may be, from now on: pods that start get it, the configuration is written again. */
+  /** Changes the MTU of pods that start from now on; the configuration is written again. */
   setMtu(mtu: number): Promise<void>;
   /**
    * Has packets from loopback addresses routed to pods, which lets pods send to those: the guard against that comes first.
@@ -36,7 +36,7 @@ export interface PodNetwork {
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files' | 'log'>;
 
 const KEEP_PERIOD_MS = 60_000;
-/** There where the kernel has IPv6. */
+/** A folder that exists where the kernel has IPv6. */
 const IPV6_DEVICES = '/proc/sys/net/ipv6/conf';
 
 /** The tenth address of the (first) service range: cluster DNS. */
@@ -56,7 +56,7 @@ function nthServiceAddress(serviceCidr: string, index: number): string {
   return formatIp(address);
 }
 
-/** Creates it; nothing is touched before `start`. */
+/** Nothing on the machine changes before `start`. */
 export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
   const known: { podCidr?: string; mtu?: number } = {};
   const writeConfig = async (): Promise<void> => {
@@ -87,7 +87,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
         await sleepUnlessAborted(deps.clock, KEEP_PERIOD_MS, signal);
         if (signal.aborted) return;
         await start().catch((error: unknown) =>
-          deps.log.error('the pod network was not looked after, again in a minute', { err: error }),
+          deps.log.error('cannot restore the pod network, will retry in a minute', { err: error }),
         );
       }
     },

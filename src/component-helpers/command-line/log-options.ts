@@ -1,7 +1,7 @@
 /** How much is logged, and how: flags every component of upstream has. Differs: JSON, unless told otherwise or on a terminal. */
 import { FlagError, type OptionSet } from './flags.ts';
 
-/** The choice. */
+/** The level and format of a component's log. */
 export interface LogOptions {
   readonly level: 'debug' | 'info';
   /** Absent: readable on a terminal, JSON else. */

@@ -170,7 +170,7 @@ function signerOf({ webcrypto }: CryptoPort, key: CryptoKey): Signer {
   return async (bytes) => new Uint8Array(await webcrypto.subtle.sign(ALGORITHM, key, bytes as Uint8Array<ArrayBuffer>));
 }
 
-/** Of a public key's bits the first 160 of their SHA-256 (RFC 7093). */
+/** The first 160 bits of the SHA-256 of a public key's bits (RFC 7093). */
 function keyId(crypto: CryptoPort, publicKey: Uint8Array): Uint8Array {
   const bits = derBytes(derContent(derElements(publicKey)[0], TAG.sequence)[1], TAG.bitString).subarray(1);
   return Buffer.from(crypto.sha256Hex(bits).slice(0, 40), 'hex');

@@ -74,7 +74,7 @@ export async function ensureClusterPki(
   return { ca, apiServer, kubeletClient, kubeletServer, admin, frontProxy, serviceAccount };
 }
 
-/** Of an authority of its own: whoever it signs speaks for every user. */
+/** The front proxy has an authority of its own: whoever it signs speaks for every user. */
 async function frontProxyPair(folder: PkiFolder): Promise<ClusterPki['frontProxy']> {
   const ca = await authority(folder, 'front-proxy-ca', 'front-proxy-ca');
   const spec = { commonName: 'front-proxy-client', usages: ['client'] as const, validityMs: LEAF_MS };

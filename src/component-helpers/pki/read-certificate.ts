@@ -14,7 +14,7 @@ import { derBytes, derContent, derElements, TAG, type DerElement } from '../../b
 export interface CertificateFacts {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
-  /** Of the subject; '' when it has none. */
+  /** The subject's common name; '' when it has none. */
   readonly commonName: string;
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
@@ -115,7 +115,7 @@ function timeOf(element: DerElement | undefined): number {
   return atMs;
 }
 
-/** Of several the last. */
+/** The common name; the last where there are several. */
 function commonNameOf(subject: DerElement | undefined): string {
   let commonName = '';
   for (const set of derContent(subject, TAG.sequence)) {

@@ -95,7 +95,7 @@ export function authorityExtensions(keyId: Uint8Array): Uint8Array[] {
   ];
 }
 
-/** Of a certificate that signs no others; `issuerKeyId` is that of its authority's key, where it has one. */
+/** Extensions of a certificate that signs no others. `issuerKeyId` is that of its authority's key, where it has one. */
 export function leafExtensions(
   names: CertificateNames,
   usages: readonly ('server' | 'client')[],

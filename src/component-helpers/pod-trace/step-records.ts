@@ -6,7 +6,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
-/** Of one pod. */
+/** The first steps of one pod that are kept. */
 const FIRST_STEPS = 48;
 const MAX_STEPS = 96;
 /** Errors are cut: a refusal by thousands of nodes is long. */

@@ -2,7 +2,7 @@
 
 /** One step. Times are wall-clock milliseconds with their fraction. */
 export interface TraceStep {
-  /** Of the step that this one is part of, by its place in the list. */
+  /** The index of the step that this one is part of. */
   readonly parent?: number | undefined;
   readonly name: string;
   readonly startMs: number;

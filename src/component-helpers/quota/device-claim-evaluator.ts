@@ -50,7 +50,7 @@ export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluato
   };
 }
 
-/** Of alternatives the most that may be taken. */
+/** Devices by class; of a request's alternatives the largest number counts. */
 function devicesByClass(claim: ResourceClaim): ReadonlyMap<string, number> {
   const devices = new Map<string, number>();
   for (const { exactly, firstAvailable = [] } of claim.spec?.devices?.requests ?? []) {
@@ -100,7 +100,7 @@ function ownerOf(claim: ResourceClaim): { readonly name: string; readonly uid: s
   return owner?.kind === 'Pod' && owner.apiVersion === 'v1' ? owner : undefined;
 }
 
-/** Of two of the same second, the first by name. */
+/** Whether `a` was created before `b`; names decide within one second. */
 function isOlder({ metadata: a }: ResourceClaim, { metadata: b }: ResourceClaim): boolean {
   const [bornA, bornB] = [a.creationTimestamp ?? '', b.creationTimestamp ?? ''];
   return bornA < bornB || (bornA === bornB && (a.name ?? '') < (b.name ?? ''));

@@ -30,7 +30,7 @@ export interface TracerDeps {
 const MILLION = 1_000_000;
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
-/** Of one span, as upstream's SDK. */
+/** The most events of one span, as upstream's SDK. */
 const MAX_EVENTS = 128;
 
 /** Spans without a parent are sampled so many times in a million. */

@@ -53,7 +53,7 @@ const WORDS: Readonly<Record<Exclude<Tone, 'plain'>, readonly string[]>> = {
 
 const byWord = new Map(Object.entries(WORDS).flatMap(([tone, words]) => words.map((word) => [word, tone as Tone])));
 
-/** Of a status, phase or reason. */
+/** The tone of a status, phase or reason. */
 export function toneOf(word: string): Tone {
   const known = byWord.get(word);
   if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export function toneOf(word: string): Tone {
   return /(Error|BackOff|Failed)$/.test(word) ? 'bad' : 'plain';
 }
 
-/** Of a share such as `2/3`: whether all are there. */
+/** The tone of a share such as `2/3`: busy until all are there. */
 export function toneOfShare(text: string): Tone {
   const share = /^(\d+)\/(\d+)$/.exec(text);
   if (share === null) return 'plain';

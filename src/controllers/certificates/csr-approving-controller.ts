@@ -14,7 +14,7 @@ import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { parseRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { reservedNames } from './reserved-names.ts';
-import { hasCondition, KUBELET_CLIENT, NODE_PREFIX, signerProblem } from './signer-rules.ts';
+import { isPending, KUBELET_CLIENT, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'certificatesigningrequest-approving-controller';
@@ -106,10 +106,5 @@ export function createCsrApprovingController(deps: ControllerDeps): Controller {
 }
 
 function isOpen(csr: CertificateSigningRequest): boolean {
-  return (
-    csr.spec.signerName === KUBELET_CLIENT &&
-    (csr.status?.certificate ?? '') === '' &&
-    !hasCondition(csr, 'Approved') &&
-    !hasCondition(csr, 'Denied')
-  );
+  return csr.spec.signerName === KUBELET_CLIENT && isPending(csr);
 }

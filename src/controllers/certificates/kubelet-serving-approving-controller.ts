@@ -15,7 +15,7 @@ import { parseKey } from '../../client/object-store.ts';
 import { parseRequest, type ParsedRequest } from '../../component-helpers/pki/certificates.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { reservedNames } from './reserved-names.ts';
-import { hasCondition, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer-rules.ts';
+import { isPending, KUBELET_SERVING, NODE_PREFIX, signerProblem } from './signer-rules.ts';
 
 const ACCOUNT = 'certificate-controller';
 const NAME = 'kubelet-serving-certificate-approving-controller';
@@ -99,10 +99,5 @@ export function createKubeletServingApprovingController(deps: ControllerDeps): C
 }
 
 function isOpen(csr: CertificateSigningRequest): boolean {
-  return (
-    csr.spec.signerName === KUBELET_SERVING &&
-    (csr.status?.certificate ?? '') === '' &&
-    !hasCondition(csr, 'Approved') &&
-    !hasCondition(csr, 'Denied')
-  );
+  return csr.spec.signerName === KUBELET_SERVING && isPending(csr);
 }

@@ -97,6 +97,11 @@ export function extendedUsages({ spec }: CertificateSigningRequest): ('server' |
   return usages;
 }
 
+/** Whether the request is neither decided nor answered. */
+export function isPending(csr: CertificateSigningRequest): boolean {
+  return (csr.status?.certificate ?? '') === '' && !hasCondition(csr, 'Approved') && !hasCondition(csr, 'Denied');
+}
+
 /** Whether the request is approved and not denied. */
 export function isApproved(csr: CertificateSigningRequest): boolean {
   return hasCondition(csr, 'Approved') && !hasCondition(csr, 'Denied');

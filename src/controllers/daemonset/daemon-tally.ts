@@ -60,7 +60,7 @@ export class DaemonTally implements Tally {
     'in turn': new Map(),
     'once spare': new Map(),
   };
-  /** Of nodes where there is something to wait for. */
+  /** When the pods of a node become available, for nodes where one is waited for. */
   readonly #availableAtMs = new Map<string, readonly number[]>();
   readonly #changed = new Set<string>();
   #moment: Moment | undefined;

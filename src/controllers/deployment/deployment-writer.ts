@@ -11,12 +11,12 @@ import { maxSurge, replicasOf } from './replica-math.ts';
 
 /** Writes Deployments and their ReplicaSets. */
 export interface DeploymentWriter {
-  /** Sets the size (and notes the Deployment's). Returns the set as it is then; no write when nothing changes. */
+  /** Sets the size (and notes the Deployment's). Returns the set as written; writes nothing when nothing changes. */
   scale(deployment: Stored<Deployment>, set: Stored<ReplicaSet>, replicas: number): Promise<Stored<ReplicaSet>>;
   updateSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
   createSet(set: ReplicaSet): Promise<Stored<ReplicaSet>>;
   getSet(namespace: string, name: string): Promise<Stored<ReplicaSet>>;
-  /** Deletes; gone already is fine. */
+  /** Deletes the set; one that is already gone is no error. */
   deleteSet(set: Stored<ReplicaSet>): Promise<void>;
   /** Writes spec and annotations, unless the object changed since it was read. */
   update(deployment: Deployment): Promise<Stored<Deployment>>;

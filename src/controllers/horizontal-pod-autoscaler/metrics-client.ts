@@ -50,7 +50,7 @@ export interface MetricsClient {
 }
 
 const DEFAULT_WINDOW_MS = 60_000;
-/** Of a list: ten thousand pods have less. */
+/** The most parts of a list that is read: ten thousand pods have less. */
 const MAX_PARTS = 500_000;
 
 interface PodMetricsItem {

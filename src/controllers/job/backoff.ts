@@ -16,7 +16,7 @@ export function remainingBackoffMs(succeeded: readonly Pod[], failed: readonly P
   return since.length === 0 ? 0 : Math.max(0, latest(since) + delayMs(since.length) - nowMs);
 }
 
-/** Of any number of moments; they are not spread into arguments, of which there may be some 120,000. */
+/** The latest of any number of moments. Not by Math.max, which takes some 120,000 arguments. */
 function latest(moments: readonly number[]): number {
   return moments.reduce((last, ms) => Math.max(last, ms), -Infinity);
 }

@@ -61,7 +61,7 @@ function podsForRemoval(view: JobView, surplus: number): Stored<Pod>[] {
   return [...odd, ...ranked.filter((pod) => !odd.has(pod)).slice(0, Math.max(0, surplus - odd.size))];
 }
 
-/** Of indexed jobs, asked of each pod once: whether its index is none, or that of a pod before it, or a finished one. */
+/** For indexed jobs, asked once for each pod: whether it has no index, that of an earlier pod, or a finished one. */
 function oddIndex(view: JobView): (pod: Stored<Pod>) => boolean {
   if (!isIndexed(view.spec)) return () => false;
   const seen = new Set<number>();

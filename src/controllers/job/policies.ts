@@ -11,7 +11,7 @@ export interface FailureMatch {
   readonly action?: string;
   /** Whether the failure counts towards the back-off limits. */
   readonly counts: boolean;
-  /** Of `FailJob`. */
+  /** The message of `FailJob`. */
   readonly message?: string;
 }
 

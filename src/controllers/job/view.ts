@@ -28,7 +28,7 @@ export interface JobView {
   /** In all, counted and uncounted; of indexed jobs the number of indexes. */
   readonly succeeded: number;
   readonly failed: number;
-  /** Of indexed jobs; empty for others. */
+  /** Succeeded indexes of an indexed job; empty for others. */
   readonly succeededIndexes: IndexSet;
   readonly failedIndexes: IndexSet;
   readonly nowMs: number;

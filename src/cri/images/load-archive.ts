@@ -13,7 +13,7 @@ import { readTar, TarError, type TarMember } from './tar-reader.ts';
 
 export interface LoadArchive {
   readonly content: ContentClient;
-  /** Of this machine, in Go's words. */
+  /** This machine's architecture by Go's name. */
   readonly architecture: string;
   /** For an image that the archive does not name. */
   readonly name?: string | undefined;

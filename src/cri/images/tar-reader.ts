@@ -16,7 +16,7 @@ export interface TarMember {
 }
 
 const BLOCK_BYTES = 512;
-/** Of names and pax records. */
+/** The longest name or pax record. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /** The archive is damaged, cut short, or none. */

@@ -2,12 +2,12 @@
 import type { Init } from '../call-options.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../gen/cri-types.ts';
 
-/** Of a sandbox: what identifies it, and where its logs go. */
+/** The part of a sandbox's configuration that identifies it and says where its logs go. */
 export function leanSandboxConfig(config: Init<PodSandboxConfig>): Init<PodSandboxConfig> {
   return pick(config, ['metadata', 'labels', 'annotations', 'logDirectory']);
 }
 
-/** Of a container: what identifies it, and what its process sees. */
+/** The part of a container's configuration that identifies it and that its process sees. */
 export function leanContainerConfig(config: Init<ContainerConfig>): Init<ContainerConfig> {
   const seen = ['metadata', 'labels', 'annotations', 'command', 'args', 'stopSignal'] as const;
   const { mounts = [] } = config;

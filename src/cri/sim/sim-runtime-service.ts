@@ -150,7 +150,7 @@ type ContainerCalls = Pick<
   | 'execSync'
 >;
 
-/** Of most images nobody needs to know how often they were started. */
+/** Stands for images that never crash: nobody counts how often they were started. */
 const neverCrashes = (): boolean => false;
 
 /** A container that was made and never started, by a kubelet that died in between, has not crashed. */

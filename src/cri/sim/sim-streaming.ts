@@ -72,7 +72,7 @@ async function serveOverSpdy(
 
 interface Session {
   readonly pending: PendingStream;
-  /** Of the answer that switches. */
+  /** Status line and headers of the answer that switches protocols. */
   readonly head: string;
 }
 

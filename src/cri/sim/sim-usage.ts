@@ -18,7 +18,7 @@ export interface UsageMeter {
 
 const plain = usageFigures({});
 
-/** Of a container whose image says nothing. */
+/** The usage of a container whose image says nothing. */
 export function plainUsage(uptimeMs: number): UsageReading {
   return reading(plain.cores, plain.cores * 1e6 * uptimeMs, plain.bytes);
 }

@@ -1,6 +1,6 @@
 /**
  * A connection to a D-Bus message bus: method calls and signals. Authenticates as this process's user (EXTERNAL), which
- * the kernel vouches for. Ends with its signal or when the bus goes away; calls under way are then rejected.
+ * the kernel vouches for. It ends when the signal aborts or the bus closes it; calls in progress are then rejected.
  */
 import type { Duplex } from '../../platform/streams.ts';
 import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
@@ -30,7 +30,7 @@ export async function addMatch({ call }: DbusConnection, rule: string): Promise<
   await call({ ...BUS, member: 'AddMatch', signature: 's', body: [rule] });
 }
 
-/** Authenticates on an open stream and says hello. Rejects when the bus does not want us; the stream is destroyed then. */
+/** Authenticates on an open stream and calls Hello. When the bus refuses, it rejects and the stream is destroyed. */
 export async function connectDbus(
   stream: Duplex,
   { uid, onSignal }: { readonly uid: number; readonly onSignal: (signal: DbusMessage) => void },

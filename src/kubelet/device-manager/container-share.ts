@@ -36,7 +36,7 @@ export function createContainerShare(
   };
 }
 
-/** Of several values for an environment variable, a path or an annotation the first holds. */
+/** Merges answers; the first value of an environment variable, a path or an annotation holds. */
 function merged(responses: readonly ContainerAllocateResponse[]): ContainerDevices {
   const environment: Record<string, string> = {};
   const annotations: Record<string, string> = {};

@@ -1,8 +1,8 @@
 /**
- * Takes back what drivers of devices have said of the node when nobody could get those devices ready: pods would be sent
- * here and wait. All of it when the kubelet starts, for no driver has registered yet; one driver's when it has been away for
- * a while. Drivers that (re)turn publish again. Upstream: wipeResourceSlices in pkg/kubelet/cm/dra/plugin. Not here: whether
- * a registered driver also answers; registered is usable.
+ * Deletes the node's ResourceSlices while no driver can prepare their devices: pods would be scheduled here and wait. All slices
+ * go when the kubelet starts, since no driver has registered yet; those of one driver when it has been unregistered for 30 s.
+ * A driver that registers publishes them again. Upstream: wipeResourceSlices in pkg/kubelet/cm/dra/plugin. Differs: a registered
+ * driver counts as usable, whether or not it answers.
  */
 import type { ResourceSlice } from '../../api/gen/resource-v1.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -26,13 +26,13 @@ export interface SliceWiperDeps {
   readonly nodeName: string;
 }
 
-/** Wipes behind the caller's back; what fails is tried again until the signal aborts. */
+/** Wipes in the background; failed deletions are retried until the signal aborts. */
 export interface SliceWiper {
   /** Wipes all slices of the node at once. */
   wipeAll(signal: AbortSignal): void;
   /** The driver has no plugin any more: wipes its slices unless it is back within 30 s. */
   driverGone(driver: string, signal: AbortSignal): void;
-  /** Its plugin is there: nothing is wiped. */
+  /** The driver has registered: its slices stay. */
   driverBack(driver: string): void;
 }
 

@@ -27,7 +27,7 @@ function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResou
     .join('');
 }
 
-/** Of a pod that asks for memory as a whole; whether it uses more than that is for the reader to see. */
+/** The message for a pod that requests memory as a whole; the reader compares usage and request. */
 function wholePod({ metadata, spec }: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
   const request = spec?.resources?.requests?.['memory'];
   if (resource !== 'memory' || request === undefined || stats?.memory === undefined) return '';

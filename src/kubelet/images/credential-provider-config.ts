@@ -20,11 +20,11 @@ export interface ProviderTokenAttributes {
 
 /** One program. */
 export interface CredentialProvider {
-  /** Of the program in the folder of such programs. */
+  /** The file name of the program in the folder of credential providers. */
   readonly name: string;
   readonly matchImages: readonly string[];
   readonly defaultCacheDurationMs: number;
-  /** Of the request and its answer. */
+  /** The API version of the request and its answer. */
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

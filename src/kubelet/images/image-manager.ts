@@ -28,7 +28,7 @@ import { formatTime } from '../../api/time.ts';
 import type { FailedPull, PullErrorClass } from '../../component-helpers/pod-node-state.ts';
 import { pullErrorClass } from './pull-error-class.ts';
 
-/** Of a failure, as it is told to those who ask for the pod's state. */
+/** The longest failure text in a pod's state. */
 const MAX_MESSAGE_CHARS = 4096;
 
 /** Waiting reasons of containers whose image is not there. */

@@ -44,7 +44,7 @@ export interface ContainerLogManager {
   rotateLogs(): Promise<void>;
 }
 
-/** Of a packed file that is not complete: a process that was killed left it. */
+/** The suffix of a packed file that is not complete: a process that was killed left it. */
 const PARTIAL_SUFFIX = '.gz.tmp';
 const PACKED_BLOCK_BYTES = 2 ** 20;
 

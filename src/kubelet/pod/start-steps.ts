@@ -49,7 +49,7 @@ interface Waiting {
   readonly ran: Set<string>;
 }
 
-/** Of every sync there is a span where it is traced; of those that belong to starts also the steps. */
+/** Traced syncs have a span each; syncs that belong to a start also have steps. */
 export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartSteps {
   const records = new StepRecords(clock, MAX_PODS);
   const waits = new WeakMap<StepRecord, Waiting>();

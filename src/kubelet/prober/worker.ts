@@ -51,7 +51,7 @@ export interface ProbeWorkerDeps {
   readonly log: Log;
 }
 
-/** Of an answer, as it is told to those who ask for the pod's state. */
+/** The longest probe output in a pod's state. */
 const MAX_OUTPUT_CHARS = 1024;
 
 const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {

@@ -97,7 +97,7 @@ async function optionalText(deps: ContainerRuntimeDeps, path: string): Promise<s
   }
 }
 
-/** Of a file with environment variables. */
+/** The largest file with environment variables. */
 const MAX_ENVIRONMENT_FILE_BYTES = 1024 * 1024;
 
 /** Text of a volume's file; undefined where the file is not there. */

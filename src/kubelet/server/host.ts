@@ -15,7 +15,7 @@ export interface KubeletHost {
   podStatus(uid: string): PodStatus | undefined;
   /** The steps of a pod's start. */
   readonly stepsOf: StepsOf;
-  /** What is known of a pod and no object tells; undefined: there is no such pod here. */
+  /** The pod's state that no API object shows (retries, pulls, volumes); undefined when the node has no such pod. */
   stateOf(namespace: string, name: string): PodNodeState | undefined;
   /** Problems that make /healthz fail; empty when healthy. */
   healthProblems(): readonly string[];

@@ -17,7 +17,7 @@ export interface PodReadings {
   readonly pod: Pod;
   readonly usage: PodUsage;
   readonly nowMs: number;
-  /** Of the pod's cgroup, when it has one. */
+  /** Statistics of the pod's cgroup, when it has one. */
   readonly cgroup?: CgroupStats;
   /** Wall-clock start by container id. */
   readonly startedAtMs: ReadonlyMap<string, number>;
@@ -26,9 +26,9 @@ export interface PodReadings {
   readonly volumes?: Awaited<ReturnType<VolumeManager['volumeStats']>>;
   /** Bytes of the files that the kubelet mounts into containers to be written: the hosts file, termination messages. */
   readonly ownFileBytes?: number;
-  /** Of the node's disk. */
+  /** The node's disk. */
   readonly disk?: FileSystemStat;
-  /** Of containers' writable layers. */
+  /** The file system of containers' writable layers. */
   readonly containerFs?: Omit<FsStats, 'time'>;
   readonly pressures?: PodPressures;
 }

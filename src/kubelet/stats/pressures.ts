@@ -17,7 +17,7 @@ export interface PodPressures {
   readonly containers: ReadonlyMap<string, Pressures>;
 }
 
-/** Of all that a snapshot has. */
+/** Pressure of everything in a snapshot. */
 export interface NodePressures {
   readonly node: Pressures;
   readonly allPods: Pressures;

@@ -41,7 +41,7 @@ export interface PodUsage {
 
 export interface RuntimeFileSystems {
   readonly imageFs?: Omit<FsStats, 'time'>;
-  /** Of containers' writable layers; mostly that of images. */
+  /** The file system of containers' writable layers; mostly that of images. */
   readonly containerFs?: Omit<FsStats, 'time'>;
 }
 

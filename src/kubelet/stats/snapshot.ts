@@ -12,7 +12,7 @@ import type { PodUsage, RuntimeUsage } from './runtime-usage.ts';
 /** A pod of the node with what it uses. */
 export interface PodReading {
   readonly pod: Pod;
-  /** Of running containers alone: a rate that an ended one does not have would make the whole pod's readings incomplete. */
+  /** Usage of running containers alone: an ended one has no rates, which would make the pod's readings incomplete. */
   readonly usage: PodUsage;
   readonly cgroup?: CgroupStats;
   /** By container id. */

@@ -5,7 +5,7 @@ import type { NodeStats, Summary } from './summary-types.ts';
 export interface StatsProvider {
   /** The summary API's document. A part that cannot be read now is left out. */
   summary(options?: { readonly onlyCpuAndMemory?: boolean; readonly withoutPressure?: boolean }): Promise<Summary>;
-  /** Of the node's part of the summary what may run low, for eviction: reads no pod, no CPU time and no interface. */
+  /** What may run low on the node, for eviction: reads no pod, no CPU time and no interface. */
   node(): Promise<NodeStats>;
   /** The part of `/metrics` besides counters, in Prometheus text. */
   kubeletMetrics(): Promise<string>;

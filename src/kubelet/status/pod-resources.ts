@@ -21,7 +21,7 @@ import type { ContainerStatus, PodStatus as RuntimePodStatus } from '../containe
 export interface InForce {
   readonly runtimeStatus: RuntimePodStatus;
   readonly actuated: (status: ContainerStatus) => ContainerResources | undefined;
-  /** Of the pod as a whole; undefined: as allocated. */
+  /** Resources in effect for the pod as a whole; undefined: as allocated. */
   readonly actuatedPod: ContainerResources | undefined;
 }
 

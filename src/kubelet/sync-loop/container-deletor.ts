@@ -84,7 +84,7 @@ interface ExitedContainers {
   readonly byName: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Of each status as it was read: all containers of a pod may end in one moment, and each asks. */
+/** Exited containers by status object: all containers of a pod may end in one moment, and each asks. */
 const known = new WeakMap<PodStatus, ExitedContainers>();
 
 function exitedOf(status: PodStatus): ExitedContainers {

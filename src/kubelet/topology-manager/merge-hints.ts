@@ -22,8 +22,8 @@ export function hintLists(providers: readonly TopologyHints[]): Hint[][] {
 export type BetterMask = (a: number, b: number) => boolean;
 
 /**
- * Of masks of as many nodes the one whose nodes are nearer to each other, then the lower ones; else the narrower.
- * `distances` is by node and node. Upstream: NUMAInfo.Closest.
+ * Prefers the narrower mask; of equally wide ones that whose nodes are nearer to each other, then the lower one. `distances` is by
+ * node and node. Upstream: NUMAInfo.Closest.
  */
 export function closestBy(distances: ReadonlyMap<number, ReadonlyMap<number, number>>): BetterMask {
   const average = (mask: number): number => {

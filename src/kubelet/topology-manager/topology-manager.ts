@@ -36,7 +36,7 @@ export interface TopologyManager {
 export interface TopologyManagerConfig {
   readonly policy: TopologyPolicy;
   readonly scope: TopologyScope;
-  /** Of sets of as many nodes the one whose nodes are nearest to each other. Upstream: prefer-closest-numa-nodes. */
+  /** Prefer, among sets of equally many nodes, the one whose nodes are nearest to each other. Upstream: prefer-closest-numa-nodes. */
   readonly preferClosestNumaNodes: boolean;
   /** Machines with more nodes have too many sets of nodes to try. Upstream: max-allowable-numa-nodes. */
   readonly maxAllowableNumaNodes: number;

@@ -55,7 +55,7 @@ export class PodVolumes {
   /** Volumes that are not ready or worked on, and those that cannot be processed: a waiter asks after each change. */
   #unsettled = 0;
   #refused = 0;
-  /** Of the volumes as they are, until one changes. */
+  /** What `mounted` answered last; undefined once a volume has changed. */
   #mounted: ReadonlyMap<string, MountedVolume> | undefined;
 
   constructor(deps: PodVolumesDeps, pod: Pod) {

@@ -39,7 +39,7 @@ export interface VolumeFixture {
 export interface VolumeFixtureOptions {
   readonly attachesItself?: boolean;
   readonly gitRepo?: boolean;
-  /** Of another fixture, to be its next life. */
+  /** The client of another fixture whose next life this one is. */
   readonly client?: FakeClient;
   readonly sockets?: FakeSockets;
 }

@@ -9,7 +9,7 @@ import { referenceKey, volumeReferences } from './object-references.ts';
 import type { SetUpResult } from './volume-plugin.ts';
 import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 
-/** Of an error, as it is told to those who ask for the pod's state. */
+/** The longest error text in a pod's state. */
 const MAX_MESSAGE_CHARS = 4096;
 const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 

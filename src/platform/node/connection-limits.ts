@@ -14,7 +14,7 @@ export function connectionLimits(limits: string): ConnectionLimits {
   return { total, ofOneAddress: Math.ceil(total / 2) };
 }
 
-/** Of this process. */
+/** Connection limits from the open-file limit of this process. */
 export function ownConnectionLimits(): ConnectionLimits {
   try {
     return connectionLimits(readFileSync('/proc/self/limits', 'utf8'));

@@ -42,7 +42,7 @@ export function createRotation(
   };
 }
 
-/** Of another program's file, which it appends to: what it writes between copy and cut is lost. */
+/** Rotates another program's file by copy and truncation: what it appends in between is lost. */
 export async function rotateLarge(
   path: string,
   maxBytes = MAX_BYTES,

@@ -33,7 +33,7 @@ const ofThisThread: LoopDeps = {
 /** First come, first served. */
 class Queue {
   #waiting: (() => void)[] = [];
-  /** Of `#waiting`, how many have gone on. */
+  /** How many of `#waiting` have gone on. */
   #gone = 0;
 
   push(resume: () => void): void {

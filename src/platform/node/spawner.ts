@@ -46,7 +46,7 @@ function ofRun<A extends unknown[]>(id: number, handle: (...args: A) => void): (
   };
 }
 
-/** Of a program that runs as another user, who may not be signalled, nothing more can be done. */
+/** A program that runs as another user may not be signalled: nothing more can be done. */
 function tryKillGroup(pid: number): void {
   try {
     killGroup(pid);

@@ -29,8 +29,8 @@ export interface FileNode extends Sibling<FileNode> {
   /** When it was changed. One object for all that were changed at one instant. */
   changed: { readonly atMs: number };
   /**
-   * Of a file: a byte per character; a string of a few hundred takes half of what an array with its buffer does. Of a symbolic
-   * link: where it leads.
+   * A file's content, a byte per character: a string of a few hundred takes half of what an array with its buffer does. For a
+   * symbolic link, where it leads.
    */
   data: string;
   children: Directory<FileNode>;

@@ -16,7 +16,7 @@ interface Series {
   readonly labels: Labels;
   value: number;
   sum: number;
-  /** Of a histogram: observations by the first bound they do not exceed. */
+  /** A histogram's observations by the first bound they do not exceed. */
   readonly bucketCounts: number[];
 }
 

@@ -9,7 +9,7 @@ export interface HeapTimer {
   dueMs: number;
   /** Forgotten when it is cancelled: it holds what the timer was for. */
   run: () => void;
-  /** Of a ticker: it comes again after so long. Zero: it does not. */
+  /** A ticker's period. Zero: the timer fires once. */
   readonly periodMs: number;
   /** Waits to come up; false once it was taken or cancelled. */
   pending: boolean;

@@ -29,7 +29,7 @@ import {
 export interface NetworkPoliciesDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'clock' | 'log' | 'crypto'>;
-  /** Of events about policies that are too large. Absent: the log alone has it. */
+  /** Records events about policies that are too large. Absent: they are only logged. */
   readonly recorder?: EventRecorder;
 }
 

@@ -11,7 +11,7 @@ import { blockAddresses, oneOf, portMatches } from './policy-matches.ts';
 
 /** Which pods, anywhere in the cluster. */
 export interface PodSelection {
-  /** Of one namespace; absent: of those the selector names. */
+  /** The namespace of the pods; absent: those that the selector names. */
   readonly namespace?: string;
   readonly namespaceSelector?: LabelSelector;
   readonly podSelector: LabelSelector;

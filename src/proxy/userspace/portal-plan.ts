@@ -59,7 +59,7 @@ export interface PortalPlan {
   readonly unsupported: readonly string[];
 }
 
-/** Of two portals with the same address and port the first one gets it. */
+/** Plans the portals; the first of two with the same address and port gets it. */
 export function planPortals({ ports, hostPorts, nodePortRanges }: UserspaceWanted): PortalPlan {
   const plan = {
     portals: new Map<string, PlannedPortal>(),

@@ -14,7 +14,7 @@ export interface ExtenderConfig {
   readonly nodeCacheCapable: boolean;
   /** Only pods that ask for one of these are its business; empty: all. */
   readonly managedResources: readonly string[];
-  /** Of those, the ones NodeResourcesFit leaves to the extender. */
+  /** Managed resources that NodeResourcesFit leaves to the extender. */
   readonly ignoredResources: readonly string[];
   /** Its failure does not fail the pod. */
   readonly ignorable: boolean;

@@ -1,4 +1,4 @@
-/** The devices that drivers tell of in slices, as one node can reach them. Pure. Upstream: structured/internal pools. */
+/** The devices in the ResourceSlices of drivers, and which of them a node can reach. Pure. Upstream: structured/internal pools. */
 import type { Node, NodeSelector } from '../../api/gen/core-v1.ts';
 import type { AllocationResult, Device, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
@@ -38,7 +38,7 @@ export function counterUse({ driver, pool, device }: PoolDevice): [string, numbe
   );
 }
 
-/** Slices of the newest generation of each pool that are all there. */
+/** The slices of each pool's newest generation, for pools whose slices are complete. */
 function wholePools(slices: readonly ResourceSlice[]): ResourceSlice[][] {
   const pools = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {

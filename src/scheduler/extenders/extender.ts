@@ -43,7 +43,7 @@ export interface ExtenderVerdict {
   readonly statuses: ReadonlyMap<string, Status>;
 }
 
-/** Of an answer: it may hold all nodes. */
+/** The largest answer of an extender, which may hold all nodes. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
 /** From the extenders' 0 to 10 to the plugins' 0 to 100. */

@@ -99,7 +99,7 @@ export interface SchedulerPlugin {
    * the node does not change.
    */
   readonly nodeLocal?: true;
-  /** Of a `nodeLocal` plugin whose scores depend on more: they are worked out anew each time. */
+  /** The scores of this `nodeLocal` plugin depend on more than pod and node, and are computed each time. */
   readonly scoresLookFurther?: boolean;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Stored<Pod>): Status | undefined;

@@ -11,7 +11,7 @@ interface Tombstone {
 
 type Version = StoredEntry | Tombstone;
 
-/** Of most keys there is one version once they are compacted: it stands alone, without a list around it. */
+/** Most keys have one version once they are compacted: it stands alone, without a list around it. */
 type Versions = Version | Version[];
 
 function entryOf(version: Version | undefined): StoredEntry | undefined {

@@ -26,7 +26,7 @@ export class DiskReturn {
   readonly #deps: DiskReturnDeps;
   #cancel: CancelTimer | undefined;
   #seenRevision = 0;
-  /** Of the last step that emptied the log. */
+  /** The revision of the last step that emptied the log. */
   #emptiedRevision: number;
   #isStopped = false;
 

@@ -8,7 +8,7 @@ import type { StoreError } from '../store.ts';
 export interface WireWrites {
   readonly keys: readonly string[];
   /**
-   * Of each write the length of its value in the packed buffer, the revision the key must have, and the wall-clock
+   * For each write: the length of its value in the packed buffer, the revision the key must have, and the wall-clock
    * milliseconds at which it goes away; -1 stands for a deletion, any revision, never.
    */
   readonly numbers: Float64Array<ArrayBuffer>;
@@ -25,7 +25,7 @@ export interface WireEntry {
 
 /** How writes ended. */
 export interface WireOutcomes {
-  /** Of each write its revision and the one the key came into being at; 0 when the compare was lost or nothing was there. */
+  /** For each write: its revision and the key's creation revision; 0 when the compare was lost or nothing was there. */
   readonly revisions: Float64Array<ArrayBuffer>;
   /** What is there now instead, for each write without a revision. */
   readonly current: readonly (WireEntry | undefined)[];
@@ -54,7 +54,7 @@ export interface WireRange {
 /** A part of a scan, by columns: what is cloned should be few objects. */
 export interface WirePage {
   readonly keys: readonly string[];
-  /** Of each entry its revision, the revision it came into being at, and the length of its value. */
+  /** For each entry: revision, creation revision, and length of the value. */
   readonly numbers: Float64Array<ArrayBuffer>;
   readonly values: Uint8Array<ArrayBuffer>;
 }

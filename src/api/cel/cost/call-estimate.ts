@@ -159,7 +159,7 @@ function signed(signature: string, estimator: Estimator): [string, Estimator][] 
   return [[signature, estimator]];
 }
 
-/** Of one overload of a call; what has no price of its own costs one. */
+/** The cost of one overload of a call; 1 where the overload has no price of its own. */
 export function estimateCall(call: EstimatedCall): CallEstimate {
   const operands = call.target === undefined ? call.args : [call.target, ...call.args];
   const estimator = BY_SIGNATURE.get(call.signature) ?? BY_NAME.get(call.name);

@@ -13,7 +13,7 @@ export interface Operand {
   readonly path: readonly string[] | undefined;
   /** As the expression says. */
   readonly size: Range | undefined;
-  /** Of evaluating it. */
+  /** The cost of evaluating the operand. */
   readonly cost: Range;
 }
 

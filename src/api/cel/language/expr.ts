@@ -85,7 +85,7 @@ export interface Fold extends Base {
   readonly kind: 'fold';
   readonly range: Expr;
   readonly iterVar: string;
-  /** Of two-variable loops. */
+  /** The second variable of a loop with two. */
   readonly iterVar2: string | undefined;
   readonly accuVar: string;
   readonly init: Expr;

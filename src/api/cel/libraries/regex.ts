@@ -12,7 +12,7 @@ import type { Declarations } from '../types/declarations.ts';
 
 interface Compiled {
   readonly regex: RE2JS;
-  /** Of its program. */
+  /** The size of the compiled program. */
   readonly size: number;
 }
 
@@ -25,9 +25,9 @@ const COMPILING_COST = 8;
  * length alone; a pattern that repeats what it repeats is short and takes long.
  */
 const WORK_OF_UNIT = 16;
-/** Of finding one more match, however simple the pattern. */
+/** The work of finding one more match, however simple the pattern. */
 const MATCH_WORK = 12;
-/** Of a search for all matches. */
+/** The work of a search for all matches. */
 const SEARCH_WORK = 20;
 /** Ordinary names and labels cost what they do upstream. */
 const FREE_WORK = 1024;

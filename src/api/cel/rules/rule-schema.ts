@@ -86,7 +86,7 @@ interface Place {
   readonly types: SchemaTypes;
   readonly environment: CelEnvironment;
   readonly cardinality: number;
-  /** Of all rules together. */
+  /** Counts the cost of all rules together. */
   readonly meter: Meter;
 }
 

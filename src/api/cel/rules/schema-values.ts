@@ -139,12 +139,12 @@ function typeOfList(props: JSONSchemaProps, items: ValueType): ValueType {
   }
 }
 
-/** Of an item of a set. */
+/** The key of an item of a set. */
 function scalarKey(item: unknown): string {
   return stringifyJson(jsonValue(item));
 }
 
-/** Of an object of the schema; others, which expressions make, are not told apart by keys. */
+/** The key of an object of the schema. Undefined for objects that expressions make: keys do not tell those apart. */
 function objectKey(item: unknown, keys: readonly string[]): string | undefined {
   if (typeof item !== 'object' || item === null || !(TO_JSON in item)) return undefined;
   const json = (item as CelObject)[TO_JSON]() as Readonly<Record<string, unknown>>;

@@ -14,7 +14,7 @@ export interface Size {
   readonly max: number;
   readonly items?: Size;
   readonly fields?: ReadonlyMap<string, Size>;
-  /** Of keys of maps; absent: 0, as texts that have no limit of their own. */
+  /** The size of a map's keys. Absent: 0, as for texts without a limit. */
   readonly keys?: Size;
   /** Keys of the map may be selected as fields are; absent: a field that is not known is of unknown size. */
   readonly hasEveryField?: boolean;
@@ -83,7 +83,7 @@ export function mostInRequest(props: JSONSchemaProps): number {
   return Math.floor(MAX_REQUEST_BYTES / (minBytes(props) + 1));
 }
 
-/** Of formats. Upstream: apiserver/pkg/cel/limits.go. */
+/** The shortest text of each format. Upstream: apiserver/pkg/cel/limits.go. */
 const MIN_TEXT_BYTES: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
 /** Fewest bytes a value takes in JSON. */

@@ -10,7 +10,7 @@ import { Failure, isMapValue, mapEntries, mapKeys } from './values.ts';
 interface PlannedFold {
   readonly fold: Fold;
   readonly slot: number;
-  /** Of one turn, at most. */
+  /** The most steps that one turn takes. */
   readonly steps: number;
   readonly range: Step;
   readonly init: Step;

@@ -96,7 +96,7 @@ class Planner {
     }
   }
 
-  /** Of what is no attribute, the value becomes the root. */
+  /** The value of an expression that is no attribute becomes the root. */
   #rootOf(expr: Expr): Attribute {
     return this.#attributeOf(expr) ?? new RootAttribute(this.plan(expr).step);
   }

@@ -127,7 +127,7 @@ function* structEntries({ [FIELDS]: fields }: StructLike): Generator<[unknown, u
   for (const key of fields.keys()) yield [key, fields.get(key)];
 }
 
-/** Of maps with unsigned integers as keys, the object that stands for each: Maps tell objects apart, not their values. */
+/** The objects that stand for the unsigned integer keys of a map: a Map tells objects apart, not their values. */
 const UINT_KEYS = new WeakMap<ReadonlyMap<unknown, unknown>, Map<bigint, Uint>>();
 
 /** Puts an entry into a map in the making. */

@@ -87,7 +87,7 @@ function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bo
   return { valid: true, bound: true };
 }
 
-/** Of two types that fit one another, the one that says less. */
+/** The one of two assignable types that says less. */
 export function moreGeneral(a: Type, b: Type): Type {
   return saysNoMore(a, b) ? a : b;
 }

@@ -31,7 +31,7 @@ export class Type {
   /** As the language spells it, without parameters. */
   readonly name: string;
   readonly params: readonly Type[];
-  /** Of structs whose fields may be selected. */
+  /** The types of a struct's fields; undefined where no field may be selected. */
   readonly field: FieldTypes | undefined;
   /** How many types it is written with, itself included. */
   readonly nodes: number;

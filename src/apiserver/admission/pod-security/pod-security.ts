@@ -65,16 +65,16 @@ export function createPodSecurity(objects: () => ObjectStore, config: PodSecurit
     },
     validate(attributes) {
       const name = groupResourceOf(attributes.resource);
-      if (name === 'namespaces') return judgeNamespace(attributes, config, objects());
-      if (name === 'pods') return judgePod(attributes, config, objects());
+      if (name === 'namespaces') return evaluateNamespace(attributes, config, objects());
+      if (name === 'pods') return evaluatePod(attributes, config, objects());
       const template = templates[name]!(attributes.object!);
       if (template?.spec === undefined) return;
-      return judge(attributes, { config, objects: objects(), pod: template, enforce: false });
+      return evaluate(attributes, { config, objects: objects(), pod: template, enforce: false });
     },
   };
 }
 
-function judgePod(
+function evaluatePod(
   attributes: AdmissionAttributes,
   config: PodSecurityConfig,
   objects: ObjectStore,
@@ -82,7 +82,7 @@ function judgePod(
   const pod = attributes.object as Pod;
   if (attributes.operation === 'UPDATE' && !isSignificant(pod, attributes.oldObject as Pod)) return;
   if (pod.spec === undefined) return;
-  return judge(attributes, { config, objects, pod, enforce: true });
+  return evaluate(attributes, { config, objects, pod, enforce: true });
 }
 
 /** Whether an update changes fields that the rules check: containers, and the annotations that once stood for fields. */
@@ -98,14 +98,14 @@ function isSignificant(pod: Pod, old: Pod): boolean {
   return !equal(seen(pod), seen(old));
 }
 
-interface Judging {
+interface Evaluation {
   readonly config: PodSecurityConfig;
   readonly objects: ObjectStore;
   readonly pod: Template;
   readonly enforce: boolean;
 }
 
-async function judge(attributes: AdmissionAttributes, { config, objects, pod, enforce }: Judging): Promise<void> {
+async function evaluate(attributes: AdmissionAttributes, { config, objects, pod, enforce }: Evaluation): Promise<void> {
   const { namespace, context } = attributes;
   const exempt = exemptionOf(attributes, config, pod);
   if (exempt !== undefined) return context.addAuditAnnotation(`${PREFIX}exempt`, exempt);
@@ -151,7 +151,7 @@ function exemptionOf(
   return exemptions.runtimeClasses.includes(spec?.runtimeClassName ?? '') ? 'runtimeClass' : undefined;
 }
 
-function judgeNamespace(attributes: AdmissionAttributes, config: PodSecurityConfig, objects: ObjectStore): void {
+function evaluateNamespace(attributes: AdmissionAttributes, config: PodSecurityConfig, objects: ObjectStore): void {
   const { object, oldObject, operation, context } = attributes;
   const name = (object as Namespace).metadata.name ?? '';
   const { policy, errors } = policyOf(object!.metadata.labels, config.defaults);

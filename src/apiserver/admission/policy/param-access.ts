@@ -79,7 +79,7 @@ async function bindingCause(deps: ParamAccessDeps, attributes: AdmissionAttribut
   );
 }
 
-/** Of a kind that is not known every resource must be readable. */
+/** For a kind that is not known every resource must be readable. */
 async function mayRead(
   { authorizer, registry }: ParamAccessDeps,
   { context }: AdmissionAttributes,

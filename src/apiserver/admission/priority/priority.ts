@@ -61,7 +61,7 @@ function keep(pod: Pod, old: Pod): void {
     pod.spec.preemptionPolicy = old.spec.preemptionPolicy;
 }
 
-/** Of several defaults the smallest value counts. */
+/** The default class; the one with the smallest value where there are several. */
 function defaultClass(objects: ObjectStore): Stored<PriorityClass> | undefined {
   const defaults = objects.list(PriorityClasses).filter((c) => c.globalDefault === true);
   return defaults.length === 0

@@ -24,7 +24,7 @@ export interface CsiNodeObject {
   initialize(): Promise<void>;
 }
 
-/** Of these every volume is routed to its CSI driver. Schedulers count their limits by it. */
+/** In-tree plugins whose volumes are all routed to a CSI driver. Schedulers count limits by it. */
 const MIGRATED_PLUGINS_ANNOTATION = 'storage.alpha.kubernetes.io/migrated-plugins';
 const MIGRATED_PLUGINS = [
   'kubernetes.io/aws-ebs',

@@ -44,7 +44,7 @@ export interface CsiRecords {
   readPodVolume(dir: string): Promise<PodVolumeRecord | undefined>;
   writePodVolume(dir: string, record: PodVolumeRecord): Promise<void>;
   removePodVolume(dir: string): Promise<void>;
-  /** Of all pods on this node. */
+  /** Volume records of all pods on this node. */
   podVolumes(): Promise<readonly PodVolumeRecord[]>;
   readDevice(driver: string, handle: string): Promise<DeviceRecord | undefined>;
   writeDevice(record: DeviceRecord): Promise<void>;

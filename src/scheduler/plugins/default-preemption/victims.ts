@@ -21,7 +21,7 @@ export interface Candidate {
   readonly violations: number;
   /** When the first of the most important victims started. */
   readonly earliestStartMs: number;
-  /** Of the most important victim; -Infinity without victims. */
+  /** Priority of the most important victim; -Infinity without victims. */
   readonly highestPriority: number;
   /** All priorities added up, each raised above zero so that every victim counts. */
   readonly prioritySum: number;
@@ -90,7 +90,7 @@ function startMs(pod: Stored<Pod>): number {
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }
 
-/** Of the most important ones; `victims` is sorted. */
+/** Start of the earliest among the most important victims; `victims` is sorted. */
 function earliestStart(victims: readonly Stored<Pod>[]): number {
   const [first] = victims;
   if (first === undefined) return Infinity;

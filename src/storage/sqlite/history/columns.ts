@@ -8,7 +8,7 @@ import type { HistoryAuthor, HistoryChange, HistoryRecord } from '../../history-
 export interface RecordColumns {
   /** Joined by NUL, which no recorded key has. */
   readonly keys: string;
-  /** Of each record revision, time, code of the change, index of the author (-1: not known) and length of the value. */
+  /** For each record: revision, time, code of the change, index of the author (-1: unknown), length of the value. */
   readonly numbers: Float64Array<ArrayBuffer>;
   readonly authors: readonly HistoryAuthor[];
   readonly values: Uint8Array<ArrayBuffer>;

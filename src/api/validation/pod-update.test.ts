@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setPodDefaults } from '../defaults/pod.ts';
+import type { Pod, PodSpec } from '../gen/core-v1.ts';
+import { validatePod, validatePodUpdate } from './pod-update.ts';
+import { complaints } from './complaints-fixture.ts';
+
+function pod(spec: Partial<PodSpec> = {}): Pod {
+  const made: Pod = {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { containers: [{ name: 'c', image: 'nginx:1.25' }], ...spec },
+  };
+  setPodDefaults(made);
+  return made;
+}
+
+const container = { name: 'c', image: 'nginx:1.25' };
+
+test('valid pods pass', () => {
+  const specs: readonly Partial<PodSpec>[] = [
+    {},
+    { hostNetwork: true, containers: [{ ...container, ports: [{ containerPort: 80 }] }] },
+    { volumes: [{ name: 'v' }], containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
+    {
+      initContainers: [{ name: 'i', image: 'x', restartPolicy: 'Always', readinessProbe: { tcpSocket: { port: 80 } } }],
+    },
+    { dnsPolicy: 'None', dnsConfig: { nameservers: ['1.2.3.4'] } },
+    {
+      containers: [
+        { ...container, env: [{ name: 'A.b-c', valueFrom: { fieldRef: { fieldPath: "metadata.labels['a/b']" } } }] },
+      ],
+    },
+    { containers: [{ ...container, resources: { limits: { 'example.com/gpu': '1' } } }] },
+    // Upstream stores it; who ends the pod takes it as one second.
+    { terminationGracePeriodSeconds: -1 },
+  ];
+  for (const spec of specs)
+    assert.deepEqual(
+      complaints((field) => validatePod(pod(spec), field)),
+      [],
+      JSON.stringify(spec),
+    );
+});
+
+test('each fault of a pod is reported at its field', () => {
+  const cases: readonly (readonly [Partial<PodSpec>, string[]])[] = [
+    [{ containers: [] }, ['spec.containers: Required value']],
+    [{ containers: [{ name: 'c' }] }, ['spec.containers[0].image: Required value']],
+    [{ containers: [container, container] }, ['spec.containers[1].name: Duplicate value: "c"']],
+    [
+      { restartPolicy: 'Sometimes' },
+      ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"'],
+    ],
+    [
+      { containers: [{ ...container, imagePullPolicy: 'x' }] },
+      [
+        'spec.containers[0].imagePullPolicy: Unsupported value: "x": supported values: "Always", "IfNotPresent", "Never"',
+      ],
+    ],
+    [
+      { containers: [{ ...container, ports: [{ containerPort: 70000 }] }] },
+      ['spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive'],
+    ],
+    [
+      { containers: [{ ...container, volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
+      ['spec.containers[0].volumeMounts[0].name: Not found: "v"'],
+    ],
+    [
+      { containers: [{ ...container, resources: { requests: { cpu: '200m' }, limits: { cpu: '100m' } } }] },
+      ['spec.containers[0].resources.requests: Invalid value: "200m": must be less than or equal to cpu limit of 100m'],
+    ],
+    [
+      { containers: [{ ...container, livenessProbe: {} }] },
+      ['spec.containers[0].livenessProbe: Required value: must specify a handler type'],
+    ],
+    [
+      { containers: [{ ...container, livenessProbe: { exec: { command: ['x'] }, successThreshold: 2 } }] },
+      ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1'],
+    ],
+    [{ dnsPolicy: 'None' }, ['spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None']],
+    [
+      { volumes: [{ name: 'v', emptyDir: {}, hostPath: { path: '/x' } }] },
+      ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
+    ],
+    [
+      // In the order of upstream's rules, whatever the order of the fields.
+      { volumes: [{ image: {}, configMap: {}, name: 'v', hostPath: { path: 'x/..' } }] },
+      [
+        'spec.volumes[0].hostPath.path: Invalid value: "x/..": must not contain \'..\'',
+        'spec.volumes[0].configMap: Forbidden: may not specify more than 1 volume type',
+        'spec.volumes[0].image: Forbidden: may not specify more than 1 volume type',
+      ],
+    ],
+    [
+      { initContainers: [{ name: 'i', image: 'x', readinessProbe: { tcpSocket: { port: 80 } } }] },
+      [
+        'spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+      ],
+    ],
+    [
+      { topologySpreadConstraints: [{ maxSkew: 0, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }] },
+      ['spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero'],
+    ],
+    [
+      { containers: [{ ...container, envFrom: [{}] }] },
+      ['spec.containers[0].envFrom: Invalid value: "": must specify one of: `configMapRef` or `secretRef`'],
+    ],
+  ];
+  for (const [spec, want] of cases)
+    assert.deepEqual(
+      complaints((field) => validatePod(pod(spec), field)),
+      want,
+      JSON.stringify(spec),
+    );
+});
+
+test('an update of a pod may change few fields', () => {
+  const old = pod({ tolerations: [{ key: 'a', operator: 'Exists' }] });
+  const change = (edit: (spec: PodSpec) => void): string[] => {
+    const now = structuredClone(old);
+    edit(now.spec!);
+    return complaints((field) => validatePodUpdate(now, old, field));
+  };
+  assert.deepEqual(
+    change((spec) => void (spec.containers[0]!.image = 'nginx:2')),
+    [],
+  );
+  assert.deepEqual(
+    change((spec) => void spec.tolerations!.push({ key: 'b', operator: 'Exists' })),
+    [],
+  );
+  assert.deepEqual(
+    change((spec) => void (spec.tolerations = [])),
+    ['spec.tolerations[0]: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+  );
+  assert.deepEqual(
+    change((spec) => void spec.containers.push({ name: 'd', image: 'x' })),
+    ['spec.containers: Forbidden: pod updates may not add or remove containers'],
+  );
+  const [text] = change((spec) => void (spec.nodeName = 'n1'));
+  assert.match(
+    text!,
+    /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,`spec\.initContainers/,
+  );
+  assert.match(text!, /\+ \tnodeName: "n1"/);
+});
