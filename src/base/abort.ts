@@ -1,10 +1,5 @@
 /** Abort signals as arguments: waiting with a way out. No timers here; deadlines come from the clock port. */
 
-/** Throws the signal's reason when it is aborted. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw signal.reason;
-}
-
 /** A callback threw when its signal aborted. All other callbacks were called: nothing but its own work is undone. */
 export class AbortCallbackError extends Error {
   constructor(cause: unknown) {

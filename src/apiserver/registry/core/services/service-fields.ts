@@ -41,16 +41,6 @@ export function needsHealthCheckNodePort(service: Service): boolean {
   return serviceType(service) === 'LoadBalancer' && service.spec?.externalTrafficPolicy === 'Local';
 }
 
-/** Whether traffic may come from outside to the service's own ports: node ports or load balancer. */
-export function isExternallyAccessible(service: Service): boolean {
-  const type = serviceType(service);
-  return (
-    type === 'LoadBalancer' ||
-    type === 'NodePort' ||
-    (type === 'ClusterIP' && (service.spec?.externalIPs ?? []).length > 0)
-  );
-}
-
 /** The addresses a service holds. */
 export function heldIps(service: Service | undefined): string[] {
   if (service === undefined || !needsClusterIp(service)) return [];
