@@ -13,9 +13,9 @@ export interface ByteLimits {
   /** What it is, for messages: `lists`. */
   readonly what: string;
   readonly totalBytes: number;
-  /** Of one client, see `sharersOf`. One larger piece is let in where it is the only one. */
+  /** The share of one client, see `sharersOf`. One larger piece is let in where it is the only one. */
   readonly ownBytes: number;
-  /** Of one client. */
+  /** How many pieces of one client may wait. */
   readonly maxWaiting: number;
   readonly waitMs: number;
 }

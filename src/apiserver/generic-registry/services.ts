@@ -15,7 +15,7 @@ export interface RegistryServices {
   readonly store: Store;
   readonly hub: CacheHub;
   readonly pastReads: PastReads;
-  /** Of lists and first states of watches in the making. */
+  /** Bounds the bytes of lists and of first states of watches while they are made. */
   readonly lists: ByteBudget;
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;

@@ -4,7 +4,7 @@ import { manifestObjects } from '../../component-helpers/manifest-objects.ts';
 import type { Files } from '../../platform/files.ts';
 
 export interface AddonFile {
-  /** Of its Addon. */
+  /** The name of its Addon. */
   readonly name: string;
   readonly path: string;
 }

@@ -24,7 +24,7 @@ export interface Addon extends KubernetesObject {
   readonly status?: { readonly objects: readonly ObjectReference[]; readonly message?: string };
 }
 
-/** Of all Addons. */
+/** The namespace of all Addons. */
 export const ADDON_NAMESPACE = 'kube-system';
 
 const GROUP = 'k3s.cattle.io';
