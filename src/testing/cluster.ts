@@ -26,7 +26,7 @@ import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
 import { TestFaults } from './faults.ts';
-import { makePki, openListener, type ListenAt, type Listening } from './listener.ts';
+import { LISTEN_FIELDS, makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
 import { checkOptionNames, image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
@@ -303,7 +303,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Opens a real HTTPS port. */
   async listen(at: ListenAt = {}): Promise<Listening> {
-    checkOptionNames('listen', at, ['host', 'port', 'names']);
+    checkOptionNames('listen', at, Object.keys(LISTEN_FIELDS));
     const { createNodePlatform } = await import('../platform/node/node-platform.ts');
     const real = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
     this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [

@@ -95,6 +95,13 @@ describe('a real port', () => {
     );
   });
 
+  it('takes each of its options, and names the cluster in the kubeconfig', async () => {
+    await using cluster = await Cluster.start({ nodes: 0 });
+    const at = { host: '127.0.0.1', port: 0, names: ['localhost'], clusterName: 'blue' };
+    const { kubeconfig } = await cluster.listen(at);
+    assert.equal(clientOf(kubeconfig).getCurrentContext(), 'blue');
+  });
+
   it('answers 503 while the API server is down', async () => {
     await using cluster = await Cluster.start({ nodes: 0 });
     const core = clientOf(await cluster.kubeconfig()).makeApiClient(CoreV1Api);

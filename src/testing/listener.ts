@@ -37,6 +37,14 @@ export interface ListenAt {
   readonly clusterName?: string;
 }
 
+/** Its fields, by name: the compiler wants each. */
+export const LISTEN_FIELDS: Readonly<Record<keyof ListenAt, true>> = {
+  host: true,
+  port: true,
+  names: true,
+  clusterName: true,
+};
+
 /** What a port is opened with. */
 export interface ListenerDeps {
   readonly pace: Pace;

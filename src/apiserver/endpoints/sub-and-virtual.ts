@@ -65,6 +65,7 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     // Answers carry it; callers in this process read none.
     if (!scope.request.wantsObjects)
       await trackDraft(store, { draft, live: undefined, manager: request.manager, context: scope });
+    if (scope.isLarge) await scope.pause();
     const attributes = admissionAttributes(store, request, {
       operation: 'CREATE',
       subresource: '',
@@ -74,7 +75,9 @@ export async function serveVirtual(call: Call, virtual: VirtualResource): Promis
     });
     await store.services.admission.mutate(attributes);
     await store.services.admission.validate(attributes);
+    if (scope.isLarge) await scope.pause();
     const { kind, apiVersion, metadata, ...rest } = await virtual.create(draft, scope, namespace);
+    if (scope.isLarge) await scope.pause();
     const answer: KubernetesObject = { kind: kind!, apiVersion: apiVersion!, metadata, ...rest };
     return await writeAny(scope, 201, answer);
   }
