@@ -4,7 +4,7 @@ import { createMemoryLog } from '../platform/sim/log.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { StoreError } from '../storage/store.ts';
-import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
+import { COMPACTION_BYTES, COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
 import { CacheHub } from './watch-cache/cache-hub.ts';
 import { encodeStored } from './watch-cache/revision-cell.ts';
 
@@ -35,6 +35,36 @@ test('after two periods the store and the lists kept for pages have nothing of a
     (error) => error instanceof StoreError && error.code === 'compacted',
   );
   assert.equal(things.snapshot(under, kept)?.length, 2, 'the newest of then is the oldest kept');
+  stop();
+  caches.stop();
+});
+
+test('a writer who never rests: the past in the store is bounded by bytes, and so is what the caches remember of all kinds', async () => {
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  const store = createMemoryStore({ clock });
+  const caches = new CacheHub({ store, clock, log });
+  const kinds = ['a', 'b', 'c', 'd', 'e'].map((kind) => caches.cache(`/registry/${kind}/`));
+  await caches.start();
+  const stop = startCompaction({ store, clock, log, caches });
+  // All revisions share one memory.
+  const value = encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name: 'x'.repeat(1024 * 1024) } });
+  const revisionsOf = (bytes: number): number => Math.ceil(bytes / value.byteLength);
+  let written = 0;
+  for (let times = 0; times < revisionsOf(3.5 * COMPACTION_BYTES); times++) {
+    const under = kinds[times % kinds.length]!.prefix;
+    const result = await store.put({ key: `${under}x`, value });
+    assert.ok(result.ok);
+    written = result.revision;
+    const { compactedRevision } = await store.status();
+    assert.ok(written - compactedRevision <= revisionsOf(2 * COMPACTION_BYTES) + 2, `${written - compactedRevision}`);
+    const remembered = kinds.reduce((sum, cache) => sum + cache.rememberedBytes, 0);
+    assert.ok(remembered <= 256 * 1024 * 1024 + 2 * 8 * 1024 * 1024 + 2 * value.byteLength, `${remembered} bytes`);
+  }
+  assert.equal(clock.monotonicMs(), 0, 'no time has passed');
+  for (const cache of kinds)
+    assert.ok(cache.changesAfter(written - kinds.length) !== undefined, 'the newest are there');
+  assert.equal(kinds[0]!.changesAfter(1), undefined);
   stop();
   caches.stop();
 });

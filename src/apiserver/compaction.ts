@@ -1,6 +1,8 @@
 /**
  * Forgets old revisions: what was newest five minutes ago is the oldest kept. Upstream: storage/etcd3/compact.go.
  *
+ * Differs: a period also ends when much was written, or writers would fill the disk with revisions within five minutes.
+ *
  * Servers that share a store agree by a key (upstream's, so that its API server may be one of them): the server that changes it
  * since we last saw it has compacted for this period.
  */
@@ -13,13 +15,16 @@ import { background } from '../platform/unexpected.ts';
 /** As upstream. */
 export const COMPACTION_PERIOD_MS = 300_000;
 
+/** A period ends after so much: twice of it is what the store has of the past at most. */
+export const COMPACTION_BYTES = 256 * 1024 * 1024;
+
 const COMPACT_REV_KEY = 'compact_rev_key';
 
 export interface CompactionDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  readonly caches: Pick<CacheHub, 'revision' | 'compacted'>;
+  readonly caches: Pick<CacheHub, 'revision' | 'compacted' | 'onBytes'>;
 }
 
 /** Starts compacting; the result stops it. */
@@ -40,12 +45,22 @@ export function startCompaction(deps: CompactionDeps, periodMs: number = COMPACT
       running = false;
     }
   };
-  return deps.clock.setTicker(periodMs, () => {
+  let written = 0;
+  const endPeriod = (): void => {
     if (running) return;
+    written = 0;
     const target = before;
     before = caches.revision;
     background(deps.log, 'compaction broke off', step(target));
-  });
+  };
+  const stops = [
+    deps.clock.setTicker(periodMs, endPeriod),
+    caches.onBytes((bytes) => {
+      written += bytes;
+      if (written >= COMPACTION_BYTES) endPeriod();
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
 }
 
 /** Writes the key at the revision it was last seen at; who finds it changed leaves this period to the other. */

@@ -3,8 +3,17 @@ import { test } from 'node:test';
 import { type CacheEvent, EventRing } from './cache-event.ts';
 import { RevisionCell } from './revision-cell.ts';
 
+/** One memory serves all of a size. */
+const values = new Map<number, Buffer>();
+
+function valueOf(bytes: number): Buffer {
+  const known = values.get(bytes) ?? Buffer.alloc(bytes);
+  values.set(bytes, known);
+  return known;
+}
+
 function change(revision: number, bytes: number, atMs: number): CacheEvent {
-  const cell = new RevisionCell('/registry/things/a', revision, Buffer.alloc(bytes));
+  const cell = new RevisionCell('/registry/things/a', revision, valueOf(bytes));
   return { key: cell.key, revision, cell, previous: undefined, deleted: false, atMs, frames: undefined };
 }
 
@@ -20,4 +29,23 @@ test('small changes stay whatever their age, large ones for as long as watches n
     ring.forget(80_000);
     assert.equal(ring.after(ring.since)?.length, kept);
   }
+});
+
+test('however fast they come, changes are forgotten beyond their bytes, and what is left has no gap', () => {
+  const bytes = 3 * 1024 * 1024;
+  const ring = new EventRing(0);
+  for (let revision = 1; revision <= 500; revision++) {
+    ring.push(change(revision, bytes, 0));
+    assert.ok(ring.bytes <= 128 * 1024 * 1024, `${ring.bytes} bytes are held`);
+  }
+  assert.equal(ring.after(0), undefined, 'who resumes from there has to list again');
+  const left = ring.after(ring.since)!;
+  assert.deepEqual([left.length, left[0]?.revision, left.at(-1)?.revision], [42, 459, 500]);
+});
+
+test('bytes to be forgotten may be more than there are', () => {
+  const ring = new EventRing(0);
+  ring.push(change(1, 10, 0));
+  ring.forgetBytes(1000);
+  assert.deepEqual([ring.bytes, ring.since, ring.after(1)], [0, 1, []]);
 });

@@ -21,6 +21,8 @@ const KEEP_MS = 75_000;
 const KEEP_COUNT = 256;
 const KEEP_BYTES = 2 * 1024 * 1024;
 const MAX_COUNT = 20_000;
+/** Beyond this the oldest go whatever their age. A state counts as the new one of its change and as the previous of the next. */
+const MAX_BYTES = 128 * 1024 * 1024;
 
 /** Changes of one resource in revision order; the oldest fall out. */
 export class EventRing {
@@ -41,12 +43,18 @@ export class EventRing {
     return this.#since;
   }
 
+  /** What the changes hold. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   push(event: CacheEvent): void {
     const size = event.cell.byteLength + (event.previous?.byteLength ?? 0);
     this.#events.push(event);
     this.#sizes.push(size);
     this.#bytes += size;
     this.forget(event.atMs);
+    if (this.#bytes > MAX_BYTES) this.forgetBytes(this.#bytes - MAX_BYTES);
   }
 
   /** Drops old changes. Without this, those of a burst would stay until the next change. */
@@ -55,15 +63,29 @@ export class EventRing {
       if (held <= KEEP_COUNT && this.#bytes <= KEEP_BYTES) break;
       const oldest = this.#events[this.#head]!;
       if (held <= MAX_COUNT && nowMs - oldest.atMs < KEEP_MS) break;
-      this.#bytes -= this.#sizes[this.#head]!;
-      this.#since = oldest.revision;
-      this.#events[this.#head++] = undefined as unknown as CacheEvent;
+      this.#dropOldest();
     }
-    if (this.#head > 1024 && this.#head * 2 > this.#events.length) {
-      this.#events = this.#events.slice(this.#head);
-      this.#sizes = this.#sizes.slice(this.#head);
-      this.#head = 0;
-    }
+    this.#trim();
+  }
+
+  /** Drops the oldest changes, so many bytes or all there are. */
+  forgetBytes(bytes: number): void {
+    const mostBytes = this.#bytes - bytes;
+    while (this.#head < this.#events.length && this.#bytes > mostBytes) this.#dropOldest();
+    this.#trim();
+  }
+
+  #dropOldest(): void {
+    this.#bytes -= this.#sizes[this.#head]!;
+    this.#since = this.#events[this.#head]!.revision;
+    this.#events[this.#head++] = undefined as unknown as CacheEvent;
+  }
+
+  #trim(): void {
+    if (this.#head <= 1024 || this.#head * 2 <= this.#events.length) return;
+    this.#events = this.#events.slice(this.#head);
+    this.#sizes = this.#sizes.slice(this.#head);
+    this.#head = 0;
   }
 
   /** Changes after `revision`, or undefined when some of them were dropped. */

@@ -13,6 +13,7 @@ import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';
 import { scanStore } from '../../storage/scan-store.ts';
 import { prefixEnd, type Store, StoreError, type StoreEvent, type StoreWatch } from '../../storage/store.ts';
+import { RememberedBytes } from './remembered-bytes.ts';
 import { type ChangeRecorder, WatchCache } from './watch-cache.ts';
 import { appendAll } from '../../base/lists.ts';
 
@@ -43,6 +44,8 @@ export class CacheHub {
   /** Changes that arrive while a prefix is being read. */
   readonly #loading = new Map<string, StoreEvent[]>();
   readonly #resetListeners = new Set<() => void>();
+  readonly #byteListeners = new Set<(bytes: number) => void>();
+  readonly #remembered = new RememberedBytes(this.#caches);
   #waiters: Waiter[] = [];
   #revision = 0;
   #watch: StoreWatch | undefined;
@@ -187,6 +190,15 @@ export class CacheHub {
       for (const [cache, list] of byCache) this.#apply(cache, list, nowMs);
     }
     if (revision > previous) this.#wakeWaiters();
+    const bytes = events.reduce((sum, { key, value }) => sum + key.length + (value?.byteLength ?? 0), 0);
+    this.#remembered.add(bytes);
+    callEach({ log: this.#deps.log, what: 'the bytes of changes could not be counted' }, this.#byteListeners, bytes);
+  }
+
+  /** Called after each commit with the bytes of its keys and values. */
+  onBytes(listener: (bytes: number) => void): () => void {
+    this.#byteListeners.add(listener);
+    return () => this.#byteListeners.delete(listener);
   }
 
   #apply(cache: WatchCache | undefined, events: readonly StoreEvent[], nowMs: number): void {

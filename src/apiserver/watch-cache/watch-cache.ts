@@ -200,6 +200,16 @@ export class WatchCache {
     this.#ring.forget(nowMs);
   }
 
+  /** Drops remembered changes of so many bytes, the oldest. */
+  forgetBytes(bytes: number): void {
+    this.#ring.forgetBytes(bytes);
+  }
+
+  /** What the remembered changes hold. */
+  get rememberedBytes(): number {
+    return this.#ring.bytes;
+  }
+
   /** The newest cells, in no order. */
   cells(): Iterable<RevisionCell> {
     return this.#cells.values();

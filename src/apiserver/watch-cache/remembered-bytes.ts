@@ -1,0 +1,31 @@
+/** Bounds what all caches together remember of changes: the oldest of those that hold most go first. */
+import type { WatchCache } from './watch-cache.ts';
+
+/** What all of them may hold, as each ring counts it. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** After so many bytes of changes their sum is looked at again. */
+const LOOK_BYTES = 8 * 1024 * 1024;
+
+export class RememberedBytes {
+  readonly #caches: ReadonlyMap<string, WatchCache>;
+  #unseen = 0;
+
+  constructor(caches: ReadonlyMap<string, WatchCache>) {
+    this.#caches = caches;
+  }
+
+  /** Hears of each change that was taken. */
+  add(bytes: number): void {
+    this.#unseen += bytes;
+    if (this.#unseen < LOOK_BYTES) return;
+    this.#unseen = 0;
+    const caches = [...this.#caches.values()].sort((a, b) => b.rememberedBytes - a.rememberedBytes);
+    let excess = caches.reduce((sum, cache) => sum + cache.rememberedBytes, 0) - MAX_BYTES;
+    for (const cache of caches) {
+      if (excess <= 0) return;
+      const before = cache.rememberedBytes;
+      cache.forgetBytes(excess);
+      excess -= before - cache.rememberedBytes;
+    }
+  }
+}
