@@ -1,5 +1,6 @@
 /** What differs between two states of an object, field by field. Pure. */
 import { equal } from '../../api/patch/json-patch.ts';
+import { type FieldPlace, pathOf } from './field-path.ts';
 
 /** A field that differs: texts of its values as JSON, shortened; absent where there is no value. */
 export interface FieldChange {
@@ -18,26 +19,24 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_FIELDS = 100;
 const MAX_TEXT_LENGTH = 80;
-/** The server's own book-keeping, which changes with everything else. */
-const IGNORED = new Set(['metadata.managedFields', 'metadata.resourceVersion', 'metadata.generation']);
+/** The server's own book-keeping in metadata, which changes with everything else. */
+const IGNORED = new Set(['managedFields', 'resourceVersion', 'generation']);
 /** What tells the items of a list apart, by preference. */
 const ITEM_KEYS = ['name', 'type', 'uid', 'key', 'containerPort', 'port', 'mountPath', 'ip'];
 
-/** The changes from one state to another; undefined: there was, or is, none. `hidesValues`: tells names of fields alone. */
-export function fieldChanges(
-  before: object | undefined,
-  after: object | undefined,
-  hidesValues: boolean,
-): FieldChanges {
-  const found = new Collector(hidesValues);
-  if (before !== undefined && after !== undefined) found.compare('', before, after);
-  return { fields: found.fields, count: found.count };
+/** How the fields of one answer are told. */
+export interface ChangesForm {
+  /** Tells names of fields alone. */
+  readonly hidesValues: boolean;
+  /** Characters that paths and values of the answer may still have; goes down. */
+  readonly room?: { characters: number } | undefined;
 }
 
-/** The path of a field below another. */
-export function childPath(path: string, name: string): string {
-  if (!/^[\w$-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
-  return path === '' ? name : `${path}.${name}`;
+/** The changes from one state to another; undefined: there was, or is, none. */
+export function fieldChanges(before: object | undefined, after: object | undefined, form: ChangesForm): FieldChanges {
+  const found = new Collector(form);
+  if (before !== undefined && after !== undefined) found.compare(undefined, before, after);
+  return { fields: found.fields, count: found.count };
 }
 
 /** The field that tells the items of both lists apart; undefined: only their places do. */
@@ -57,51 +56,53 @@ export function isFields(value: unknown): value is Fields {
 class Collector {
   readonly fields: FieldChange[] = [];
   count = 0;
-  readonly #hidesValues: boolean;
+  readonly #form: ChangesForm;
 
-  constructor(hidesValues: boolean) {
-    this.#hidesValues = hidesValues;
+  constructor(form: ChangesForm) {
+    this.#form = form;
   }
 
-  compare(path: string, before: unknown, after: unknown): void {
-    if (before === after || IGNORED.has(path)) return;
-    if (isFields(before) && isFields(after)) this.#compareFields(path, before, after);
-    else if (Array.isArray(before) && Array.isArray(after)) this.#compareLists(path, before, after);
-    else if (!equal(before, after)) this.#add(path, before, after);
+  compare(place: FieldPlace | undefined, before: unknown, after: unknown): void {
+    if (before === after) return;
+    if (isFields(before) && isFields(after)) this.#compareFields(place, before, after);
+    else if (Array.isArray(before) && Array.isArray(after)) this.#compareLists(place, before, after);
+    else if (!equal(before, after)) this.#add(place, before, after);
   }
 
-  #compareFields(path: string, before: Fields, after: Fields): void {
+  #compareFields(parent: FieldPlace | undefined, before: Fields, after: Fields): void {
+    const isMetadata = parent?.name === 'metadata' && parent.parent === undefined;
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)]))
-      this.compare(childPath(path, name), own(before, name), own(after, name));
+      if (!isMetadata || !IGNORED.has(name)) this.compare({ parent, name }, own(before, name), own(after, name));
   }
 
-  #compareLists(path: string, before: readonly unknown[], after: readonly unknown[]): void {
+  #compareLists(parent: FieldPlace | undefined, before: readonly unknown[], after: readonly unknown[]): void {
     const key = before.length + after.length === 0 ? undefined : itemKeyOf([before, after]);
     if (key === undefined) {
       for (let index = 0; index < Math.max(before.length, after.length); index++)
-        this.compare(`${path}[${index}]`, before[index], after[index]);
+        this.compare({ parent, item: index }, before[index], after[index]);
       return;
     }
     const byKey = (list: readonly unknown[]) => new Map(list.map((item) => [(item as Fields)[key], item]));
     const [left, right] = [byKey(before), byKey(after)];
     for (const value of new Set([...left.keys(), ...right.keys()]))
-      this.compare(`${path}[${key}=${String(value)}]`, left.get(value), right.get(value));
+      this.compare({ parent, key, item: value }, left.get(value), right.get(value));
   }
 
-  #add(path: string, before: unknown, after: unknown): void {
+  #add(place: FieldPlace | undefined, before: unknown, after: unknown): void {
     this.count++;
-    if (this.fields.length >= MAX_FIELDS) return;
-    this.fields.push({
-      path,
-      from: before === undefined ? undefined : this.#textOf(before),
-      to: after === undefined ? undefined : this.#textOf(after),
-    });
+    const { room } = this.#form;
+    if (this.fields.length >= MAX_FIELDS || (room !== undefined && room.characters <= 0)) return;
+    const path = pathOf(place);
+    const from = before === undefined ? undefined : this.#textOf(before);
+    const to = after === undefined ? undefined : this.#textOf(after);
+    if (room !== undefined) room.characters -= path.length + (from?.length ?? 0) + (to?.length ?? 0);
+    this.fields.push({ path, from, to });
   }
 
   #textOf(value: unknown): string {
-    if (this.#hidesValues) return '(hidden)';
+    if (this.#form.hidesValues) return '(hidden)';
     if (typeof value === 'object' && value !== null) return Array.isArray(value) ? '[…]' : '{…}';
-    const text = JSON.stringify(value);
+    const text = JSON.stringify(typeof value === 'string' ? value.slice(0, MAX_TEXT_LENGTH + 1) : value);
     return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   }
 }

@@ -175,7 +175,11 @@ test('states are kept encrypted where the store encrypts them, and are lost with
 });
 
 test('changes of a Secret name fields and hide their values', () => {
-  const { fields } = fieldChanges({ data: { password: 'b25l' } }, { data: { password: 'dHdv', more: 'eA==' } }, true);
+  const { fields } = fieldChanges(
+    { data: { password: 'b25l' } },
+    { data: { password: 'dHdv', more: 'eA==' } },
+    { hidesValues: true },
+  );
   assert.deepEqual(fields, [
     { path: 'data.password', from: '(hidden)', to: '(hidden)' },
     { path: 'data.more', from: undefined, to: '(hidden)' },
@@ -187,7 +191,7 @@ test('items of lists are told apart by their names; other lists by places', () =
   const before = { spec: { containers: [container('a', '1'), container('b', '1')], args: ['x', 'y'] } };
   const after = { spec: { containers: [container('b', '2'), container('c', '1')], args: ['x', 'z'] } };
   assert.deepEqual(
-    fieldChanges(before, after, false).fields.map(({ path }) => path),
+    fieldChanges(before, after, { hidesValues: false }).fields.map(({ path }) => path),
     ['spec.containers[name=a]', 'spec.containers[name=b].image', 'spec.containers[name=c]', 'spec.args[1]'],
   );
 });
@@ -196,6 +200,6 @@ test('two lists of a hundred thousand items are compared in one walk', () => {
   const list = (offset: number): object => ({
     items: Array.from({ length: 100_000 }, (_, index) => ({ name: `n${index + offset}` })),
   });
-  const { fields, count } = fieldChanges(list(0), list(50_000), false);
+  const { fields, count } = fieldChanges(list(0), list(50_000), { hidesValues: false });
   assert.deepEqual([fields.length, count], [100, 100_000]);
 });

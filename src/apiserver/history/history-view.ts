@@ -21,6 +21,8 @@ import { type RecordedState, type RevisionEntry, revisionEntry } from './revisio
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
+/** What paths and values of all revisions of one answer have. */
+const MAX_TOLD_CHARACTERS = 4 * 1024 * 1024;
 
 /** The answer without `at`. */
 export interface ObjectHistory {
@@ -71,6 +73,7 @@ async function serveRevisions(
   const current = store.cache.get(store.keyOf(scope.info));
   const newest = page.records[0]?.revision ?? 0;
   const turns = new Turns(store.services.clock);
+  const room = { characters: MAX_TOLD_CHARACTERS };
   const revisions: RevisionEntry[] = [];
   if (before === undefined && current !== undefined && current.revision > newest)
     revisions.push(revisionEntry(await presentState(store, current)));
@@ -78,7 +81,7 @@ async function serveRevisions(
   const count = page.more ? Math.max(1, page.records.length - 1) : Math.min(limit, page.records.length);
   for (const state of states.slice(0, count)) {
     await turns.next();
-    revisions.push(revisionEntry(state));
+    revisions.push(revisionEntry(state, room));
   }
   return answer(scope, historyOf(page, revisions, count));
 }

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { formatTime } from '../../api/time.ts';
 import type { HistoryChange, HistoryRecord } from '../../storage/history-log.ts';
-import { type FieldChange, fieldChanges } from './field-changes.ts';
+import { type ChangesForm, type FieldChange, fieldChanges } from './field-changes.ts';
 
 /** Fields that are not known are undefined, and left out of the answer. */
 export interface RevisionEntry {
@@ -16,7 +16,7 @@ export interface RevisionEntry {
   readonly verb?: string | undefined;
   readonly subresource?: string | undefined;
   readonly uid?: string | undefined;
-  /** What differs from the revision before, the first hundred fields. */
+  /** What differs from the revision before, the first hundred fields; fewer where the answer is long. */
   readonly fields: readonly FieldChange[];
   /** How many fields differ. */
   readonly fieldCount: number;
@@ -32,10 +32,13 @@ export interface RecordedState {
   readonly unreadable?: string | undefined;
 }
 
-/** Tells one revision. Values of Secrets are left out: who wants them asks for the object. */
-export function revisionEntry({ record, object, before, unreadable }: RecordedState): RevisionEntry {
+/** Tells one revision; `room` is what its answer has left. Values of Secrets are left out: who wants them asks for the object. */
+export function revisionEntry(
+  { record, object, before, unreadable }: RecordedState,
+  room?: ChangesForm['room'],
+): RevisionEntry {
   const { revision, timeMs, change, author } = record;
-  const { fields, count } = fieldChanges(before, object, object?.kind === 'Secret');
+  const { fields, count } = fieldChanges(before, object, { hidesValues: (object ?? before)?.kind === 'Secret', room });
   const uid = (object ?? before)?.metadata.uid;
   return {
     revision: String(revision),
