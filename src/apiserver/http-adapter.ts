@@ -94,14 +94,14 @@ function isLarge({ status, headers, chunks }: BytesResponse): boolean {
 }
 
 async function packed(response: BytesResponse, { compression, clock }: CompressionDeps): Promise<BytesResponse> {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const cancel = clock.setTimer(PACK_WITHIN_MS, () => resolve(undefined));
-  const bytes = await Promise.race([compression.gzip(response.chunks), late]);
+  const late = new AbortController();
+  const cancel = clock.setTimer(PACK_WITHIN_MS, () => late.abort());
+  const chunks = await compression.gzipAnswer(response.chunks, late.signal);
   cancel();
-  if (bytes === undefined) return response;
+  if (chunks === undefined) return response;
   const vary =
     response.headers['vary'] === undefined ? 'Accept-Encoding' : `${String(response.headers['vary'])}, Accept-Encoding`;
-  return { ...response, headers: { ...response.headers, 'content-encoding': 'gzip', vary }, chunks: [bytes] };
+  return { ...response, headers: { ...response.headers, 'content-encoding': 'gzip', vary }, chunks };
 }
 
 function toHttp(response: ApiResponse, auditId: () => string, head: boolean): HttpResponse {

@@ -2,9 +2,14 @@
 
 /** The compression port. */
 export interface Compression {
-  /** The pieces, one after another, in gzip's form; fast rather than small. Never rejects for sound input. */
-  gzip(chunks: readonly Uint8Array[]): Promise<Uint8Array>;
-  /** Whether `gzip` really compresses; where it does not, nobody may be told so. */
+  /** The bytes in gzip's form; fast rather than small. Never rejects for sound input. */
+  gzip(bytes: Uint8Array): Promise<Uint8Array>;
+  /**
+   * The pieces of an answer, one after another, in gzip's form. Undefined: so many are being compressed that this one is not, or
+   * the signal aborted; then nothing of it is under way any more.
+   */
+  gzipAnswer(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined>;
+  /** Whether bytes are really compressed; where they are not, nobody may be told so. */
   readonly compresses: boolean;
 }
 

@@ -34,7 +34,7 @@ export interface NodeUpkeep {
 export function createNodeUpkeep(deps: NodeUpkeepDeps): NodeUpkeep {
   const { platform, cri, recorder, verification, config } = deps;
   const { clock, files, compression } = platform;
-  const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip([data]) } : {};
+  const packer = compression.compresses ? { gzip: (data: Uint8Array) => compression.gzip(data) } : {};
   const log = platform.log.child('node-upkeep');
   const logs = createContainerLogManager({ runtime: cri.runtime, files, clock, log, ...packer }, config.containerLogs);
   const { nodeName } = config;

@@ -3,12 +3,20 @@ import { promisify } from 'node:util';
 import { constants, gzip, inflateRawSync } from 'node:zlib';
 import { errorMessage } from '../../base/errors.ts';
 import type { Compression, InflateRaw } from '../compression.ts';
+import { AnswerPacker } from './answer-packer.ts';
 
 const run = promisify<Uint8Array, { level: number }, Buffer>(gzip);
+/** Upstream's: the fastest. */
+const level = constants.Z_BEST_SPEED;
 
-/** The compression of this machine. Upstream's level: the fastest. */
+/** The compression of this machine. */
 export function createNodeCompression(): Compression {
-  return { compresses: true, gzip: (chunks) => run(Buffer.concat(chunks), { level: constants.Z_BEST_SPEED }) };
+  const answers = new AnswerPacker();
+  return {
+    compresses: true,
+    gzip: (bytes) => run(bytes, { level }),
+    gzipAnswer: (pieces, signal) => answers.pack(pieces, signal),
+  };
 }
 
 const WINDOW_BYTES = 32 * 1024;

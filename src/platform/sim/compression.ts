@@ -1,7 +1,11 @@
-/** No compression: simulated traffic is read in tests, and the thread pool's turns would not replay. */
+/** No compression: simulated traffic is read in tests, and the turns of the thread pool would not replay. */
 import type { Compression } from '../compression.ts';
 
-/** Joins the pieces and leaves them as they are. */
+/** Leaves everything as it is. */
 export function createSimCompression(): Compression {
-  return { compresses: false, gzip: (chunks) => Promise.resolve(Buffer.concat(chunks)) };
+  return {
+    compresses: false,
+    gzip: (bytes) => Promise.resolve(bytes),
+    gzipAnswer: (pieces) => Promise.resolve(pieces),
+  };
 }
