@@ -7,6 +7,7 @@
 import { noSuchPath } from '../api/status-error.ts';
 import type { Answer } from './filters/filter.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';
+import { refuseUnauthenticated } from './known-user.ts';
 import type { RequestScope } from './request-scope.ts';
 
 /** One view of objects of all kinds. */
@@ -35,6 +36,7 @@ export class ObjectViews {
   serve(name: string, scope: RequestScope, store: GenericStore): Answer {
     const view = this.#views.get(name);
     if (view === undefined) throw noSuchPath();
+    refuseUnauthenticated(scope);
     if (scope.info.verb !== 'list') return view.serve(scope, store);
     if (view.serveList === undefined) throw noSuchPath();
     return view.serveList(scope, store);

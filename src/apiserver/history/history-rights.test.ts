@@ -47,8 +47,11 @@ async function start(
 }
 
 /** What eve gets: she may get what is called `own`. */
-async function eveGets({ server, request }: TestServer, path: string): Promise<{ status: number; text: string }> {
-  const principal: Principal = { name: 'eve', groups: ['system:authenticated'] };
+async function eveGets(
+  { server, request }: TestServer,
+  path: string,
+  principal: Principal = { name: 'eve', groups: ['system:authenticated'] },
+): Promise<{ status: number; text: string }> {
   const response = await server.handler(request('GET', path, { principal }));
   assert.ok(response.kind === 'bytes');
   return { status: response.status, text: Buffer.concat(response.chunks).toString() };
@@ -60,6 +63,21 @@ const pathsOf = (name: string, revision = 3): string[] => [
   `/keelson/v1/history${MAPS}/${name}?at=2999-01-01T00:00:00Z`,
   `${MAPS}/${name}?resourceVersion=${revision}&resourceVersionMatch=Exact`,
 ];
+
+test('who has no credentials gets what everybody may get, and nothing of its past or beside it', async () => {
+  const anonymous: Principal = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+  const server = await start();
+  const { body } = await server.send('POST', MAPS, { metadata: { name: 'own' }, data: { a: '1' } });
+  const revision = Number(body.metadata.resourceVersion);
+  await server.send('PUT', `${MAPS}/own`, { metadata: { name: 'own' }, data: { a: '2' } });
+  assert.equal((await eveGets(server, `${MAPS}/own`, anonymous)).status, 200);
+  for (const path of [...pathsOf('own', revision), `/keelson/v1/refusals${MAPS}/own`]) {
+    assert.equal((await eveGets(server, path)).status, 200, path);
+    const { status, text } = await eveGets(server, path, anonymous);
+    assert.equal(status, 403, path);
+    assert.match(text, /needs credentials/);
+  }
+});
 
 test('whoever may get an object may read its history, and only who may get all of them when it is gone', async () => {
   const asked: AuthorizationAttributes[] = [];

@@ -6,18 +6,20 @@ import type { KubernetesObject } from '../../api/object.ts';
 import { attributesOf, decide, forbiddenError } from '../filters/authorization.ts';
 import type { GenericStore, ObjectName } from '../generic-registry/generic-store.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
+import { refuseUnauthenticated } from '../known-user.ts';
 import type { RequestContext } from '../request-context.ts';
 
 const NAMESPACES = '/registry/namespaces/';
 
 /**
  * The uid whose revisions may be read, that of the living object; undefined: every uid's, for those who may `get` the
- * resource in all namespaces, by any name. Rejects with 403 for others where no object lives.
+ * resource in all namespaces, by any name. Rejects with 403 for others where no object lives, and without credentials.
  */
 export async function readableUid(
   store: GenericStore,
   { user, info }: Pick<RequestContext, 'user' | 'info'>,
 ): Promise<string | undefined> {
+  refuseUnauthenticated({ user, info });
   const everywhere = { ...attributesOf(user, info), namespace: '', name: '' };
   const { decision, reason } = await decide(store.services.authorizers, everywhere);
   if (decision === 'allow') return undefined;
