@@ -6,6 +6,7 @@ import { controllers as knownControllers } from '../controllers/list.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { WriteOptions } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { EventLoop } from '../platform/event-loop.ts';
 import type { Log } from '../platform/log.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
@@ -107,12 +108,12 @@ export function checkOptions(options: ClusterOptions): void {
   for (const given of images) image(given.name, given);
 }
 
-/** The clock, and how the test waits on it. */
+/** The clock, and how the test waits on it; in real time, the loop that the cluster shares with all else in this process. */
 export async function createPace({
   clock = 'virtual',
   startAt,
   seed,
-}: ClusterOptions): Promise<{ pace: Pace; seed: number | string }> {
+}: ClusterOptions): Promise<{ pace: Pace; seed: number | string; eventLoop?: EventLoop }> {
   if (clock === 'virtual') {
     const startMs = typeof startAt === 'string' ? parseTime(startAt) : startAt;
     return { pace: createVirtualPace(new VirtualClock(startMs === undefined ? {} : { startMs })), seed: seed ?? 1 };
@@ -120,7 +121,12 @@ export async function createPace({
   const { createNodeClock } = await import('../platform/node/clock.ts');
   const { keepAlive } = await import('../platform/node/keep-alive.ts');
   const { createNodeRandom } = await import('../platform/node/random.ts');
-  return { pace: createRealPace(createNodeClock(), keepAlive), seed: seed ?? createNodeRandom().uuid() };
+  const { createNodeEventLoop } = await import('../platform/node/event-loop.ts');
+  return {
+    pace: createRealPace(createNodeClock(), keepAlive),
+    seed: seed ?? createNodeRandom().uuid(),
+    eventLoop: createNodeEventLoop(),
+  };
 }
 
 /** Old revisions that are kept, at most twice as many. Nothing asks for older ones; those of 50,000 pods would fill gigabytes. */

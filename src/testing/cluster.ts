@@ -12,6 +12,7 @@ import { discoverResources } from '../client/discovery.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage, SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { EventLoop } from '../platform/event-loop.ts';
 import { objectPath } from '../client/request-path.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
@@ -55,6 +56,7 @@ export interface EventFilter {
 interface ClusterParts {
   readonly pace: Pace;
   readonly store: Store;
+  readonly eventLoop?: EventLoop | undefined;
 }
 
 /** A running cluster. */
@@ -75,6 +77,7 @@ export class Cluster implements AsyncDisposable {
   #history: HistoryLog | undefined;
   /** Webhooks and the like may listen on this machine. */
   readonly #realNet: TestNet;
+  readonly #eventLoop: EventLoop | undefined;
   #pki: ClusterPki | undefined;
   #restores = 0;
   #stopped: Promise<void> | undefined;
@@ -102,12 +105,13 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  private constructor(options: ClusterOptions, { pace, store }: ClusterParts) {
+  private constructor(options: ClusterOptions, { pace, store, eventLoop }: ClusterParts) {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
     this.#history = options.history?.(pace.clock);
     this.#realNet = createTestNet(pace.clock);
+    this.#eventLoop = eventLoop;
     this.#pki = options.pki;
     this.#seed = String(options.seed);
     this.#sleepHint =
@@ -422,6 +426,7 @@ export class Cluster implements AsyncDisposable {
       host: { hostname: 'control-plane' },
       log: log && { forwardTo: log },
       loopback: this.#realNet,
+      eventLoop: this.#eventLoop,
     });
     this.#webhooks.listen(platform.network, clock);
     const { controllers, scheduler = true, unknownImages = 'run', keepEventLog = false, cloud = false } = this.#options;

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pods } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
+import { createNodeClock } from '../platform/node/clock.ts';
 import { Cluster } from './cluster.ts';
 
 const API_SERVER = [
@@ -107,4 +108,15 @@ spec:
   assert.match(kubelet, /^kubelet_runtime_operations_total\{operation_type="run_podsandbox"\} 1$/m);
   assert.match(kubelet, /^kubelet_started_containers_total\{container_type="container"\} 1$/m);
   assert.match(server, /^apiserver_request_total\{code="201",.*resource="pods",scope="resource",.*verb="POST"/m);
+});
+
+test('a cluster in real time tells how long its loop stood still', async () => {
+  await using cluster = await Cluster.start({ clock: 'real', nodes: 0, controllers: [], scheduler: false });
+  const clock = createNodeClock();
+  const isTold = (text: string): boolean => /^keelson_event_loop_stall_seconds_count [1-9]/m.test(text);
+  while (!isTold(await scrape(cluster.client, '/metrics'))) {
+    const endMs = clock.monotonicMs() + 200;
+    while (clock.monotonicMs() < endMs);
+    await cluster.advance('200ms');
+  }
 });

@@ -4,6 +4,7 @@
  */
 import { TextInterner } from '../../base/text-interner.ts';
 import type { Clock } from '../clock.ts';
+import type { EventLoop } from '../event-loop.ts';
 import type { HostInfo } from '../host.ts';
 import { UNEXPECTED_ERRORS_SPEC } from '../metrics.ts';
 import type { Platform } from '../platform.ts';
@@ -42,6 +43,8 @@ export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   readonly clock?: C;
   /** Answers HTTP calls to loopback addresses where nothing simulated listens: the machine's own network. Default none. */
   readonly loopback?: RealNet;
+  /** The loop that real time passes on. Default one that never stands still. */
+  readonly eventLoop?: EventLoop | undefined;
 }
 
 /** A platform whose every part can be moved and looked at. */
@@ -91,7 +94,7 @@ export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPl
     },
     compression: createSimCompression(),
     threads: createSimThreads(),
-    eventLoop: createSimEventLoop(),
+    eventLoop: options.eventLoop ?? createSimEventLoop(),
     datagrams: createSimDatagrams({ network, net, address: addresses[0] ?? '127.0.0.1' }),
     host: createSimHost(options.host),
     mounter: createSimMounter(),
