@@ -7,10 +7,14 @@ export interface AcceptClause {
   readonly quality: number;
 }
 
-/** Clauses, the preferred first. */
+/** Browsers send ten. The header is read of everybody, also to refuse them. */
+const MAX_CLAUSES = 100;
+const MAX_PARAMS = 20;
+
+/** Clauses, the preferred first; those beyond a hundred are not looked at. */
 export function parseAccept(header: string): AcceptClause[] {
-  const clauses = header.split(',').map((text) => {
-    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+  const clauses = header.split(',', MAX_CLAUSES).map((text) => {
+    const [type = '', ...rest] = text.split(';', MAX_PARAMS).map((part) => part.trim());
     const params: Record<string, string> = {};
     for (const part of rest) {
       const at = part.indexOf('=');

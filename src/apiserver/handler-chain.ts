@@ -17,7 +17,8 @@ import { withLargeBodies, type BodyFilterDeps } from './filters/large-bodies.ts'
 import { withRequestDeadline } from './filters/request-deadline.ts';
 import { withRequestTrace, type RequestTraceFilterDeps } from './filters/request-trace.ts';
 import { withTimeout, type TimeoutFilterDeps } from './filters/timeout.ts';
-import { noParams, parseRequestInfo } from './request-info.ts';
+import { queryParams } from './query-params.ts';
+import { parseRequestInfo } from './request-info.ts';
 import { RequestScope } from './request-scope.ts';
 
 /** What the filters and the director need. */
@@ -72,7 +73,7 @@ const nobody: Principal = { name: '', groups: [] };
 
 /** Throws 400 for a path or parameters that mean nothing. Upstream: endpoints/filters.WithRequestInfo. */
 function requestScopeOf(request: ApiRequest, receivedMs: number): RequestScope {
-  const params = request.query === '' ? noParams : new URLSearchParams(request.query);
+  const params = queryParams(request.query);
   const info = parseRequestInfo({ method: request.method, path: request.path, params });
   return new RequestScope({ request, info, params, user: request.principal ?? nobody, receivedMs });
 }

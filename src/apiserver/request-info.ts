@@ -10,6 +10,7 @@
 import { parseGoBoolean } from '../base/go-boolean.ts';
 import { parseFieldSelector, requiredFieldValue } from '../api/field-selector.ts';
 import { badRequest } from '../api/status-error.ts';
+import { noParams } from './query-params.ts';
 import type { ApiVerb, RequestInfo } from './request-context.ts';
 
 /** The request's line, taken apart. */
@@ -33,9 +34,6 @@ const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
 /** Verbs whose selectors are part of what is authorized. */
 const SELECTOR_VERBS: ReadonlySet<ApiVerb> = new Set(['list', 'watch', 'deletecollection']);
-
-/** No query at all; shared, never changed. */
-export const noParams = new URLSearchParams();
 
 function nonResource(line: RequestLine): RequestInfo {
   return {

@@ -1,0 +1,17 @@
+/** The parameters of a request. They are read before anybody is known to have sent them. */
+import { badRequest } from '../api/status-error.ts';
+
+/** Commands of exec are the longest lists: a parameter for each argument. Upstream: Go's net/url has 10,000. */
+const MAX_PARAMS = 1000;
+
+/** No query at all; shared, never changed. */
+export const noParams = new URLSearchParams();
+
+/** Throws 400 for more parameters than any request needs. */
+export function queryParams(query: string): URLSearchParams {
+  if (query === '') return noParams;
+  let count = 1;
+  for (let at = query.indexOf('&'); at >= 0; at = query.indexOf('&', at + 1))
+    if (++count > MAX_PARAMS) throw badRequest(`too many query parameters: ${MAX_PARAMS} at most`);
+  return new URLSearchParams(query);
+}
