@@ -10,6 +10,8 @@ export const MAX_DEPTH = 1000;
 
 /** Duplicate keys beyond so many are not listed. As upstream. */
 export const MAX_STRICT_ERRORS = 100;
+/** Paths are told up to here: keys of maps are as long as their writer wants, and stand in the path of all below them. */
+export const MAX_PATH_LENGTH = 1000;
 
 /** Text that is not JSON; the message is what upstream says. */
 export class JsonSyntaxError extends Error {
@@ -43,7 +45,11 @@ export function parseSlowly(text: string): ParsedJson {
 /** `a.b[0].c` from path steps. */
 export function formatPath(path: readonly (string | number)[]): string {
   let out = '';
-  for (const step of path) out += typeof step === 'number' ? `[${step}]` : out === '' ? step : `.${step}`;
+  for (const step of path) {
+    const text = typeof step === 'number' ? `[${step}]` : step.slice(0, MAX_PATH_LENGTH + 1);
+    out += typeof step === 'number' || out === '' ? text : `.${text}`;
+    if (out.length > MAX_PATH_LENGTH) return `${out.slice(0, MAX_PATH_LENGTH)}…`;
+  }
   return out;
 }
 

@@ -4,12 +4,12 @@
 // Upstream: apiextensions-apiserver/pkg/apiserver/schema/pruning and defaulting.
 
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
-import { formatPath } from './json-parser.ts';
+import { formatPath, MAX_STRICT_ERRORS } from './json-parser.ts';
 import { requestEntityTooLarge } from '../status-error.ts';
 import { MAX_PARTS } from './parts.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 
-/** A pruned object and one text per field that was dropped: `unknown field "spec.foo"`. */
+/** A pruned object and a text for each of the first hundred fields that were dropped: `unknown field "spec.foo"`. */
 export interface Pruned {
   readonly object: JsonObject;
   readonly unknown: string[];
@@ -47,7 +47,8 @@ function prune(type: TypeSchema, value: unknown, context: Context): unknown {
     if (field !== undefined)
       return item === null && !allowsNull(field) ? undefined : descend(field.type, item, { context, step: key });
     if (type.preserveUnknown) return item;
-    context.unknown.push(`unknown field "${formatPath([...context.path, key])}"`);
+    if (context.unknown.length < MAX_STRICT_ERRORS)
+      context.unknown.push(`unknown field "${formatPath([...context.path, key])}"`);
     return undefined;
   });
 }

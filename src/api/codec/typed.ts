@@ -8,7 +8,7 @@
 import { quote } from '../../base/go-quote.ts';
 import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
-import { formatPath } from './json-parser.ts';
+import { formatPath, MAX_STRICT_ERRORS } from './json-parser.ts';
 import { isObject, setOwn, type JsonObject } from './own-property.ts';
 import { pruneUnknown } from './prune.ts';
 import { decodeScalar, GO_SCALAR_NAMES, jsonKind } from './scalars.ts';
@@ -42,9 +42,6 @@ export interface Decoded {
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
-
-/** Upstream stops collecting after this many. */
-const MAX_STRICT_ERRORS = 100;
 
 interface Context {
   readonly path: (string | number)[];

@@ -16,20 +16,34 @@ export interface ConflictReport {
   readonly causes: StatusCause[];
 }
 
+/** So many are told; all are counted. */
+const MAX_TOLD = 1000;
+
 /** Describes conflicts; there is at least one. */
 export function describeConflicts(conflicts: readonly ManagerConflict[]): ConflictReport {
+  let room = MAX_TOLD;
+  let count = 0;
   const groups = conflicts
-    .map(({ manager, fields }) => ({ who: printManager(manager), paths: pathsOf(fields).map(formatFieldPath) }))
-    .sort((a, b) => (a.who < b.who ? -1 : 1));
-  const causes = groups.flatMap(({ who, paths }) =>
-    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
+    .map(({ manager, fields }) => ({ who: printManager(manager), paths: pathsOf(fields) }))
+    .sort((a, b) => (a.who < b.who ? -1 : 1))
+    .map(({ who, paths }) => {
+      count += paths.length;
+      const told = paths.slice(0, room).map(formatFieldPath);
+      room -= told.length;
+      return { who, told, left: paths.length - told.length };
+    });
+  const causes = groups.flatMap(({ who, told }) =>
+    told.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
   );
   const [only] = groups;
-  if (causes.length === 1 && only !== undefined) {
-    return { message: `Apply failed with 1 conflict: conflict with ${only.who}: ${only.paths[0]}`, causes };
+  if (count === 1 && only !== undefined) {
+    return { message: `Apply failed with 1 conflict: conflict with ${only.who}: ${only.told[0]}`, causes };
   }
-  const texts = groups.map(({ who, paths }) => `conflicts with ${who}:\n${paths.map((p) => `- ${p}`).join('\n')}`);
-  return { message: `Apply failed with ${causes.length} conflicts: ${texts.join('\n')}`, causes };
+  const texts = groups.map(({ who, told, left }) => {
+    const lines = [...told, ...(left > 0 ? [`and ${left} more`] : [])];
+    return `conflicts with ${who}:\n${lines.map((line) => `- ${line}`).join('\n')}`;
+  });
+  return { message: `Apply failed with ${count} conflicts: ${texts.join('\n')}`, causes };
 }
 
 function printManager(m: Manager): string {

@@ -3,6 +3,7 @@
 // it. No decoding, no encoding; all operations are pure and share what they do not change.
 // Upstream: structured-merge-diff/fieldpath.Set.
 
+import { MAX_PATH_LENGTH } from '../codec/json-parser.ts';
 import { stringifyJson } from '../codec/json.ts';
 
 /** A node of a set. */
@@ -173,13 +174,20 @@ export function fieldsOf(...paths: readonly string[]): FieldSet {
   return out;
 }
 
-/** A path as upstream prints it: `.spec.containers[name="a"].image`. */
+/** A path as upstream prints it: `.spec.containers[name="a"].image`; cut where it is very long. */
 export function formatFieldPath(path: readonly string[]): string {
-  return path.map(formatElement).join('');
+  let out = '';
+  for (const element of path) {
+    out += formatElement(element);
+    if (out.length > MAX_PATH_LENGTH) return `${out.slice(0, MAX_PATH_LENGTH)}…`;
+  }
+  return out;
 }
 
 function formatElement(element: string): string {
-  const rest = element.slice(2);
+  // What is longer is cut anyhow, and not worth to be parsed for each path below it.
+  const rest = element.slice(2, MAX_PATH_LENGTH + 3);
+  if (element.length > rest.length + 2) return element.startsWith('f:') ? `.${rest}` : `[${rest}`;
   if (element.startsWith('f:')) return `.${rest}`;
   if (element.startsWith('k:')) {
     const keys = Object.entries(JSON.parse(rest) as Record<string, unknown>);
