@@ -8,7 +8,6 @@ export interface TcpAccess {
   readonly port: number;
   /** Absent: plain HTTP. */
   readonly tls?: {
-    readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
     readonly rejectUnauthorized?: boolean;
