@@ -46,5 +46,5 @@ function withStep(scenario: Scenario, index: number, step: ScenarioStep): Scenar
 /** Kind of a failure without names and numbers, which change as steps are removed. A missing object is a kind of its own. */
 function kindOf(cause: string): string {
   const [head = ''] = cause.split(/, there are|\n/);
-  return `${head.replace(/\d+/g, 'N')}${/ does not exist$|, there are: none$/m.test(cause) ? ', absent' : ''}`;
+  return `${head.replace(/\d+/g, 'N')}${/ does not exist\b|, there are: none$/m.test(cause) ? ', absent' : ''}`;
 }

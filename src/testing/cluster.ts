@@ -140,7 +140,7 @@ export class Cluster implements AsyncDisposable {
 
   /** A client that acts as this user; what it may do, RBAC says. */
   clientFor(principal: Principal, userAgent: string = 'keelson-testing'): Client {
-    checkOptionNames('clientFor', principal, ['name', 'uid', 'groups', 'extra']);
+    checkOptionNames('clientFor', principal, { name: true, uid: true, groups: true, extra: true });
     const forward: Client = {
       resource: (info) => this.#world.clientFor(principal, userAgent).resource(info),
       raw: (request) => this.#world.clientFor(principal, userAgent).raw(request),
@@ -172,7 +172,7 @@ export class Cluster implements AsyncDisposable {
     manifests: Manifests,
     options: Pick<WriteOptions, 'fieldValidation' | 'fieldManager'> = {},
   ): Promise<KubernetesObject[]> {
-    checkOptionNames('apply', options, ['fieldValidation', 'fieldManager']);
+    checkOptionNames('apply', options, { fieldValidation: true, fieldManager: true });
     const deps = {
       client: this.client,
       clock: this.#pace.clock,
@@ -188,7 +188,7 @@ export class Cluster implements AsyncDisposable {
     expectation: Expectation<T>,
     options: WaitOptions = {},
   ): Promise<T> {
-    checkOptionNames('waitFor', options, ['within']);
+    checkOptionNames('waitFor', options, { within: true });
     const deps = { pace: this.#pace, client: this.client, objects: () => this.#objects(), explain: this.#explain };
     return (await waitForObject(deps, { reference, expectation }, options)) as T;
   }
@@ -233,7 +233,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Calls `check` until it does not throw. */
   async eventually<T>(check: () => T | Promise<T>, options: WaitOptions = {}): Promise<T> {
-    checkOptionNames('eventually', options, ['within']);
+    checkOptionNames('eventually', options, { within: true });
     return await eventually(this.#pace, check, options);
   }
 
@@ -256,7 +256,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Events in the order they last happened. */
   events(filter: EventFilter = {}): Event[] {
-    checkOptionNames('events', filter, ['about', 'reason', 'type']);
+    checkOptionNames('events', filter, { about: true, reason: true, type: true });
     const { about, reason, type } = filter;
     const target = about === undefined ? undefined : this.resolve(about);
     const wanted = this.#world.server.objects
@@ -307,7 +307,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Opens a real HTTPS port. */
   async listen(at: ListenAt = {}): Promise<Listening> {
-    checkOptionNames('listen', at, Object.keys(LISTEN_FIELDS));
+    checkOptionNames('listen', at, LISTEN_FIELDS);
     const { createNodePlatform } = await import('../platform/node/node-platform.ts');
     const real = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
     this.#pki ??= await makePki({ ...real, files: createMemoryFiles({ nowMs: () => real.clock.nowMs() }) }, '/pki', [

@@ -111,7 +111,7 @@ export class TestNodes {
 
   /** Ends the kubelet, in order unless `crash`, and starts it again. */
   async restartKubelet(name: string, options: { readonly crash?: boolean } = {}): Promise<void> {
-    checkOptionNames('restartKubelet', options, ['crash']);
+    checkOptionNames('restartKubelet', options, { crash: true });
     if (options.crash === true) this.crashKubelet(name);
     else await this.stopKubelet(name);
     await this.start(name);

@@ -45,9 +45,13 @@ export function checkNode(spec: object): void {
   checkShape('node', fields(plainNodeFields), spec);
 }
 
-/** Throws on an option that `call` does not take. */
-export function checkOptionNames(call: string, options: object, names: readonly string[]): void {
-  checkShape(call, fields(Object.fromEntries(names.map((name) => [name, anything]))), options);
+/** Throws on an option that `call` does not take. The compiler asks for every name that the options' type has. */
+export function checkOptionNames<T extends object>(
+  call: string,
+  options: T,
+  names: Readonly<Record<keyof Required<T> & string, true>>,
+): void {
+  checkShape(call, fields(Object.fromEntries(Object.keys(names).map((name) => [name, anything]))), options);
 }
 
 /** Describes an image: what its containers do. Throws on a field that there is not, a duration or an amount that is none. */

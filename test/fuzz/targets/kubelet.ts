@@ -43,7 +43,7 @@ function configuration(server: KeelsonUp, { runtimeSocket }: Peers, ports: reado
     port: ports[0],
     readOnlyPort: ports[1],
     healthzPort: 0,
-    authentication: { x509: { clientCAFile: join(server.folder, 'ca.crt') } },
+    authentication: { x509: { clientCAFile: join(server.folder, 'data/pki/ca.crt') } },
     enableSystemLogQuery: true,
     featureGates: { ContainerCheckpoint: true, NodeLogQuery: true },
     podLogsDir: join(server.folder, 'pod-logs'),
@@ -64,7 +64,6 @@ async function run(machine: Machine): Promise<Target> {
   const { server, peers } = machine;
   const { folder } = server;
   const ports = [await freePort(), await freePort()];
-  await writeFile(join(folder, 'ca.crt'), server.access.tls?.ca ?? '');
   await writeFile(join(folder, 'kubelet.json'), JSON.stringify(configuration(server, peers, ports)));
   const root = join(folder, 'kubelet');
   const flags = [
