@@ -1,14 +1,14 @@
 /** A fixture, matchers and a snapshot in vitest. */
 import { expect, test as base } from 'vitest';
-import { image } from 'keelson/testing';
+import { image, type Cluster } from 'keelson/testing';
 import { clusterFixture, eventStory, matchers, type ClusterMatchers } from 'keelson/testing/vitest';
 
 declare module 'vitest' {
-  interface Matchers<T> extends ClusterMatchers {}
+  interface Matchers<R, T> extends ClusterMatchers {}
 }
 
 expect.extend(matchers);
-const test = base.extend(clusterFixture({ nodes: 2, images: [image('web:1', { start: '2s' })] }));
+const test = base.extend<{ cluster: Cluster }>(clusterFixture({ nodes: 2, images: [image('web:1', { start: '2s' })] }));
 
 const web = {
   apiVersion: 'apps/v1',

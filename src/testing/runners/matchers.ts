@@ -28,7 +28,7 @@ export interface ExpectedEvent extends EventFilter {
 
 /**
  * The matchers as types, for the declaration that makes them known: in vitest
- * `declare module 'vitest' { interface Matchers<T> extends ClusterMatchers {} }`.
+ * `declare module 'vitest' { interface Matchers<R, T> extends ClusterMatchers {} }`.
  */
 export interface ClusterMatchers {
   /** Of an object: that it is ready. Of a cluster: that the named object gets ready. */
