@@ -49,6 +49,8 @@ export interface ClusterOptions {
   readonly history?: ((clock: Clock) => HistoryLog) | undefined;
   /** Certificates and keys for `listen` and for tokens, to keep them over restarts. Default: made when they are needed. */
   readonly pki?: ClusterPki;
+  /** Warns a test that sleeps really while the virtual clock stands. Default true; a scenario has no code that could sleep. */
+  readonly sleepHint?: boolean;
   readonly images?: readonly SimImage[];
   /** Images nobody described: containers that run for ever (`run`, the default), or a failed pull (`refuse`). */
   readonly unknownImages?: 'run' | 'refuse';
@@ -82,6 +84,7 @@ const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   store: anything,
   history: anything,
   pki: anything,
+  sleepHint: flag,
   images: listOf(anything),
   unknownImages: oneOf('run', 'refuse'),
   cloud: flag,

@@ -115,7 +115,9 @@ export class Cluster implements AsyncDisposable {
     this.#pki = options.pki;
     this.#seed = String(options.seed);
     this.#sleepHint =
-      pace.kind === 'virtual' ? createSleepHint({ clock: pace.clock, idleMs, warn }) : (): void => undefined;
+      pace.kind === 'virtual' && options.sleepHint !== false
+        ? createSleepHint({ clock: pace.clock, idleMs, warn })
+        : (): void => undefined;
     for (const given of options.images ?? []) {
       const image = describeImage(given.name, given);
       this.#images.set(image.name, image);

@@ -139,6 +139,7 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
     const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
     cluster = await Cluster.start({
       seed,
+      sleepHint: false,
       nodes,
       controllers,
       images: Object.entries(images).map(([name, spec]) => image(name, spec)),

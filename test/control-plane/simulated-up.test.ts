@@ -63,7 +63,10 @@ describe('keelson up --simulate', () => {
     await writeFile(file, 'web:1:\n  strat: 2s\n');
     const { code, stderr } = await keelson([...(await up(`--images=${file}`)), `--data-dir=${folder}/other`]);
     assert.notEqual(code, 0);
-    assert.match(stderr, /wrong\.yaml: line 2: web:1\.strat: unknown field; did you mean start\? There are start, exits,/);
+    assert.match(
+      stderr,
+      /wrong\.yaml: line 2: web:1\.strat: unknown field; did you mean start\? There are start, exits,/,
+    );
     const real = await keelson(['up', `--images=${file}`]);
     assert.deepEqual([real.code, /--images .*--simulate/.test(real.stderr)], [2, true], real.stderr);
   });
