@@ -28,8 +28,12 @@ test(
     await using browser = await openBrowser();
     const { page, context, problems } = browser;
     await page.goto(link);
-    await page.getByRole('heading', { name: 'Pods' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     assert.ok(!page.url().includes('code'), page.url());
+    await page.getByRole('region', { name: 'Pods' }).getByRole('link', { name: 'Running: 3' }).click();
+    await page.getByRole('heading', { name: 'Pods' }).waitFor();
+    assert.equal(await page.getByLabel('Filter').inputValue(), 'Running');
+    await page.keyboard.press('Escape');
     const rows = page.locator('.grid .row');
     await rows.filter({ hasText: 'Running' }).nth(2).waitFor();
 
@@ -87,7 +91,7 @@ test('texts of objects are shown as they are, whatever they hold', { skip: skipB
   const { page, problems } = browser;
   page.on('dialog', (dialog) => assert.fail(`the page ran: ${dialog.message()}`));
   await page.goto(await cluster.console());
-  await page.getByRole('heading', { name: 'Pods' }).waitFor();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press(':');
   await page.keyboard.type('events');
   await page.keyboard.press('Enter');
@@ -133,10 +137,11 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByLabel('Namespace').fill('default');
   await page.keyboard.press('Enter');
+  await page.locator('nav.menu').getByText('Pods').click();
   await page.locator('.grid .row').getByText('web-').waitFor();
   const offered = page.locator('nav.menu a');
   await page.locator('nav.menu').getByText('ConfigMaps').waitFor();
-  assert.deepEqual(await offered.allTextContents(), ['Pods', 'ConfigMaps']);
+  assert.deepEqual(await offered.allTextContents(), ['Overview', 'Pods', 'ConfigMaps']);
   await cluster.client.raw({ method: 'DELETE', path: '/api/v1/namespaces/default/serviceaccounts/reader' });
   // The page asks twice a minute; tokens are believed for ten seconds after they were last checked.
   await page.getByText('The session has ended').waitFor({ timeout: 90_000 });

@@ -40,23 +40,31 @@ export type ListState =
 
 const FIRST_PAGE = 250;
 const PAGE = 2000;
+/** How often what cannot be watched is read again. */
+const POLL_MS = 10_000;
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 /** Starts to list and watch; goes on until the signal. */
 export async function followTable(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
   let failures = 0;
   let version: string | undefined;
+  let watches = query.kind.verbs.includes('watch');
   sink.state({ kind: 'loading' });
   while (!signal.aborted) {
     try {
       version ??= await readAll(query, sink, signal);
       sink.state({ kind: 'live' });
-      version = await watch(query, sink, { version, signal });
+      if (watches) version = await watch(query, sink, { version, signal });
+      else {
+        await pause(POLL_MS, signal);
+        version = undefined;
+      }
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
       if (error.code === 410) version = undefined;
+      else if (watches && version !== undefined && (error.code === 403 || error.code === 405)) watches = false;
       else if (isFinal(error)) return sink.state({ kind: 'refused', error });
       else sink.state({ kind: 'retrying', error: error.message });
       await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]!, signal);

@@ -3,7 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { type Access, accessIn, allows } from '../api/access.ts';
 import { discoverKinds } from '../api/discovery.ts';
 import { ApiError, sendJson } from '../api/http.ts';
-import { findKind, type Kind } from '../api/kinds.ts';
+import { findKind, type Kind, kindId } from '../api/kinds.ts';
 import { TABLE_TYPE, type Table } from '../api/table.ts';
 import { namespace } from './router.ts';
 import { session } from './session.ts';
@@ -27,7 +27,12 @@ export function may(verb: string, kind: Kind, subresource = ''): boolean {
 /** Kinds that can be listed where the page looks. */
 export const listable = computed(() => kinds.value.filter((kind) => kind.verbs.includes('list') && may('list', kind)));
 
-/** The kind that a word means; asks the server for new kinds when it is not known. */
+/** A kind by its id, if it can be listed where the page looks. */
+export function listableKind(id: string): Kind | undefined {
+  return listable.value.find((kind) => kindId(kind) === id);
+}
+
+/** The kind that a word means. */
 export function kindNamed(word: string): Kind | undefined {
   return findKind(kinds.value, word);
 }

@@ -22,12 +22,17 @@ export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
       >
         <Icon name="menu" />
       </button>
-      <a class="brand" href={href([])}>
+      <a class="brand" href={href([])} aria-label={texts.title}>
         <img src="/console/keelson.svg" alt="" width="22" height="22" />
         <span>{texts.title}</span>
       </a>
       <NamespacePicker />
-      <button type="button" class="palette-button" onClick={() => (paletteOpen.value = true)}>
+      <button
+        type="button"
+        class="palette-button"
+        aria-label={shell.openPalette}
+        onClick={() => (paletteOpen.value = true)}
+      >
         <Icon name="search" />
         <span>{shell.openPalette}</span>
         <kbd>:</kbd>

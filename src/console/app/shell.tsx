@@ -7,7 +7,7 @@ import { bindKeys } from './keyboard.ts';
 import { Menu } from './menu-bar.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
 import { allViews, viewNamed } from './registered-views.ts';
-import { href, navigate, route, setParams } from './router.ts';
+import { route, setParams } from './router.ts';
 import { session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { texts } from './texts.ts';
@@ -28,8 +28,6 @@ function SignedIn() {
   const name = route.value.view;
   const entry = viewNamed(name);
   useEffect(() => {
-    // Where one begins: the view without a name, or as long as there is none, the pods.
-    if (entry === undefined && name === '') navigate(href(['list', 'pods']), { replace: true });
     menuOpen.value = false;
   }, [name, entry]);
   return (

@@ -64,8 +64,8 @@ export const texts = {
     filter: 'Filter: words, !word, -l app=web, -f status.phase=Running',
     filterLabel: 'Filter',
     rows: (shown: number, all: number): string =>
-      shown === all ? count(all, 'object') : `${number(shown)} of ${count(all, 'object')}`,
-    loadingMore: (left: number): string => `${number(left)} more are loading`,
+      shown === all ? count(all, 'object') : `${numberText(shown)} of ${count(all, 'object')}`,
+    loadingMore: (left: number): string => `${numberText(left)} more are loading`,
     live: 'live',
     loading: 'loading',
     retrying: 'connection lost, trying again',
@@ -83,29 +83,25 @@ export const texts = {
     components: 'Components',
     nodes: 'Nodes',
     pods: 'Pods',
+    use: 'Use of what can be allocated',
     failing: 'What is failing',
     nothingFailing: 'Nothing is failing.',
     warnings: 'Newest warnings',
     noWarnings: 'No warnings.',
-    ready: 'Ready',
-    notReady: 'not ready',
-    cordoned: 'cordoned',
     cpu: 'Processor',
     memory: 'Memory',
     noMetrics: 'Use is not known yet.',
-    notAllowed: 'You may not see this.',
     healthy: 'healthy',
     unhealthy: 'unhealthy',
-    ofAllocatable: 'of what can be allocated',
   },
 } as const;
 
 const numbers = new Intl.NumberFormat('en');
 
-function number(value: number): string {
+export function numberText(value: number): string {
   return numbers.format(value);
 }
 
 function count(value: number, noun: string): string {
-  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`;
+  return `${numberText(value)} ${noun}${value === 1 ? '' : 's'}`;
 }

@@ -10,7 +10,7 @@ setInterval(() => {
 
 /** The age of what was made then, as kubectl tells it. */
 export function Age({ sinceMs }: { readonly sinceMs: number }) {
-  if (sinceMs === 0) return null;
+  if (sinceMs === 0 || Number.isNaN(sinceMs)) return null;
   return (
     <time dateTime={new Date(sinceMs).toISOString()} title={new Date(sinceMs).toLocaleString()}>
       {humanDuration(Math.max(0, nowMs.value - sinceMs))}

@@ -2,17 +2,18 @@
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import type { ShownColumn } from './columns.ts';
+import type { RowLayout } from './row-layout.ts';
 import { type Sort, sortText } from './sorting.ts';
 
 interface GridHeadProps {
   readonly columns: readonly ShownColumn[];
   readonly sort: Sort;
-  readonly template: string;
+  readonly layout: RowLayout;
 }
 
-export function GridHead({ columns, sort, template }: GridHeadProps) {
+export function GridHead({ columns, sort, layout }: GridHeadProps) {
   return (
-    <div class="head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+    <div class="head" role="row" aria-rowindex={1} style={{ ...layout }}>
       {columns.map((column) => (
         <Head key={column.id} column={column} sort={sort} />
       ))}

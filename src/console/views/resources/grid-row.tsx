@@ -6,13 +6,13 @@ import { Age } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';
 import { toneOf, toneOfShare } from '../../parts/tone.ts';
 import type { ShownColumn } from './columns.ts';
-import { ROW_HEIGHT } from './row-height.ts';
+import { ROW_HEIGHT, type RowLayout } from './row-layout.ts';
 
 interface GridRowProps {
   readonly row: Row;
   readonly index: number;
   readonly columns: readonly ShownColumn[];
-  readonly template: string;
+  readonly layout: RowLayout;
   readonly selected: boolean;
   readonly href: string | undefined;
   readonly onSelect: () => void;
@@ -20,12 +20,12 @@ interface GridRowProps {
 
 export class GridRow extends Component<GridRowProps> {
   override shouldComponentUpdate(next: GridRowProps): boolean {
-    const { row, index, template, selected } = this.props;
-    return row !== next.row || index !== next.index || selected !== next.selected || template !== next.template;
+    const { row, index, layout, selected } = this.props;
+    return row !== next.row || index !== next.index || selected !== next.selected || layout !== next.layout;
   }
 
   render() {
-    const { row, index, columns, template, selected, href, onSelect } = this.props;
+    const { row, index, columns, layout, selected, href, onSelect } = this.props;
     return (
       <div
         id={`row-${row.uid}`}
@@ -33,7 +33,7 @@ export class GridRow extends Component<GridRowProps> {
         role="row"
         aria-rowindex={index + 2}
         aria-selected={selected}
-        style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW_HEIGHT}px)` }}
+        style={{ ...layout, transform: `translateY(${index * ROW_HEIGHT}px)` }}
         onMouseDown={onSelect}
       >
         {columns.map((column) => (
@@ -63,10 +63,15 @@ function CellContent({ column, row, href }: CellProps) {
       </a>
     );
   if (typeof cell === 'string' && column.role === 'cell') {
-    const tone = cell.includes('/') ? toneOfShare(cell) : toneOf(cell);
+    const tone = cell.includes('/') && !isDone(row) ? toneOfShare(cell) : toneOf(cell);
     if (tone !== 'plain') return <Badge word={cell} tone={tone} />;
   }
   return <span title={text}>{text}</span>;
+}
+
+/** What has ended needs no containers that are ready. */
+function isDone({ cells }: Row): boolean {
+  return cells.some((cell) => typeof cell === 'string' && toneOf(cell) === 'done');
 }
 
 function textOf(cell: Cell): string {

@@ -12,11 +12,13 @@ import { actionsFor } from './actions.ts';
 import { type ShownColumn, widthOf } from './columns.ts';
 import { GridHead } from './grid-head.tsx';
 import { GridRow } from './grid-row.tsx';
-import type { LiveTable } from './live-table.ts';
+import type { LiveTable } from '../../parts/live-table.ts';
 import { Refusal } from './refusal.tsx';
-import { ROW_HEIGHT } from './row-height.ts';
+import { ROW_HEIGHT, type RowLayout } from './row-layout.ts';
 import type { Sort } from './sorting.ts';
 
+/** The cells' padding, in characters. */
+const CELL_PADDING_CH = 3;
 /** Widths are of so many rows: more would make a long list wait. */
 const MEASURED_ROWS = 200;
 
@@ -36,7 +38,7 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
   const viewport = useSignal({ scrollTop: 0, height: 800 });
   const selected = useSignal('');
   useEffect(() => measured(body.current!, (now) => (viewport.value = now)), []);
-  const template = useTemplate(
+  const layout = useLayout(
     columns,
     shown,
     version === 0 ? 0 : table.columns.value.length + Math.min(shown.length, MEASURED_ROWS),
@@ -98,15 +100,15 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
         (viewport.value = { scrollTop, height: clientHeight - ROW_HEIGHT })
       }
     >
-      <GridHead columns={columns} sort={sort} template={template} />
-      <div class="rows" role="rowgroup" style={{ height: `${shown.length * ROW_HEIGHT}px` }}>
+      <GridHead columns={columns} sort={sort} layout={layout} />
+      <div class="rows" role="rowgroup" style={{ height: `${shown.length * ROW_HEIGHT}px`, width: layout.width }}>
         {shown.slice(first, end).map((row, index) => (
           <GridRow
             key={row.uid}
             row={row}
             index={first + index}
             columns={columns}
-            template={template}
+            layout={layout}
             selected={row.uid === selected.value}
             href={shownAt(refOf(row))}
             onSelect={() => (selected.value = row.uid)}
@@ -129,15 +131,15 @@ function measured(element: HTMLElement, changed: (now: { scrollTop: number; heig
   return () => observer.disconnect();
 }
 
-/** Widths by what the first rows hold; `basis` changes when they are to be taken anew. */
-function useTemplate(columns: readonly ShownColumn[], rows: readonly Row[], basis: number): string {
+/** Widths by what the first rows hold; `basis` changes when they are to be taken anew. The same for all rows. */
+function useLayout(columns: readonly ShownColumn[], rows: readonly Row[], basis: number): RowLayout {
   return useMemo(() => {
     const sample = rows.slice(0, MEASURED_ROWS);
-    return columns
-      .map((column) => {
-        const width = widthOf(column, sample);
-        return `minmax(${width + 2}ch, ${width + 2}fr)`;
-      })
-      .join(' ');
+    const widths = columns.map((column) => widthOf(column, sample) + CELL_PADDING_CH);
+    const total = widths.reduce((sum, width) => sum + width, 0);
+    return {
+      gridTemplateColumns: widths.map((width) => `minmax(0, ${width}fr)`).join(' '),
+      width: `max(100%, ${total}ch)`,
+    };
   }, [columns.map(({ id }) => id).join(), basis]);
 }

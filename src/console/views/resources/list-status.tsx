@@ -1,6 +1,6 @@
 /** How many rows there are, and whether the list is live. */
 import { texts } from '../../app/texts.ts';
-import type { LiveTable } from './live-table.ts';
+import type { LiveTable } from '../../parts/live-table.ts';
 
 export function ListStatus({ table }: { readonly table: LiveTable }) {
   void table.version.value; // the counts change with it

@@ -11,7 +11,7 @@ import { hiddenColumns } from './column-choice.ts';
 import { ColumnMenu } from './column-menu.tsx';
 import { shownColumns } from './columns.ts';
 import { matches, parseFilter } from './filter.ts';
-import { LiveTable } from './live-table.ts';
+import { LiveTable } from '../../parts/live-table.ts';
 import { ListStatus } from './list-status.tsx';
 import { comparing, parseSort } from './sorting.ts';
 import { Grid } from './grid.tsx';

@@ -1,8 +1,8 @@
 /** One list on the page: its rows, kept true by a watch, and told at most once a frame. */
 import { signal } from '@preact/signals';
-import { type RowOrder, RowStore } from '../../api/row-store.ts';
-import type { Column } from '../../api/table.ts';
-import { followTable, type ListQuery, type ListState } from '../../api/table-list.ts';
+import { type RowOrder, RowStore } from '../api/row-store.ts';
+import type { Column } from '../api/table.ts';
+import { followTable, type ListQuery, type ListState } from '../api/table-list.ts';
 
 export class LiveTable {
   readonly rows = new RowStore();

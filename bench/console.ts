@@ -1,0 +1,154 @@
+// `npm run bench:console`: the console in a real Chromium over an API server with many pods. How long until the list of all of
+// them can be used, how smoothly it scrolls while pods change, what the tab takes, and what an open console costs the server.
+//
+//   node bench/console.ts [--pods 50000] [--changes 500]
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+import { Cluster, Pods } from '../src/testing/index.ts';
+import { openBrowser } from '../test/console/browser.ts';
+import { build } from '../tools/build.ts';
+import { repositoryRoot } from '../tools/repository.ts';
+
+const { values } = parseArgs({
+  options: { pods: { type: 'string', default: '50000' }, changes: { type: 'string', default: '500' } },
+});
+const podCount = Number(values.pods);
+const changesPerSecond = Number(values.changes);
+
+await build(repositoryRoot);
+await using cluster = await Cluster.start({ clock: 'real', nodes: 0, controllers: [], scheduler: false });
+const pods = cluster.client.resource(Pods);
+await cluster.client.raw({
+  method: 'POST',
+  path: '/api/v1/namespaces/default/serviceaccounts',
+  body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } },
+});
+await createPods();
+await using browser = await openBrowser();
+const { page, context } = browser;
+const link = await cluster.console();
+await page.goto(link);
+await page.locator('#content').waitFor();
+await page.goto('about:blank');
+
+// As a user who opens a bookmark.
+const startMs = performance.now();
+await page.goto(`${new URL(link).origin}/console/#/list/pods`, { waitUntil: 'commit' });
+await opened();
+
+async function opened(): Promise<void> {
+  await page.locator('.grid .row').first().waitFor();
+  print('usable after', `${Math.round(performance.now() - startMs)} ms`);
+  await page.locator('.liveness.live').waitFor({ timeout: 120_000 });
+  print('all rows after', `${Math.round(performance.now() - startMs)} ms`);
+}
+
+const session = await context.newCDPSession(page);
+await session.send('HeapProfiler.collectGarbage');
+const heapMb = Number(await page.evaluate('performance.memory.usedJSHeapSize')) / 2 ** 20;
+print('JavaScript heap of the tab', `${heapMb.toFixed(0)} MB`);
+print('memory of its process', `${((await rendererBytes()) / 2 ** 20).toFixed(0)} MB`);
+
+const changing = new AbortController();
+const changes = changePods(changing.signal);
+const quiet = await frames(false);
+print('frames a second at rest', quiet);
+print(`scrolling with ${changesPerSecond} changes a second`, await frames(true));
+changing.abort();
+print('changes made a second', `${(await changes).toFixed(0)}`);
+
+await page.evaluate(`location.hash = '#/'`);
+const open = await cpuShare();
+await page.goto('about:blank');
+const closed = await cpuShare();
+print(
+  'server for an open console at rest',
+  `${((open - closed) * 100).toFixed(1)} % of a core (${(open * 100).toFixed(1)} - ${(closed * 100).toFixed(1)})`,
+);
+
+async function createPods(): Promise<void> {
+  for (let made = 0; made < podCount; made += 500)
+    await Promise.all(
+      Array.from({ length: Math.min(500, podCount - made) }, (_, index) => pods.create(podNamed(made + index))),
+    );
+}
+
+function podNamed(index: number) {
+  const labels = { app: `app-${index % 100}`, 'pod-template-hash': '7d4b9c6f5' };
+  const metadata = { name: `app-${index % 100}-7d4b9c6f5-${index}`, namespace: 'default', labels };
+  return {
+    metadata,
+    spec: { nodeName: `node-${index % 5000}`, containers: [{ name: 'main', image: 'registry.example/app:1' }] },
+  };
+}
+
+async function changePods(signal: AbortSignal): Promise<number> {
+  const beganMs = performance.now();
+  let made = 0;
+  while (!signal.aborted) {
+    const round = performance.now();
+    const some = Array.from(
+      { length: changesPerSecond / 10 },
+      () => podNamed(Math.floor(Math.random() * podCount)).metadata.name,
+    );
+    await Promise.all(some.map((name) => changePod(name, made++)));
+    await new Promise((done) => setTimeout(done, Math.max(0, 100 - (performance.now() - round))));
+  }
+  return made / ((performance.now() - beganMs) / 1000);
+}
+
+async function changePod(name: string, turn: number): Promise<void> {
+  const phase = turn % 2 === 0 ? 'Running' : 'Failed';
+  await cluster.client.raw({
+    method: 'PATCH',
+    path: `/api/v1/namespaces/default/pods/${name}/status`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: { status: { phase } },
+  });
+}
+
+/** Frames drawn in a second, over five; those that took longer than 50 ms beside them. */
+async function frames(scrolls: boolean): Promise<string> {
+  return (await page.evaluate(`new Promise((done) => {
+    const grid = document.querySelector('.grid');
+    const began = performance.now();
+    const gaps = [];
+    let last = began;
+    const frame = (now) => {
+      gaps.push(now - last);
+      last = now;
+      if (${scrolls}) grid.scrollTop += 120;
+      if (now - began < 5000) requestAnimationFrame(frame);
+      else done((gaps.length / (now - began) * 1000).toFixed(0) + ' frames a second, ' + gaps.filter((gap) => gap > 50).length + ' took over 50 ms');
+    };
+    requestAnimationFrame(frame);
+  })`)) as string;
+}
+
+async function cpuShare(): Promise<number> {
+  await new Promise((done) => setTimeout(done, 2000));
+  const before = process.cpuUsage();
+  const beganMs = performance.now();
+  await new Promise((done) => setTimeout(done, 15_000));
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000 / (performance.now() - beganMs);
+}
+
+/** Proportional memory of the renderer that has the page. */
+async function rendererBytes(): Promise<number> {
+  const root = await context.browser()?.newBrowserCDPSession();
+  if (root === undefined) return Number.NaN;
+  const { processInfo } = await root.send('SystemInfo.getProcessInfo');
+  const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => pssBytes(id));
+  return Math.max(...sizes);
+}
+
+function pssBytes(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
+}
+
+function print(what: string, figure: string): void {
+  console.log(`${what.padEnd(44)} ${figure}`);
+}

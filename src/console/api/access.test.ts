@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Access, allows, type Deed } from './access.ts';
+
+const pods = { group: '', resource: 'pods' };
+const deployments = { group: 'apps', resource: 'deployments' };
+
+test('rules are read as by RBAC', () => {
+  const access: Access = {
+    complete: true,
+    rules: [
+      { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'pods/log'] },
+      { verbs: ['*'], apiGroups: ['apps'], resources: ['*'], resourceNames: ['web'] },
+      { verbs: ['patch'], apiGroups: ['*'], resources: ['*/scale'] },
+    ],
+  };
+  const rows: readonly [Deed, boolean][] = [
+    [{ verb: 'list', kind: pods }, true],
+    [{ verb: 'delete', kind: pods }, false],
+    [{ verb: 'get', kind: pods, subresource: 'log' }, true],
+    [{ verb: 'create', kind: pods, subresource: 'exec' }, false],
+    [{ verb: 'delete', kind: deployments, name: 'web' }, true],
+    [{ verb: 'delete', kind: deployments, name: 'other' }, false],
+    [{ verb: 'list', kind: deployments }, false],
+    [{ verb: 'patch', kind: deployments, subresource: 'scale', name: 'other' }, true],
+  ];
+  for (const [deed, allowed] of rows) assert.equal(allows(access, deed), allowed, JSON.stringify(deed));
+  assert.ok(allows({ rules: [], complete: false }, { verb: 'delete', kind: pods }), 'the server decides');
+});

@@ -1,0 +1,94 @@
+/** How much of its nodes' processors and memory the cluster uses: the metrics API is asked while somebody looks. */
+import { signal } from '@preact/signals';
+import type { Node } from '../../../api/gen/core-v1.ts';
+import { quantityAsFloat } from '../../../api/quantity.ts';
+import { ApiError, sendJson } from '../../api/http.ts';
+
+/** Shares of what can be allocated, 0 to 1. */
+export interface NodeUse {
+  readonly name: string;
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/** The cluster's shares at one moment. */
+export interface UseSample {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+interface NodeMetrics {
+  readonly metadata: { readonly name: string };
+  readonly usage: { readonly cpu: string; readonly memory: string };
+}
+
+interface Amounts {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+const PERIOD_MS = 10_000;
+/** Five minutes. */
+const SAMPLES = 30;
+/** Of larger clusters the sum alone is asked for often enough to cost the server something. */
+const MOST_NODES = 500;
+
+/** What is known; undefined until then, and where there are no metrics. */
+export class NodeUseSource {
+  readonly nodes = signal<readonly NodeUse[] | undefined>(undefined);
+  readonly samples = signal<readonly UseSample[]>([]);
+  #allocatable = new Map<string, Amounts>();
+
+  /** Asks until the returned function is called. */
+  start(): () => void {
+    const timer = setInterval(() => void this.#ask(), PERIOD_MS);
+    void this.#ask();
+    return () => clearInterval(timer);
+  }
+
+  async #ask(): Promise<void> {
+    if (document.hidden) return;
+    try {
+      const { items } = await sendJson<{ items: readonly NodeMetrics[] }>(`/apis/metrics.k8s.io/v1beta1/nodes`);
+      if (items.length > MOST_NODES) return;
+      if (items.some(({ metadata: { name } }) => !this.#allocatable.has(name))) await this.#readNodes();
+      this.#take(items);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error; // no metrics, or not for this user: the last ones stay
+    }
+  }
+
+  async #readNodes(): Promise<void> {
+    const { items } = await sendJson<{ items: readonly Node[] }>('/api/v1/nodes');
+    this.#allocatable = new Map(
+      items.map(({ metadata, status }) => [
+        metadata.name!,
+        amountsOf(status?.allocatable?.['cpu'], status?.allocatable?.['memory']),
+      ]),
+    );
+  }
+
+  #take(items: readonly NodeMetrics[]): void {
+    const total = { cpu: 0, memory: 0, ofCpu: 0, ofMemory: 0 };
+    const nodes = items.map(({ metadata: { name }, usage }): NodeUse => {
+      const used = amountsOf(usage.cpu, usage.memory);
+      const of = this.#allocatable.get(name) ?? { cpu: 0, memory: 0 };
+      total.cpu += used.cpu;
+      total.memory += used.memory;
+      total.ofCpu += of.cpu;
+      total.ofMemory += of.memory;
+      return { name, cpu: share(used.cpu, of.cpu), memory: share(used.memory, of.memory) };
+    });
+    this.nodes.value = nodes.sort((a, b) => Math.max(b.cpu, b.memory) - Math.max(a.cpu, a.memory));
+    const sample = { cpu: share(total.cpu, total.ofCpu), memory: share(total.memory, total.ofMemory) };
+    this.samples.value = [...this.samples.value, sample].slice(-SAMPLES);
+  }
+}
+
+function amountsOf(cpu = '0', memory = '0'): Amounts {
+  return { cpu: quantityAsFloat(cpu), memory: quantityAsFloat(memory) };
+}
+
+function share(used: number, of: number): number {
+  return of === 0 ? 0 : Math.min(1, used / of);
+}

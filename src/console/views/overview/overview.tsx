@@ -1,0 +1,33 @@
+/** Where one begins: is all well, and if not, what is it. Every number is a link to what it counts. */
+import { namespace } from '../../app/router.ts';
+import { listableKind } from '../../app/cluster-state.ts';
+import { texts } from '../../app/texts.ts';
+import { useLiveTable } from '../../parts/use-live-table.ts';
+import type { ViewProps } from '../contract.ts';
+import { ComponentsCard } from './components-card.tsx';
+import { FailingCard } from './failing-card.tsx';
+import { NodesCard } from './nodes-card.tsx';
+import { PodsCard } from './pods-card.tsx';
+import { UseCard } from './use-card.tsx';
+import { WarningsCard } from './warnings-card.tsx';
+
+export function View(_props: ViewProps) {
+  const where = { namespace: namespace.value };
+  const pods = useLiveTable(listableKind('pods'), where);
+  const nodes = useLiveTable(listableKind('nodes'), where);
+  const deployments = useLiveTable(listableKind('deployments.apps'), where);
+  const statefulSets = useLiveTable(listableKind('statefulsets.apps'), where);
+  return (
+    <div class="overview">
+      <h1>{texts.overview.title}</h1>
+      <div class="overview-cards">
+        {listableKind('componentstatuses') === undefined ? null : <ComponentsCard />}
+        {listableKind('nodes') === undefined ? null : <NodesCard nodes={nodes} />}
+        {listableKind('pods') === undefined ? null : <PodsCard pods={pods} />}
+        {listableKind('nodes.metrics.k8s.io') === undefined ? null : <UseCard />}
+        <FailingCard tables={{ nodes, pods, 'deployments.apps': deployments, 'statefulsets.apps': statefulSets }} />
+        {listableKind('events') === undefined ? null : <WarningsCard />}
+      </div>
+    </div>
+  );
+}

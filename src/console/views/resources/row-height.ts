@@ -1,2 +1,0 @@
-/** Pixels, as in `list.css`. */
-export const ROW_HEIGHT = 28;

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { build } from '../../tools/build.ts';
+import { repositoryRoot } from '../../tools/repository.ts';
+import { accessibilityProblems } from './axe.ts';
+import { openBrowser, skipBrowser } from './browser.ts';
+import { startDemoCluster } from './demo-cluster.ts';
+
+test('axe finds nothing in any view, light or dark, wide or narrow', { skip: skipBrowser }, async (t) => {
+  await build(repositoryRoot);
+  await using cluster = await startDemoCluster();
+  for (const look of [{ dark: false }, { dark: true }, { dark: false, width: 320, height: 640 }]) {
+    await using browser = await openBrowser(look);
+    const { page, problems } = browser;
+    const check = (name: string) =>
+      t.test(`${name} ${JSON.stringify(look)}`, async () => assert.deepEqual(await accessibilityProblems(page), []));
+    await page.goto(`${new URL(await cluster.console()).origin}/console/`);
+    await page.getByLabel('Bearer token').waitFor();
+    await check('sign-in');
+    assert.equal(problems.length, 1, 'the question who one is was answered with 401');
+    await page.goto('about:blank');
+    await page.goto(await cluster.console());
+    await page.getByRole('region', { name: 'Pods' }).getByText('Running').waitFor();
+    await check('overview');
+    await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
+    await page.locator('.grid .row').getByText('Running').first().waitFor();
+    await page.keyboard.press('j');
+    await check('list');
+    await page.getByLabel('Columns', { exact: true }).click();
+    await check('columns');
+    await page.keyboard.press(':');
+    await page.getByRole('dialog').waitFor();
+    await check('palette');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await check('keys');
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `the page is ${overflow} pixels wider than the screen`);
+    assert.equal(problems.length, 1, problems.join('\n'));
+  }
+});
