@@ -27,9 +27,8 @@ export function createContainerDeletor(
   return (podUid, exitedContainerId) => {
     const status = podCache.peek(podUid);
     if (status === undefined) return;
-    const ids = podWorkers.shouldPodContentBeRemoved(podUid)
-      ? containersToDelete(status, '', 0)
-      : containersToDelete(status, exitedContainerId, keep);
+    const exited = exitedOf(status);
+    const ids = podWorkers.shouldPodContentBeRemoved(podUid) ? exited.takeAll() : exited.take(exitedContainerId, keep);
     for (const id of ids) queue.add(id);
   };
 }
@@ -40,7 +39,9 @@ class DeletionQueue {
   readonly #runtime: ContainerDeletorDeps['runtime'];
   /** Waiting and under way. */
   readonly #ids = new Set<string>();
-  readonly #waiting: string[] = [];
+  #waiting: string[] = [];
+  /** Place of the next one in `#waiting`: a shift would move all that wait. */
+  #next = 0;
   #underWay = 0;
 
   constructor(log: Log, runtime: ContainerDeletorDeps['runtime']) {
@@ -57,7 +58,7 @@ class DeletionQueue {
 
   async #work(): Promise<void> {
     this.#underWay++;
-    for (let id = this.#waiting.shift(); id !== undefined; id = this.#waiting.shift()) {
+    for (let id = this.#take(); id !== undefined; id = this.#take()) {
       try {
         await this.#runtime.deleteContainer(id);
       } catch (error) {
@@ -67,39 +68,52 @@ class DeletionQueue {
     }
     this.#underWay--;
   }
+
+  #take(): string | undefined {
+    if (this.#next < this.#waiting.length) return this.#waiting[this.#next++];
+    this.#waiting = [];
+    this.#next = 0;
+    return undefined;
+  }
 }
 
-/** Ids of dead containers of the same name as `exitedId` (all names when empty) beyond the `keep` newest. */
-function containersToDelete(status: PodStatus, exitedId: string, keep: number): readonly string[] {
-  const { byId, byName } = exitedOf(status);
-  if (exitedId === '') return [...byName.values()].flatMap((ids) => ids.slice(keep));
-  const name = byId.get(exitedId);
-  return name === undefined ? [] : (byName.get(name)?.slice(keep) ?? []);
-}
-
-interface ExitedContainers {
+/**
+ * The dead containers of one status. All containers of a pod may end in one moment, and each asks: what was taken is not given
+ * again, so all of them together take as many steps as there are containers.
+ */
+class ExitedContainers {
   /** Names of all containers. */
-  readonly byId: ReadonlyMap<string, string>;
+  readonly #names: ReadonlyMap<string, string>;
   /** Ids of dead containers, newest first. */
-  readonly byName: ReadonlyMap<string, readonly string[]>;
+  readonly #byName = new Map<string, string[]>();
+
+  constructor({ containers }: PodStatus) {
+    this.#names = new Map(containers.map(({ id, name }) => [id, name]));
+    for (const { id, name, state } of containers.toSorted((a, b) => b.createdAtMs - a.createdAtMs)) {
+      if (state !== 'exited') continue;
+      const ids = this.#byName.get(name);
+      if (ids === undefined) this.#byName.set(name, [id]);
+      else ids.push(id);
+    }
+  }
+
+  /** Those of the same name as this container beyond the `keep` newest. */
+  take(id: string, keep: number): readonly string[] {
+    const name = this.#names.get(id);
+    return name === undefined ? [] : (this.#byName.get(name)?.splice(keep) ?? []);
+  }
+
+  takeAll(): readonly string[] {
+    const ids = [...this.#byName.values()].flat();
+    this.#byName.clear();
+    return ids;
+  }
 }
 
-/** Exited containers by status object: all containers of a pod may end in one moment, and each asks. */
 const known = new WeakMap<PodStatus, ExitedContainers>();
 
 function exitedOf(status: PodStatus): ExitedContainers {
   let exited = known.get(status);
-  if (exited === undefined) known.set(status, (exited = readExited(status)));
+  if (exited === undefined) known.set(status, (exited = new ExitedContainers(status)));
   return exited;
-}
-
-function readExited({ containers }: PodStatus): ExitedContainers {
-  const byName = new Map<string, string[]>();
-  for (const { id, name, state } of containers.toSorted((a, b) => b.createdAtMs - a.createdAtMs)) {
-    if (state !== 'exited') continue;
-    const ids = byName.get(name);
-    if (ids === undefined) byName.set(name, [id]);
-    else ids.push(id);
-  }
-  return { byId: new Map(containers.map(({ id, name }) => [id, name])), byName };
 }
