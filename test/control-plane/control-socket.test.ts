@@ -105,7 +105,7 @@ describe('the control socket', { skip: isRoot ? false : 'needs root to be other 
       const port = await freePort();
       const { code, stderr } = await keelson('up', '--simulate', `--data-dir=${path}`, `--https-port=${port}`);
       assert.equal(code, 1);
-      assert.match(stderr, /^keelson: another keelson runs on \S+( \(pid [1-9]\d*\))?; stop it first/);
+      assert.match(stderr, /^keelson: another keelson runs on \S+( \(pid [1-9]\d*\))?; stop it first/m);
     }
   });
 

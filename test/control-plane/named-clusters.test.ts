@@ -86,7 +86,7 @@ test('down takes the context out; a start takes up port and name, and says aloud
   await must(keelson('down', '--name', 'one'));
   const port = String(await freePort());
   const changed = await must(up(dirs.a, '--https-port', port));
-  assert.match(changed.stderr, new RegExp(`--https-port was ${before} so far and is ${port} from now on`));
+  assert.match(changed.stderr, new RegExp(`--https-port is ${port}; it was ${before} when this cluster last started`));
   assert.equal((await listed())[0]?.port, port);
 });
 

@@ -146,6 +146,8 @@ export const stages: readonly Stage[] = [
     processes: 2,
     timeoutMs: 300_000,
   }),
+  // Real browsers, which drop their requests whenever a link of the machine comes or goes, as the tests with containers make them.
+  isolatedTests('console', { patterns: ['test/console/**/*.test.ts'], concurrency: 1, timeoutMs: 600_000 }),
   besideNext(
     isolatedTests('sim', {
       patterns: ['test/sim/**/*.test.ts', 'examples/cluster-tests/**/*.test.ts'],
@@ -164,8 +166,6 @@ export const stages: readonly Stage[] = [
       concurrency: 4,
       timeoutMs: 1_200_000,
     }),
-    // Real browsers.
-    isolatedTests('console', { patterns: ['test/console/**/*.test.ts'], concurrency: 1, timeoutMs: 600_000 }),
     sharedTests('control planes', {
       patterns: ['test/{control-plane,fuzz}/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
       processes: 1,

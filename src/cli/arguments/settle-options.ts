@@ -82,7 +82,7 @@ function takeUpSettings(command: Command): void {
     if (source === undefined || source === 'default')
       setOption(command, { flag, text, source: 'remembered', from: `${dataDir}/settings.json: ${flag}` });
     else if (now !== text && source !== 'env' && CHANGEABLE.includes(flag))
-      process.stderr.write(`keelson: --${flag} was ${text} so far and is ${String(now)} from now on\n`);
+      process.stderr.write(`keelson: --${flag} is ${String(now)}; it was ${text} when this cluster last started\n`);
   }
 }
 
