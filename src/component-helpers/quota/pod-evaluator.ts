@@ -3,6 +3,7 @@ import { secondsToMs } from '../../api/int64.ts';
 import type { Container, Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { parseTime } from '../../api/time.ts';
+import { firstByName } from '../../base/first-by.ts';
 import { isPodTerminal } from '../pods.ts';
 import { DEVICE_CLASS_RESOURCES } from '../resource-claims.ts';
 import { classInScope, type QuotaEvaluator } from './evaluator.ts';
@@ -45,11 +46,11 @@ export function podUsage(pod: Pod, nowMs: number): Quantities {
 
 /** What a container is to have or, while it is resized, still has, whichever is more. Upstream: UseStatusResources. */
 function held({ status }: Pod, kind: 'requests' | 'limits'): (container: Container) => Quantities {
-  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  const statuses = firstByName([...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]);
   const never = status?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible');
   return ({ name, resources }) => {
     const wanted = resources?.[kind] ?? {};
-    const found = statuses.find((one) => one.name === name);
+    const found = statuses.get(name);
     if (found?.resources === undefined) return wanted;
     const has = found.resources[kind] ?? {};
     const most = kind === 'requests' ? maxLists(has, found.allocatedResources ?? {}) : has;

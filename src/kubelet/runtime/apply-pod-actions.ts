@@ -17,7 +17,7 @@ import { convertPodStatusToRunningPod } from '../container/helpers.ts';
 import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { syncError } from '../container/sync-error.ts';
 import type { StartedContainerType } from '../metrics/start-counts.ts';
-import type { PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
+import type { ContainerStatus, PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
 import { computePodActions, type PodActions } from './compute-pod-actions.ts';
 import { containerHash } from './container-hash.ts';
 import { goDuration } from './crash-back-off.ts';
@@ -42,6 +42,8 @@ export interface SyncPod {
 interface Pass extends SyncPod {
   readonly actions: PodActions;
   readonly context: RuntimeContext;
+  /** The newest run of each container that has ended. */
+  readonly ended: ReadonlyMap<string, ContainerStatus>;
   readonly steps: SyncStep[];
   retryAfterMs?: number;
 }
@@ -197,8 +199,8 @@ async function ensureSandbox(pass: Pass): Promise<Sandbox | undefined> {
 
 /** Whether the container must still wait after it crashed; records the failed step and event if so, counts the restart if not. */
 function isHeldBack(pass: Pass, container: Container): boolean {
-  const { pod, podStatus, context } = pass;
-  const last = podStatus.containers.find((status) => status.name === container.name && status.state === 'exited');
+  const { pod, context } = pass;
+  const last = pass.ended.get(container.name);
   if (last === undefined) return false;
   const key = `${pod.metadata.uid}/${container.name}/${containerHash(container)}`;
   const nowMs = context.clock.nowMs();
@@ -343,7 +345,8 @@ export async function syncPod(sync: SyncPod, context: RuntimeContext): Promise<P
     probes: context.probeResults,
     actuated: actuated && ((status) => actuated.actuated(status)),
   });
-  const pass: Pass = { ...sync, actions, context, steps: [] };
+  const ended = firstByName(podStatus.containers.filter(({ state }) => state === 'exited'));
+  const pass: Pass = { ...sync, actions, context, ended, steps: [] };
   if (actions.resetContainers) {
     await resetContainers(pass);
     return finish(pass);

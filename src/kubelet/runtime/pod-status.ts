@@ -14,6 +14,7 @@ import type {
 } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
+import { ExitedStatuses } from './exited-statuses.ts';
 import { containerFacts, POD_UID_LABEL } from './labels.ts';
 import type { TerminationMessages } from './termination-message.ts';
 
@@ -139,7 +140,7 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
 }
 
 export function createPodStatusReader({ runtime, messages }: PodStatusDeps): PodStatusReader {
-  const exited = new Map<string, { podUid: string; status: ContainerStatus }>();
+  const exited = new ExitedStatuses();
   const podUids = new Map<string, string>();
   const making = new Set<Promise<string>>();
 
@@ -149,13 +150,13 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
   };
 
   const readContainer = async (container: CriContainer, uid: string): Promise<ContainerStatus | undefined> => {
-    const known = exited.get(container.id);
-    if (known !== undefined) return known.status;
+    const known = exited.get(uid, container.id);
+    if (known !== undefined) return known;
     try {
       const { status } = await runtime.containerStatus({ containerId: container.id });
       if (status === undefined) return undefined;
       const result = containerStatus(status, container.podSandboxId, await messages.messageOf(status));
-      if (result.state === 'exited') exited.set(container.id, { podUid: uid, status: result });
+      if (result.state === 'exited') exited.set(uid, result);
       return result;
     } catch (error) {
       // Removed between listing and asking.
@@ -194,8 +195,7 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
         runtime.listContainers({ filter: { labelSelector } }),
       ]);
       learnAll(items, containers);
-      const listed = new Set(containers.map((container) => container.id));
-      for (const [id, entry] of exited) if (entry.podUid === uid && !listed.has(id)) exited.delete(id);
+      exited.keepOnly(uid, new Set(containers.map((container) => container.id)));
       const [sandboxes, statuses] = await Promise.all([
         Promise.all(items.map(readSandbox)),
         Promise.all(containers.map((container) => readContainer(container, uid))),
@@ -228,7 +228,7 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
     },
     creations: () => (making.size === 0 ? undefined : Promise.allSettled([...making])),
     forgetPod(uid) {
-      for (const [id, entry] of exited) if (entry.podUid === uid) exited.delete(id);
+      exited.forgetPod(uid);
       for (const [id, podUid] of podUids) if (podUid === uid) podUids.delete(id);
     },
   };

@@ -1,6 +1,7 @@
 /** Which pod an event is said to be of, and what is asked to know it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onAbort } from '../../base/abort.ts';
 import { Channel } from '../../base/channel.ts';
 import type { CriRuntimeService } from '../../cri/gen/cri-types.ts';
@@ -9,8 +10,8 @@ import { POD_UID_LABEL } from './labels.ts';
 import { createPodStatusReader, type PodStatusReader } from './pod-status.ts';
 import { runtimeEvents } from './runtime-events.ts';
 
-/** A runtime with these containers, listed once a time, and a stream of events. */
-function world(containers: Readonly<Record<string, string>>) {
+/** A runtime with these containers, and a stream of events. */
+function world(containers: Readonly<Record<string, string>>, listing: () => Promise<void> = async () => undefined) {
   const asked = { lists: 0 };
   const events = new Channel<CriEvent>();
   const runtime = {
@@ -19,6 +20,7 @@ function world(containers: Readonly<Record<string, string>>) {
     },
     async listContainers() {
       asked.lists++;
+      await listing();
       return {
         containers: Object.entries(containers).map(([id, uid]) => ({
           id,
@@ -74,6 +76,30 @@ it('what nobody here made is looked for in one listing', async () => {
   await read;
   assert.deepEqual(seen, ['other started', 'other stopped']);
   assert.equal(asked.lists, 1);
+});
+
+it('what was removed before its events were read is looked for in two listings, however many there are', async () => {
+  const { asked, events, seen, read } = world({ foreign: 'other' }, () => nextTurn());
+  for (let at = 0; at < 1000; at++) events.trySend({ containerId: `gone${at}`, type: 'deleted' });
+  events.trySend({ containerId: 'foreign', type: 'started' });
+  events.close();
+  await read;
+  assert.deepEqual(seen, ['other started']);
+  // The first began with the first event, the second after all.
+  assert.equal(asked.lists, 2);
+});
+
+it('what comes after a listing began is looked for in another one', async () => {
+  const containers: Record<string, string> = {};
+  const { asked, events, seen, read } = world(containers);
+  events.trySend({ containerId: 'gone', type: 'deleted' });
+  await rounds();
+  containers['foreign'] = 'other';
+  events.trySend({ containerId: 'foreign', type: 'started' });
+  events.close();
+  await read;
+  assert.deepEqual(seen, ['other started']);
+  assert.equal(asked.lists, 2);
 });
 
 it('so is what came while something else was made, and what failed to be made', async () => {

@@ -16,16 +16,19 @@ export async function* runtimeEvents(
 ): AsyncIterable<RuntimeEvent> {
   const own = linkedController(until);
   const { signal } = own;
-  const events = new Channel<CriEvent>();
+  const events = new Channel<CriEvent & { readonly at: number }>();
+  /** Events so far: a listing that begins later shows all that is left of what they speak of. */
+  let received = 0;
   let failure: unknown;
   const follow = async (): Promise<void> => {
     try {
       for await (const event of cri.events(signal)) {
+        const numbered = { ...event, at: ++received };
         const creations = reader.podUidOf(event.containerId) === undefined ? reader.creations() : undefined;
-        if (creations === undefined) events.trySend(event);
+        if (creations === undefined) events.trySend(numbered);
         else {
           const send = (): void => {
-            events.trySend(event);
+            events.trySend(numbered);
           };
           creations.then(send, send);
         }
@@ -40,8 +43,12 @@ export async function* runtimeEvents(
     events.close();
   });
   try {
-    for await (const event of events) {
-      if (reader.podUidOf(event.containerId) === undefined) await reader.getPods(true);
+    let listed = 0;
+    for await (const { at, ...event } of events) {
+      if (reader.podUidOf(event.containerId) === undefined && at > listed) {
+        listed = received;
+        await reader.getPods(true);
+      }
       const podUid = reader.podUidOf(event.containerId);
       // Unknown even to a fresh listing: not a pod's, or already removed and then of no more interest.
       if (podUid !== undefined && podUid !== '') yield { ...event, podUid };
