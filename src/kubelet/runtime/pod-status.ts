@@ -14,6 +14,7 @@ import type {
 } from '../../cri/gen/cri-types.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import type { ContainerState, ContainerStatus, PodStatus, RuntimePod, SandboxStatus } from '../container/runtime.ts';
+import { Creations } from './creations.ts';
 import { ExitedStatuses } from './exited-statuses.ts';
 import { containerFacts, POD_UID_LABEL } from './labels.ts';
 import type { TerminationMessages } from './termination-message.ts';
@@ -32,7 +33,7 @@ export interface PodStatusReader {
   /** Runs the creation of a container or sandbox; its id belongs to the pod as soon as it is known. */
   learning(podUid: string, create: () => Promise<string>): Promise<string>;
   /** Resolves when all that is being made now has been, or has failed; undefined: nothing is. */
-  creations(): Promise<unknown> | undefined;
+  creations(): Promise<void> | undefined;
   /** Forgets what was kept of a pod. */
   forgetPod(uid: string): void;
 }
@@ -142,7 +143,7 @@ function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriCo
 export function createPodStatusReader({ runtime, messages }: PodStatusDeps): PodStatusReader {
   const exited = new ExitedStatuses();
   const podUids = new Map<string, string>();
-  const making = new Set<Promise<string>>();
+  const creations = new Creations();
 
   const learnAll = (sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): void => {
     for (const sandbox of sandboxes) podUids.set(sandbox.id, sandbox.metadata?.uid ?? '');
@@ -214,19 +215,13 @@ export function createPodStatusReader({ runtime, messages }: PodStatusDeps): Pod
       };
     },
     podUidOf: (id) => podUids.get(id),
-    async learning(podUid, create) {
-      const made = create().then((id) => {
+    learning: (podUid, create) =>
+      creations.run(async () => {
+        const id = await create();
         podUids.set(id, podUid);
         return id;
-      });
-      making.add(made);
-      try {
-        return await made;
-      } finally {
-        making.delete(made);
-      }
-    },
-    creations: () => (making.size === 0 ? undefined : Promise.allSettled([...making])),
+      }),
+    creations: () => creations.ended(),
     forgetPod(uid) {
       exited.forgetPod(uid);
       for (const [id, podUid] of podUids) if (podUid === uid) podUids.delete(id);
