@@ -70,7 +70,7 @@ const beginnings = [
   'testing/runners/vitest',
 ];
 // What views of the console find ready.
-const forViews = ['console/api/(objects|streams)'];
+const forViews = ['console/api/streams'];
 const tables = ['kubelet/(configuration|pod-fields)/document', 'controllers/exclusive-writes'];
 const entries = `^src/${either([...beginnings, ...tables, ...forViews])}\\.tsx?$`;
 

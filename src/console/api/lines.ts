@@ -1,11 +1,13 @@
-/** The lines of an answer as they arrive. */
+import { ApiError } from './http.ts';
+
+/** The lines of an answer as they arrive. An answer that breaks off rejects with `ApiError`, as one that never came. */
 export async function* linesOf(response: Response): AsyncGenerator<readonly string[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
   let rest = '';
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(brokenOff);
       if (done) break;
       const lines = (rest + value).split('\n');
       rest = lines.pop() ?? '';
@@ -15,4 +17,8 @@ export async function* linesOf(response: Response): AsyncGenerator<readonly stri
   } finally {
     await reader.cancel().catch(() => undefined); // the connection may be gone already
   }
+}
+
+function brokenOff(): never {
+  throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the answer of the API server broke off' });
 }

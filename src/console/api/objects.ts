@@ -1,6 +1,6 @@
 /** Single objects: read, applied, patched, deleted. Every change can be tried first without being kept. */
 import type { KubernetesObject } from '../../api/object.ts';
-import { sendJson } from './http.ts';
+import { send, sendJson } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
 /** Changes by hand are owned by this manager. */
@@ -16,23 +16,27 @@ export interface ApplyOptions extends Trial {
   readonly force?: boolean;
 }
 
-/** Rejects with `ApiError`, as all others here. */
-export function getObject<T extends KubernetesObject = KubernetesObject>(ref: ObjectRef): Promise<T> {
-  return sendJson<T>(objectPath(ref));
+const YAML = 'application/yaml';
+
+/** The object as the server writes it in YAML. Rejects with `ApiError`, as all others here. */
+export async function readYaml(ref: ObjectRef): Promise<string> {
+  const response = await send(objectPath(ref), { headers: { Accept: YAML } });
+  return response.text();
 }
 
-/** Server-side apply. A conflict rejects with 409, whose causes name the managers and their fields. */
-export function applyObject(
+/** Server-side apply; the result in YAML. A conflict rejects with 409, whose causes name the managers and their fields. */
+export async function applyObject(
   ref: ObjectRef,
   yaml: string,
   { force = false, dryRun }: ApplyOptions = {},
-): Promise<KubernetesObject> {
+): Promise<string> {
   const params = paramsOf({ dryRun }, { fieldManager: MANAGER, force: String(force), fieldValidation: 'Strict' });
-  return sendJson(`${objectPath(ref)}${params}`, {
+  const response = await send(`${objectPath(ref)}${params}`, {
     method: 'PATCH',
-    headers: { 'Content-Type': 'application/apply-patch+yaml' },
+    headers: { 'Content-Type': 'application/apply-patch+yaml', Accept: YAML },
     body: yaml,
   });
+  return response.text();
 }
 
 /** A JSON merge patch of the object or a subresource of it. */
@@ -45,15 +49,6 @@ export function patchObject(
     method: 'PATCH',
     headers: { 'Content-Type': 'application/merge-patch+json' },
     body: JSON.stringify(patch),
-  });
-}
-
-/** Creates an object, or what a subresource makes of one: an eviction, a binding. */
-export function createAt(path: string, object: object, { dryRun }: Trial = {}): Promise<KubernetesObject> {
-  return sendJson(`${path}${paramsOf({ dryRun }, { fieldManager: MANAGER })}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(object),
   });
 }
 

@@ -5,6 +5,7 @@
 import { ApiError, send, sendJson } from './http.ts';
 import { listPath, type Kind } from './kinds.ts';
 import { linesOf } from './lines.ts';
+import { pause } from './pause.ts';
 import { type Column, columnsOf, type Row, rowOf, type Table, TABLE_TYPE } from './table.ts';
 
 /** What is listed. Selectors as in the API; '' selects all. */
@@ -134,14 +135,4 @@ async function watch(
 function paramsOf({ labelSelector, fieldSelector }: ListQuery, more: Record<string, string>): string {
   const all = Object.entries({ ...more, labelSelector, fieldSelector }).filter(([, value]) => value !== '');
   return new URLSearchParams(all).toString();
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => {
-    clearTimeout(timer);
-    resolve();
-  });
-  return promise;
 }

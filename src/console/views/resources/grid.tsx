@@ -61,6 +61,7 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
   };
   const page = (): number => Math.max(1, Math.floor(viewport.peek().height / ROW_HEIGHT) - 1);
   const { keys } = texts;
+  const actions = actionsFor(kind);
   useEffect(
     () =>
       bindKeys([
@@ -75,13 +76,13 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
         ...(shownAt({ kind, namespace: '', name: '' }) === undefined
           ? []
           : [{ key: 'Enter', label: keys.open, run: onSelected(open) }]),
-        ...actionsFor(kind).map(({ key, label, href }) => ({
+        ...actions.map(({ key, label, href }) => ({
           key,
           label,
           run: onSelected((row) => navigate(href(refOf(row)))),
         })),
       ]),
-    [kind],
+    [kind, actions.map(({ key }) => key).join(' ')],
   );
   const state = table.state.value;
   if (state.kind === 'refused') return <Refusal error={state.error} />;

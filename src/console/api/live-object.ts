@@ -1,0 +1,71 @@
+/** One object, kept true: read, then watched by its name. Where it may not be watched, it is read again and again. */
+import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { ApiError, send, sendJson } from './http.ts';
+import { listPath, type ObjectRef, objectPath } from './kinds.ts';
+import { linesOf } from './lines.ts';
+import { pause } from './pause.ts';
+
+/** Hears of the object. */
+export interface ObjectSink {
+  put(object: KubernetesObject): void;
+  /** It is not there, or no longer. */
+  gone(): void;
+  /** The last attempt to read it failed; another one follows unless the refusal is final. */
+  failed(error: ApiError): void;
+}
+
+const RETRY_MS = 2000;
+const POLL_MS = 5000;
+
+/** Goes on until the signal, or until the server refuses for good. */
+export async function followObject(ref: ObjectRef, sink: ObjectSink, signal: AbortSignal): Promise<void> {
+  let canWatch = ref.kind.verbs.includes('watch');
+  while (!signal.aborted) {
+    let known = false;
+    try {
+      const object = await sendJson<Stored<KubernetesObject>>(objectPath(ref), { signal });
+      sink.put(object);
+      known = true;
+      if (canWatch) await watchOne(ref, { version: object.metadata.resourceVersion, sink, signal });
+      else await pause(POLL_MS, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 404) sink.gone();
+      else if (known && canWatch && (error.code === 403 || error.code === 405)) canWatch = false;
+      else {
+        sink.failed(error);
+        if (error.code === 401 || error.code === 403) return;
+      }
+      await pause(RETRY_MS, signal);
+    }
+  }
+}
+
+interface Watched {
+  readonly version: string;
+  readonly sink: ObjectSink;
+  readonly signal: AbortSignal;
+}
+
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: KubernetesObject & { readonly code?: number; readonly message?: string };
+}
+
+async function watchOne(ref: ObjectRef, { version, sink, signal }: Watched): Promise<void> {
+  const params = new URLSearchParams({
+    watch: '1',
+    resourceVersion: version,
+    fieldSelector: `metadata.name=${ref.name}`,
+  });
+  const response = await send(`${listPath(ref.kind, ref.namespace)}?${params.toString()}`, { signal });
+  for await (const lines of linesOf(response))
+    for (const line of lines) {
+      if (line === '') continue;
+      const { type, object } = JSON.parse(line) as WatchEvent;
+      if (type === 'ERROR') return; // the revision is too old: it is read anew
+      if (type === 'DELETED') sink.gone();
+      else if (type !== 'BOOKMARK') sink.put(object);
+    }
+}

@@ -1,0 +1,51 @@
+/** What the user may do to one object, wherever the page looks. */
+import { useEffect, useState } from 'preact/hooks';
+import { type Access, accessIn, allows } from '../../api/access.ts';
+import { ApiError } from '../../api/http.ts';
+import type { Kind, ObjectRef } from '../../api/kinds.ts';
+import { allViews } from '../../app/registered-views.ts';
+import type { ObjectAction } from '../contract.ts';
+
+export interface Need {
+  readonly verb: string;
+  readonly subresource?: string;
+}
+
+export type MayDo = (need: Need) => boolean;
+
+/** False for everything until the rules are known. */
+export function useMayDo({ kind, namespace, name }: ObjectRef): MayDo {
+  const access = useAccess(namespace);
+  return ({ verb, subresource = '' }) => access !== undefined && allows(access, { verb, kind, subresource, name });
+}
+
+/** Whether objects of other kinds can be listed in a namespace. */
+export function useMayList(namespace: string): (kind: Kind) => boolean {
+  const access = useAccess(namespace);
+  return (kind) => access !== undefined && allows(access, { verb: 'list', kind });
+}
+
+function useAccess(namespace: string): Access | undefined {
+  const [access, setAccess] = useState<Access>();
+  useEffect(() => {
+    let current = true;
+    setAccess(undefined);
+    accessIn(namespace).then(
+      (known) => current && setAccess(known),
+      (error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [namespace]);
+  return access;
+}
+
+/** What other views offer on the object. */
+export function actionsOn({ kind }: ObjectRef, mayDo: MayDo): readonly ObjectAction[] {
+  return allViews()
+    .flatMap(({ actions = [] }) => actions)
+    .filter(({ needs, applies }) => applies(kind) && mayDo(needs));
+}

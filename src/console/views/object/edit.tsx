@@ -1,0 +1,86 @@
+/** An edit: tried on the server first, with what would change and whose fields are in the way, then applied. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../api/http.ts';
+import type { ObjectRef } from '../../api/kinds.ts';
+import { applyObject } from '../../api/objects.ts';
+import { texts } from '../../app/texts.ts';
+import type { Editor } from './editor.ts';
+import { type Trial, TrialResult } from './trial-result.tsx';
+import { withoutBookKeeping } from './yaml-text.ts';
+
+interface EditProps {
+  readonly of: ObjectRef;
+  /** As it is now on the server; the edit begins with the first. */
+  readonly text: string;
+  readonly onEnd: () => void;
+}
+
+export function Edit({ of: ref, text, onEnd }: EditProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const [failure, setFailure] = useState('');
+  const editor = useEditor(host, { text, failed: setFailure });
+  const [trial, setTrial] = useState<Trial>();
+  const [force, setForce] = useState(false);
+  const attempt = async (dryRun: boolean): Promise<void> => {
+    if (editor.current === undefined) return;
+    const edited = editor.current.text();
+    try {
+      const after = await applyObject(ref, edited, { dryRun, force });
+      if (dryRun) setTrial({ kind: 'accepted', edited, force, before: text, after: withoutBookKeeping(after) });
+      else onEnd();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setTrial({ kind: 'refused', error });
+    }
+  };
+  const tried = trial?.kind === 'accepted' && trial.force === force ? trial : undefined;
+  const isTried = (): boolean => tried !== undefined && tried.edited === editor.current?.text();
+  return (
+    <section aria-label={texts.edit.editor}>
+      <p class="dim">{texts.edit.hint}</p>
+      {failure === '' ? null : <p role="alert">{`${texts.shell.failed} ${failure}`}</p>}
+      <div ref={host} class="object-editor takes-keys" />
+      <div class="object-buttons">
+        <button type="button" onClick={() => void attempt(true)}>
+          {texts.edit.tryFirst}
+        </button>
+        <button
+          type="button"
+          class="primary"
+          disabled={tried === undefined}
+          // What was changed since is tried anew.
+          onClick={() => void attempt(!isTried())}
+        >
+          {texts.edit.apply}
+        </button>
+        <button type="button" onClick={onEnd}>
+          {texts.edit.cancel}
+        </button>
+      </div>
+      {trial === undefined ? null : <TrialResult trial={trial} force={force} onForce={setForce} />}
+    </section>
+  );
+}
+
+interface EditorStart {
+  readonly text: string;
+  readonly failed: (message: string) => void;
+}
+
+function useEditor(host: { readonly current: HTMLElement | null }, { text, failed }: EditorStart) {
+  const editor = useRef<Editor>(undefined);
+  useEffect(() => {
+    let current = true;
+    import('./editor.ts').then(
+      ({ openEditor }) => {
+        if (current) editor.current = openEditor(host.current!, { text, label: texts.edit.editor });
+      },
+      (error: unknown) => failed(String(error)),
+    );
+    return () => {
+      current = false;
+      editor.current?.destroy();
+    };
+  }, []);
+  return editor;
+}

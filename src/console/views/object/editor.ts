@@ -1,0 +1,62 @@
+/** CodeMirror for YAML. It is loaded when an object is edited. */
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState } from '@codemirror/state';
+import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
+  { tag: [tags.string, tags.content], color: 'var(--text)' },
+  { tag: [tags.number, tags.bool, tags.null], color: 'var(--good)' },
+  { tag: tags.comment, color: 'var(--dim)' },
+]);
+
+const theme = EditorView.theme({
+  '&': { height: '60vh', fontSize: '12.5px', color: 'var(--text)', backgroundColor: 'var(--surface)' },
+  '.cm-scroller': { fontFamily: 'var(--mono)' },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--page)', color: 'var(--dim)', border: 'none' },
+  '.cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--hover) 60%, transparent)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground': {
+    background: 'var(--selected)',
+  },
+  '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--text)' },
+});
+
+export interface Editor {
+  text(): string;
+  destroy(): void;
+}
+
+/** Within a shadow root, for there the page's policy lets CodeMirror adopt its style sheet. */
+export function openEditor(host: HTMLElement, options: { readonly text: string; readonly label: string }): Editor {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        lineNumbers(),
+        foldGutter(),
+        history(),
+        indentOnInput(),
+        bracketMatching(),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        yaml(),
+        syntaxHighlighting(colours),
+        theme,
+        EditorView.contentAttributes.of({ 'aria-label': options.label }),
+        keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
+      ],
+    }),
+  });
+  view.focus();
+  return { text: () => view.state.doc.toString(), destroy: () => view.destroy() };
+}

@@ -1,0 +1,111 @@
+/** One object of any kind: why it is as it is, what it is made of, its past, and what can be done. */
+import { useEffect } from 'preact/hooks';
+import type { KubernetesObject } from '../../../api/object.ts';
+import { type ObjectRef, objectPath } from '../../api/kinds.ts';
+import { kindNamed, kinds } from '../../app/cluster-state.ts';
+import { bindKeys } from '../../app/keyboard.ts';
+import { listHref, objectHref, objectOf } from '../../app/places.ts';
+import { navigate } from '../../app/router.ts';
+import { texts } from '../../app/texts.ts';
+import type { ViewProps } from '../contract.ts';
+import { actionsOn, type MayDo, useMayDo } from './access.ts';
+import { DeedBar } from './deed-bar.tsx';
+import { Conditions, Facts } from './facts.tsx';
+import { History } from './history.tsx';
+import { Events, Related } from './related.tsx';
+import { useObject } from './use-object.ts';
+import { Why } from './why.tsx';
+import { Yaml } from './yaml.tsx';
+
+const TABS = ['summary', 'yaml', 'history'] as const;
+type Tab = (typeof TABS)[number];
+
+export function View({ route }: ViewProps) {
+  if (kinds.value.length === 0) return <p class="notice">{texts.shell.loading}</p>;
+  const ref = objectOf(route, kindNamed);
+  if (ref === undefined) return <p class="notice">{texts.shell.noView}</p>;
+  const tab = TABS.find((name) => name === route.params.get('tab')) ?? 'summary';
+  return <Whole key={objectPath(ref)} of={ref} tab={tab} editing={route.params.get('edit') === '1'} />;
+}
+
+interface WholeProps {
+  readonly of: ObjectRef;
+  readonly tab: Tab;
+  readonly editing: boolean;
+}
+
+function Whole({ of: ref, tab, editing }: WholeProps) {
+  const { object, gone, error } = useObject(ref);
+  const mayDo = useMayDo(ref);
+  const { resourceVersion: version = '' } = object?.metadata ?? {};
+  useEffect(() => {
+    document.title = `${ref.name} · ${ref.kind.kind} · ${texts.title}`;
+  }, []);
+  return (
+    <section class="object">
+      <header>
+        <h1>
+          <a href={listHref(ref.kind, { ns: ref.namespace })}>{ref.kind.kind}</a> {ref.name}
+        </h1>
+        <div class="object-buttons" role="group" aria-label={texts.object.actions}>
+          <Actions of={ref} mayDo={mayDo} />
+          {object === undefined || gone ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
+        </div>
+      </header>
+      <nav class="object-tabs" aria-label={texts.object.title}>
+        {TABS.map((name) => (
+          <a
+            key={name}
+            href={objectHref('object', ref, name === 'summary' ? {} : { tab: name })}
+            aria-current={name === tab ? 'page' : undefined}
+          >
+            {texts.object.tabs[name]}
+          </a>
+        ))}
+      </nav>
+      {gone ? <p role="alert">{texts.object.gone}</p> : null}
+      {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
+      {tab === 'history' ? <History of={ref} version={version} /> : null}
+      {object === undefined || tab !== 'yaml' || gone ? null : (
+        <Yaml of={ref} version={version} mayEdit={mayDo({ verb: 'patch' })} editing={editing} />
+      )}
+      {object === undefined || tab !== 'summary' ? null : <Summary of={ref} object={object} gone={gone} />}
+    </section>
+  );
+}
+
+interface SummaryProps {
+  readonly of: ObjectRef;
+  readonly object: KubernetesObject;
+  readonly gone: boolean;
+}
+
+function Summary({ of: ref, object, gone }: SummaryProps) {
+  return (
+    <>
+      {gone ? null : <Why of={ref} />}
+      <Facts of={ref} object={object} />
+      <Conditions object={object} />
+      <Related of={ref} object={object} />
+      <Events of={ref} />
+    </>
+  );
+}
+
+/** What other views offer, as links and by their keys. */
+function Actions({ of: ref, mayDo }: { readonly of: ObjectRef; readonly mayDo: MayDo }) {
+  const actions = actionsOn(ref, mayDo);
+  useEffect(
+    () => bindKeys(actions.map(({ key, label, href }) => ({ key, label, run: () => navigate(href(ref)) }))),
+    [actions.map(({ key }) => key).join(' ')],
+  );
+  return (
+    <>
+      {actions.map(({ key, label, href }) => (
+        <a key={key} class="object-action" href={href(ref)}>
+          {label} <kbd aria-hidden="true">{key}</kbd>
+        </a>
+      ))}
+    </>
+  );
+}

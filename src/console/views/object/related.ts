@@ -1,0 +1,139 @@
+/** What an object refers to, and what refers to it, by the fields of the kinds that Kubernetes has. */
+import type { ObjectReference, PodSpec } from '../../../api/gen/core-v1.ts';
+import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
+import type { IngressSpec } from '../../../api/gen/networking-v1.ts';
+import type { RoleRef, Subject } from '../../../api/gen/rbac-v1.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import { kindId, type ObjectRef } from '../../api/kinds.ts';
+
+/** An object that another one names in its fields. */
+export interface Mention {
+  /** As `findKind` reads it. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A list of objects that belong to another one. */
+export interface Belonging {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+}
+
+/** The fields of many kinds' specifications that are read here. */
+interface Fields {
+  readonly selector?: Readonly<Record<string, string>> | LabelSelector;
+  readonly template?: { readonly spec?: PodSpec };
+  readonly volumeName?: string;
+  readonly storageClassName?: string;
+  readonly claimRef?: ObjectReference;
+  readonly scaleTargetRef?: { readonly kind: string; readonly name: string };
+  readonly rules?: IngressSpec['rules'];
+}
+
+/** Kinds whose pods a selector of theirs finds. */
+const SELECTING = ['deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
+
+export function belongingsOf({ kind, namespace, name }: ObjectRef, object: KubernetesObject): readonly Belonging[] {
+  const { spec = {} } = object as { readonly spec?: Fields };
+  const id = kindId(kind);
+  const list = (of: string, labelSelector: string, fieldSelector = ''): Belonging => ({
+    kind: of,
+    namespace,
+    labelSelector,
+    fieldSelector,
+  });
+  if (id === 'nodes') return [list('pods', '', `spec.nodeName=${name}`)];
+  if (id === 'services') {
+    const selector = equalities((spec.selector as Readonly<Record<string, string>> | undefined) ?? {});
+    const slices = list('endpointslices.discovery.k8s.io', `kubernetes.io/service-name=${name}`);
+    return selector === '' ? [slices] : [list('pods', selector), slices];
+  }
+  if (id === 'replicationcontrollers')
+    return some('pods', equalities((spec.selector as Readonly<Record<string, string>> | undefined) ?? {}));
+  if (!SELECTING.includes(id)) return [];
+  const selector = selectorText((spec.selector as LabelSelector | undefined) ?? {});
+  return id === 'deployments.apps'
+    ? [...some('replicasets.apps', selector), ...some('pods', selector)]
+    : some('pods', selector);
+
+  function some(of: string, text: string): readonly Belonging[] {
+    return text === '' ? [] : [list(of, text)];
+  }
+}
+
+function equalities(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}
+
+/** A selector as the API's parameter has it. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const more = matchExpressions.map(({ key, operator, values = [] }) => {
+    if (operator === 'Exists') return key;
+    if (operator === 'DoesNotExist') return `!${key}`;
+    return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
+  });
+  return [equalities(matchLabels), ...more].filter((text) => text !== '').join(',');
+}
+
+/** Objects that the fields of this one name: its node, volumes, claims, targets, roles. */
+export function mentionsOf({ kind, namespace }: ObjectRef, object: KubernetesObject): readonly Mention[] {
+  const {
+    spec = {},
+    roleRef,
+    subjects,
+  } = object as {
+    readonly spec?: Fields;
+    readonly roleRef?: RoleRef;
+    readonly subjects?: readonly Subject[];
+  };
+  const found: Mention[] = [];
+  const add: Add = (of, name, where = namespace) => {
+    if (name !== undefined && name !== '') found.push({ kind: of, namespace: where, name });
+  };
+  const id = kindId(kind);
+  ofPod(id === 'pods' ? (spec as PodSpec) : (spec.template?.spec ?? {}), add);
+  if (id === 'persistentvolumeclaims') {
+    add('persistentvolumes', spec.volumeName, '');
+    add('storageclasses', spec.storageClassName, '');
+  }
+  if (id === 'persistentvolumes') add('persistentvolumeclaims', spec.claimRef?.name, spec.claimRef?.namespace);
+  if (id === 'horizontalpodautoscalers.autoscaling') add(spec.scaleTargetRef?.kind ?? '', spec.scaleTargetRef?.name);
+  if (id === 'ingresses.networking.k8s.io')
+    for (const { http } of spec.rules ?? [])
+      for (const { backend } of http?.paths ?? []) add('services', backend.service?.name);
+  if (roleRef !== undefined) add(roleRef.kind, roleRef.name, roleRef.kind === 'Role' ? namespace : '');
+  for (const subject of subjects ?? [])
+    if (subject.kind === 'ServiceAccount') add('serviceaccounts', subject.name, subject.namespace);
+  return [...new Map(found.map((one) => [Object.values(one).join('/'), one])).values()];
+}
+
+type Add = (kind: string, name: string | undefined, namespace?: string) => void;
+
+function ofPod(spec: Partial<PodSpec>, add: Add): void {
+  add('nodes', spec.nodeName, '');
+  add('serviceaccounts', spec.serviceAccountName);
+  for (const { persistentVolumeClaim, configMap, secret, projected } of spec.volumes ?? []) {
+    add('persistentvolumeclaims', persistentVolumeClaim?.claimName);
+    add('configmaps', configMap?.name);
+    add('secrets', secret?.secretName);
+    for (const source of projected?.sources ?? []) {
+      add('configmaps', source.configMap?.name);
+      add('secrets', source.secret?.name);
+    }
+  }
+  for (const { envFrom, env } of [...(spec.initContainers ?? []), ...(spec.containers ?? [])]) {
+    for (const source of envFrom ?? []) {
+      add('configmaps', source.configMapRef?.name);
+      add('secrets', source.secretRef?.name);
+    }
+    for (const { valueFrom } of env ?? []) {
+      add('configmaps', valueFrom?.configMapKeyRef?.name);
+      add('secrets', valueFrom?.secretKeyRef?.name);
+    }
+  }
+}

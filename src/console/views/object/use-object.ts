@@ -1,0 +1,32 @@
+/** One object for a component, as long as it is shown. */
+import { useEffect, useState } from 'preact/hooks';
+import type { KubernetesObject } from '../../../api/object.ts';
+import type { ApiError } from '../../api/http.ts';
+import { type ObjectRef, objectPath } from '../../api/kinds.ts';
+import { followObject } from '../../api/live-object.ts';
+
+export interface ObjectState {
+  /** Its last known state, also after it is gone. */
+  readonly object?: KubernetesObject;
+  readonly gone: boolean;
+  readonly error?: ApiError;
+}
+
+export function useObject(ref: ObjectRef): ObjectState {
+  const [state, setState] = useState<ObjectState>({ gone: false });
+  useEffect(() => {
+    const life = new AbortController();
+    setState({ gone: false });
+    void followObject(
+      ref,
+      {
+        put: (object) => setState({ object, gone: false }),
+        gone: () => setState(({ error: _, ...before }) => ({ ...before, gone: true })),
+        failed: (error) => setState((before) => ({ ...before, error })),
+      },
+      life.signal,
+    );
+    return () => life.abort();
+  }, [objectPath(ref)]);
+  return state;
+}
