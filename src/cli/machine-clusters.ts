@@ -14,6 +14,8 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
+import { hasErrorCode } from '../base/errors.ts';
+import type { Log } from '../platform/log.ts';
 import { requestControl } from '../cluster/instance/control-client.ts';
 import { rootRunDir } from '../cluster/instance/control-place.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
@@ -40,25 +42,56 @@ function indexFolder(): string {
   return process.getuid?.() === 0 ? '/var/lib/keelson-clusters' : join(homedir(), '.local/share/keelson-clusters');
 }
 
-/** Lets a cluster that is stopped be found again by its name. Links to directories that are gone go. */
-export function noteCluster(dataDir: string): void {
-  forgetClusters((target) => !existsSync(target));
-  if (defaultPlaces().includes(dataDir)) return;
-  mkdirSync(indexFolder(), { recursive: true, mode: 0o755 });
-  const link = join(indexFolder(), basename(rootRunDir(dataDir)));
-  if (!namesIn(indexFolder()).includes(basename(link))) symlinkSync(dataDir, link);
+/** Lets a cluster that is stopped be found again by its name. Links to directories that are gone go. Logs why it cannot. */
+export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Places): void {
+  try {
+    const { folder, known } = places ?? { folder: indexFolder(), known: defaultPlaces() };
+    forgetClusters(folder, (target) => !existsSync(target));
+    if (known.includes(dataDir)) return;
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    if (!linksIn(folder).some(({ target }) => target === dataDir))
+      symlinkSync(dataDir, join(folder, basename(rootRunDir(dataDir))));
+  } catch (error) {
+    log.warn('Failed to note where the cluster is: keelson ls will not list it once it is stopped', { err: error });
+  }
+}
+
+/** Where clusters are looked for. */
+interface Places {
+  /** Has links to data directories. */
+  readonly folder: string;
+  /** Data directories that need none. */
+  readonly known: readonly string[];
 }
 
 /** For a data directory that is deleted. */
 export function forgetCluster(dataDir: string): void {
-  forgetClusters((target) => target === dataDir || !existsSync(target));
+  forgetClusters(indexFolder(), (target) => target === dataDir || !existsSync(target));
 }
 
-function forgetClusters(isGone: (dataDir: string) => boolean): void {
-  const names = namesIn(indexFolder());
-  const gone = names.filter((name) => isGone(readlinkSync(join(indexFolder(), name))));
-  for (const name of gone) rmSync(join(indexFolder(), name), { force: true });
-  if (gone.length > 0 && gone.length === names.length) rmdirSync(indexFolder());
+function forgetClusters(folder: string, isGone: (dataDir: string) => boolean): void {
+  const gone = linksIn(folder).filter(({ target }) => isGone(target));
+  for (const { link } of gone) rmSync(link, { force: true });
+  if (gone.length === 0 || namesIn(folder).length > 0) return;
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    // Another cluster has removed it, or stands in it since.
+    if (!hasErrorCode(error, 'ENOENT', 'ENOTEMPTY')) throw error;
+  }
+}
+
+/** Files of other kinds are not ours. */
+function linksIn(folder: string): { readonly link: string; readonly target: string }[] {
+  return namesIn(folder).flatMap((name) => {
+    const link = join(folder, name);
+    try {
+      return [{ link, target: readlinkSync(link) }];
+    } catch (error) {
+      if (hasErrorCode(error, 'EINVAL', 'ENOENT')) return [];
+      throw error;
+    }
+  });
 }
 
 const STARTED: readonly string[] = ['settings.json', 'instance.json'];
@@ -107,7 +140,7 @@ function defaultPlaces(): string[] {
 }
 
 function indexed(): string[] {
-  return namesIn(indexFolder()).map((name) => readlinkSync(join(indexFolder(), name)));
+  return linksIn(indexFolder()).map(({ target }) => target);
 }
 
 /** Root's, from the notes in their run directories. */

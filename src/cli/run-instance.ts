@@ -135,14 +135,14 @@ function inBackground(): boolean {
 }
 
 async function remember(
-  { files }: NodePlatform,
+  { files, log }: NodePlatform,
   { dataDir, start }: InstanceRun,
   cluster: RunnableCluster,
 ): Promise<void> {
   const { server, role } = await cluster.status();
   const port = role === 'agent' ? {} : { 'https-port': new URL(server).port || '443' };
   await writeSettings(files, dataDir, { ...start.settings, ...port, version: VERSION });
-  noteCluster(dataDir);
+  noteCluster(dataDir, log);
 }
 
 const STARTING = { phase: 'starting', pid: process.pid };
