@@ -31,7 +31,7 @@ const MAX_SHOWN = 100;
 export function whyRoutes(deps: WhyDeps): { readonly view: ObjectView; readonly trouble: NonResourceRoute } {
   const places = new Places();
   const answer = (scope: RequestScope, make: (why: Why, options: Options) => Promise<object>): Promise<ApiResponse> =>
-    places.use(scope.user.name, async () => {
+    places.use(scope.user, async () => {
       const why = await import('./answers.ts');
       return jsonAnswer(scope, await withTimeLimit(deps, scope, (options) => make(why, options), why));
     });
