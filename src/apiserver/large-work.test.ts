@@ -39,7 +39,7 @@ const refusals = (results: readonly PromiseSettledResult<unknown>[]): number =>
 describe('hundreds of large pieces of work of one client', () => {
   test('240 lists of 26 MiB: two are made at a time, some wait, the rest is told to come again', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
-    const call = { store: { services: { lists } }, scope: { user: tenant } } as unknown as Call;
+    const call = { store: { services: { lists } }, scope: { user: tenant, request: {} } } as unknown as Call;
     const cells = Array.from({ length: 26 }, () => ({ byteLength: MIB })) as unknown as RevisionCell[];
     const work = createWork(26 * MIB);
     const results = await Promise.allSettled(
@@ -54,7 +54,7 @@ describe('hundreds of large pieces of work of one client', () => {
   test('a list that fails gives its place back; small ones and those of components are not counted', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
     const callOf = (name: string): Call =>
-      ({ store: { services: { lists } }, scope: { user: { name, groups: [] } } }) as unknown as Call;
+      ({ store: { services: { lists } }, scope: { user: { name, groups: [] }, request: {} } }) as unknown as Call;
     const cells = [{ byteLength: 60 * MIB }] as unknown as RevisionCell[];
     await assert.rejects(
       inBudget(callOf('jane'), cells, () => Promise.reject(new Error('broken'))),

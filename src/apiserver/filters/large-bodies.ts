@@ -24,7 +24,7 @@ export function withLargeBodies({ bodies }: BodyFilterDeps): Filter {
     return (scope) => {
       const bytes = bodyBytesOf(scope.request);
       if (bytes <= LARGE_BYTES || isLongRunning(scope)) return handler(scope);
-      return serve(scope, bodies.enter(scope.user, bytes));
+      return serve(scope, bodies.enter(scope.user, bytes, scope.request.signal));
     };
   };
 }

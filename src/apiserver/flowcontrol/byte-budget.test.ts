@@ -13,8 +13,13 @@ function createBudget() {
   const clock = new VirtualClock();
   const budget = new ByteBudget(clock, limits);
   const entered: string[] = [];
-  const enter = async (who: ReturnType<typeof user>, bytes: number, name: string): Promise<ByteLease> => {
-    const lease = await budget.enter(who, bytes);
+  const enter = async (
+    who: ReturnType<typeof user>,
+    bytes: number,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<ByteLease> => {
+    const lease = await budget.enter(who, bytes, signal);
     entered.push(name);
     return lease;
   };
@@ -62,6 +67,47 @@ describe('a budget of bytes', () => {
     lease.end();
     assert.equal(budget.bytes, 0);
     (await enter(user('a'), 40, 'a3')).end();
+  });
+
+  test('what waits behind one that is refused in the end has its turn at once', async () => {
+    const { clock, enter, entered } = createBudget();
+    const lease = await enter(user('a'), 20, 'a1');
+    const refused = assert.rejects(enter(user('a'), 40, 'a2'), isRefused);
+    await clock.advance(20_000);
+    const behind = enter(user('a'), 10, 'a3');
+    await clock.advance(10_000);
+    await refused;
+    assert.deepEqual(entered, ['a1', 'a3']);
+    lease.end();
+    (await behind).end();
+  });
+
+  test('a large one that waits for the total is not passed by small ones that come later', async () => {
+    const { budget, enter, entered } = createBudget();
+    const leases = [await enter(user('a'), 40, 'a1'), await enter(user('b'), 40, 'b1')];
+    const large = enter(user('c'), 90, 'c');
+    const small = [enter(user('d'), 10, 'd'), enter(user('a'), 5, 'a2')];
+    for (const lease of leases) lease.end();
+    (await large).end();
+    for (const lease of await Promise.all(small)) lease.end();
+    assert.deepEqual(entered, ['a1', 'b1', 'c', 'd', 'a2']);
+    assert.equal(budget.bytes, 0);
+  });
+
+  test('a client that has left keeps no place, and those behind it go on', async () => {
+    const { clock, budget, enter, entered } = createBudget();
+    const lease = await enter(user('a'), 20, 'a1');
+    const gone = new AbortController();
+    const left = assert.rejects(enter(user('a'), 40, 'a2', gone.signal), /gone/);
+    const behind = enter(user('a'), 10, 'a3');
+    gone.abort(new Error('gone'));
+    await left;
+    (await behind).end();
+    lease.end();
+    assert.deepEqual(entered, ['a1', 'a3']);
+    assert.throws(() => budget.enter(user('a'), 1000, gone.signal), /gone/);
+    assert.equal(budget.bytes, 0);
+    assert.equal(clock.pendingTimers, 0);
   });
 
   test('what turns out larger than thought counts as it is', async () => {

@@ -4,6 +4,7 @@
  */
 import { tooManyRequests } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { sharersOf } from '../sharers.ts';
 
@@ -15,7 +16,7 @@ export interface ByteLimits {
   readonly totalBytes: number;
   /** The share of one client, see `sharersOf`. One larger piece is let in where it is the only one. */
   readonly ownBytes: number;
-  /** How many pieces of one client may wait. */
+  /** How many pieces of one client may wait. Each keeps its seat of priority and fairness meanwhile. */
   readonly maxWaiting: number;
   readonly waitMs: number;
 }
@@ -26,16 +27,16 @@ export const LIST_LIMITS: ByteLimits = {
   what: 'lists',
   totalBytes: 256 * MIB,
   ownBytes: 64 * MIB,
-  maxWaiting: 32,
-  waitMs: 30_000,
+  maxWaiting: 16,
+  waitMs: 5000,
 };
 
 export const BODY_LIMITS: ByteLimits = {
   what: 'request bodies',
   totalBytes: 128 * MIB,
   ownBytes: 32 * MIB,
-  maxWaiting: 64,
-  waitMs: 30_000,
+  maxWaiting: 32,
+  waitMs: 5000,
 };
 
 /** A place in a budget, to be given back once. */
@@ -75,25 +76,34 @@ export class ByteBudget {
     return this.#bytes;
   }
 
-  /** At once where there is room. Throws or rejects with 429. Users of the cluster's own are not counted. */
-  enter(user: Principal, bytes: number): ByteLease | Promise<ByteLease> {
+  /**
+   * At once where there is room. Throws or rejects with 429, or with the signal's reason when it aborts. Users of the cluster's
+   * own are not counted.
+   */
+  enter(user: Principal, bytes: number, signal?: AbortSignal): ByteLease | Promise<ByteLease> {
     const owner = sharersOf(user);
     if (owner === undefined) return unbounded;
+    signal?.throwIfAborted();
     const own = this.#ownerOf(owner);
-    if (own.waiting === 0 && this.#fits(owner, bytes)) return this.#letIn(owner, bytes);
+    if (own.waiting === 0 && this.#fitsOwn(owner, bytes) && this.#fitsAll(bytes) && !this.#isTotalAwaited())
+      return this.#letIn(owner, bytes);
     if (own.waiting >= this.#limits.maxWaiting) throw this.#tooMany(user);
     own.waiting++;
     const { promise, resolve, reject } = Promise.withResolvers<ByteLease>();
     const leave = (): void => {
       cancel();
+      unhook();
       own.waiting--;
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
     };
-    const cancel = this.#clock.setTimer(this.#limits.waitMs, () => {
+    const giveUp = (reason: unknown): void => {
       leave();
       this.#forget(owner);
-      reject(this.#tooMany(user));
-    });
+      reject(reason as Error);
+      this.#goOn();
+    };
+    const cancel = this.#clock.setTimer(this.#limits.waitMs, () => giveUp(this.#tooMany(user)));
+    const unhook = onAbort(signal, () => giveUp(signal?.reason));
     const letIn = (): void => {
       leave();
       resolve(this.#letIn(owner, bytes));
@@ -114,11 +124,13 @@ export class ByteBudget {
     return found;
   }
 
-  #fits(owner: string, bytes: number): boolean {
+  #fitsOwn(owner: string, bytes: number): boolean {
     const own = this.#owners.get(owner)?.bytes ?? 0;
-    const { ownBytes, totalBytes } = this.#limits;
-    if (own > 0 && own + bytes > ownBytes) return false;
-    return this.#bytes === 0 || this.#bytes + bytes <= totalBytes;
+    return own === 0 || own + bytes <= this.#limits.ownBytes;
+  }
+
+  #fitsAll(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= this.#limits.totalBytes;
   }
 
   #letIn(owner: string, bytes: number): ByteLease {
@@ -149,12 +161,25 @@ export class ByteBudget {
     if (own.bytes === 0 && own.waiting === 0) this.#owners.delete(owner);
   }
 
-  /** First come, first served, but nobody waits for another client whose own part is used up. */
-  #goOn(): void {
+  /**
+   * The first that nothing but the total keeps out, first come, first served: nobody waits for another client whose own part
+   * is used up.
+   */
+  #next(): Waiter | undefined {
     const stopped = new Set<string>();
-    for (const { owner, bytes, letIn } of [...this.#waiters]) {
-      if (!stopped.has(owner) && this.#fits(owner, bytes)) letIn();
-      else stopped.add(owner);
+    for (const waiter of this.#waiters) {
+      if (!stopped.has(waiter.owner) && this.#fitsOwn(waiter.owner, waiter.bytes)) return waiter;
+      stopped.add(waiter.owner);
     }
+    return undefined;
+  }
+
+  /** Nobody passes one that waits for the total: a large one would wait forever while small ones come. */
+  #isTotalAwaited(): boolean {
+    return this.#next() !== undefined;
+  }
+
+  #goOn(): void {
+    for (let next = this.#next(); next !== undefined && this.#fitsAll(next.bytes); next = this.#next()) next.letIn();
   }
 }
