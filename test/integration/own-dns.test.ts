@@ -49,7 +49,9 @@ describe('cluster DNS', () => {
     process.kill(await node.pid(), 'SIGTERM');
     const status = [keelsonProgram, 'status', '--data-dir', node.dataDir];
     await until('its end', async () => (await node.run(process.execPath, status)).code !== 0);
-    await node.keelson(`server --node-name node --dns-stub-domain corp.example=${node.address}:5353 --detach`);
+    await node.keelson(
+      `server --node-name node --dns keelson --dns-stub-domain corp.example=${node.address}:5353 --detach`,
+    );
     const nameServer = node.start(process.execPath, ['-e', NAME_SERVER]);
     await nameServer.until(/ready/);
     await until('its answer', async () => (await node.must(process.execPath, ['-e', ASK])).trim() === '192.0.2.77');

@@ -56,5 +56,8 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
   await writeFile(join(folder, 'web.yaml'), FAILING.replace('wait: { for', 'wait: { fro'));
   const refused = await sim('run', 'web.yaml');
   assert.equal(refused.code, 2);
-  assert.match(refused.said, /^keelson: web\.yaml: line 6: step 3, wait\.fro: unknown field; did you mean for\? There are for, until/);
+  assert.match(
+    refused.said,
+    /^keelson: web\.yaml: line 6: step 3, wait\.fro: unknown field; did you mean for\? There are for, until/,
+  );
 });
