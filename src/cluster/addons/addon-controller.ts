@@ -9,10 +9,11 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { discoverResources } from '../../client/discovery.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
 import type { Platform } from '../../platform/platform.ts';
 import {
   ADDON_NAMESPACE,
+  addonReference,
   addonResource,
   isAddonDefined,
   saveAddon,
@@ -20,6 +21,9 @@ import {
   type ObjectReference,
 } from './addon-record.ts';
 import { addonFiles, addonObjects, type AddonFile } from './addon-files.ts';
+import { readApplied, writeApplied, type AppliedFiles } from './applied-files.ts';
+import { choose } from './choose-files.ts';
+import { isOfKind, isSame } from './same-object.ts';
 
 export interface AddonDeps {
   readonly platform: Pick<Platform, 'clock' | 'crypto' | 'files' | 'log'>;
@@ -37,36 +41,92 @@ export interface AddonConfig {
 const OWNER_ANNOTATION = 'keelson.dev/addon';
 const FIELD_MANAGER = 'keelson-addons';
 
-/** Brings the cluster to what the files say, once. Resolves to whether all of it is done. */
-export async function syncAddons(deps: AddonDeps, config: AddonConfig, signal: AbortSignal): Promise<boolean> {
-  return new Pass(deps, config, signal).run();
+/** Keeps the files of one folder applied. */
+export class AddonController {
+  readonly #deps: AddonDeps;
+  readonly #config: AddonConfig;
+  /** What was said of files that are passed over: once each. */
+  #told: ReadonlySet<string> = new Set();
+
+  constructor(deps: AddonDeps, config: AddonConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  /** Brings the cluster to what the files say, once. Resolves to whether all of it is done. */
+  async sync(signal: AbortSignal): Promise<boolean> {
+    const pass = new Pass(this.#deps, this.#config, this.#told, signal);
+    const done = await pass.run();
+    this.#told = pass.said;
+    return done;
+  }
 }
 
 class Pass {
+  /** What this pass says of files that are passed over. */
+  readonly said = new Set<string>();
   readonly #deps: AddonDeps;
   readonly #config: AddonConfig;
+  readonly #told: ReadonlySet<string>;
   readonly #signal: AbortSignal;
 
-  constructor(deps: AddonDeps, config: AddonConfig, signal: AbortSignal) {
+  constructor(deps: AddonDeps, config: AddonConfig, told: ReadonlySet<string>, signal: AbortSignal) {
     this.#deps = deps;
     this.#config = config;
+    this.#told = told;
     this.#signal = signal;
   }
 
   async run(): Promise<boolean> {
     const { platform, client } = this.#deps;
-    const { found } = await addonFiles(platform.files, this.#config.folder);
+    const { folder, server } = this.#config;
+    const { found, unreadable } = await addonFiles(platform.files, folder);
+    const applied = await readApplied(platform, folder);
+    for (const { path, reason } of unreadable) this.#refuse(path, reason);
     if (found.length === 0 && !(await isAddonDefined(client, this.#signal))) return true;
     const info = await addonResource(client, platform.clock, this.#signal);
     const { items } = await client.resource(info).list({ namespace: ADDON_NAMESPACE, signal: this.#signal });
-    const own = new Map(
-      items.filter(({ spec }) => spec.server === this.#config.server).map((addon) => [addon.metadata.name, addon]),
-    );
+    const addons = new Map(items.map((addon) => [addon.metadata.name, addon]));
+    const { kept, refused } = choose(found, { applied, addons, server });
+    for (const { file, reason } of refused)
+      this.#refuse(file.path, reason, addons.get(file.name) ?? addonReference(file.name));
+    for (const { metadata, spec } of items)
+      if (spec.server === server && !(metadata.name in applied) && !found.some(({ name }) => name === metadata.name))
+        this.#refuse(spec.source, `it was never in this folder: what is left of Addon ${metadata.name} stays`);
+    const next = { ...applied, ...Object.fromEntries(kept.map(({ name, path }) => [name, path])) };
+    // Before anything is made: what is cut short is known to be of this folder.
+    await this.#record(applied, next);
     let done = true;
-    for (const file of found) done = (await this.#keep(info, file, own.get(file.name))) && done;
-    for (const [name, addon] of own)
-      if (!found.some((file) => file.name === name)) done = (await this.#remove(info, addon)) && done;
+    for (const file of kept) done = (await this.#keep(info, file, addons.get(file.name))) && done;
+    for (const [name, path] of Object.entries(applied)) {
+      if (found.some((file) => file.name === name) || unreadable.some((each) => isAt(path, each.path))) continue;
+      const addon = addons.get(name);
+      if (addon?.spec.server !== server || (await this.#remove(info, addon))) delete next[name];
+      else done = false;
+    }
+    await this.#record({ ...applied, ...next }, next);
     return done;
+  }
+
+  async #record(before: AppliedFiles, after: AppliedFiles): Promise<void> {
+    if (JSON.stringify(before) !== JSON.stringify(after))
+      await writeApplied(this.#deps.platform.files, this.#config.folder, after);
+  }
+
+  /** Says once that a file is not applied, and why. */
+  #refuse(path: string, reason: string, addon?: Stored<Addon> | EventTarget): void {
+    const { platform, recorder } = this.#deps;
+    const key = `${path}: ${reason}`;
+    this.said.add(key);
+    if (this.#told.has(key)) return;
+    platform.log.warn('A file of manifests is not applied', { file: path, reason });
+    if (addon !== undefined)
+      recorder.event(
+        addon,
+        'Warning',
+        'ManifestRefused',
+        `Not applying manifest at ${JSON.stringify(path)}: ${reason}`,
+      );
   }
 
   async #keep(
@@ -76,12 +136,14 @@ class Pass {
   ): Promise<boolean> {
     const { platform, client, recorder } = this.#deps;
     const signal = this.#signal;
-    const text = await platform.files.readText(path);
-    const spec = { source: path, checksum: platform.crypto.sha256Hex(text), server: this.#config.server };
-    if (before?.spec.checksum === spec.checksum && before.status?.message === undefined) return true;
     const old = before?.status?.objects ?? [];
+    const spec = { source: path, checksum: before?.spec.checksum ?? '', server: this.#config.server };
     let addon: Stored<Addon> | undefined = before;
     try {
+      const text = await platform.files.readText(path);
+      spec.checksum = platform.crypto.sha256Hex(text);
+      const isSameFile = before?.spec.checksum === spec.checksum && before.spec.source === path;
+      if (isSameFile && before.status?.message === undefined) return true;
       const manifests = await addonObjects(text);
       const objects = await this.#resolved(manifests);
       const wanted = objects.map(({ reference }) => reference);
@@ -183,24 +245,11 @@ class Pass {
   }
 }
 
+function isAt(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`);
+}
+
 interface ResolvedObject {
   readonly object: KubernetesObject;
   readonly reference: ObjectReference;
-}
-
-function isOfKind(
-  info: ResourceInfo<KubernetesObject>,
-  { apiVersion, kind }: Pick<KubernetesObject, 'apiVersion' | 'kind'>,
-): boolean {
-  const group = apiVersion?.includes('/') === true ? apiVersion.split('/')[0] : '';
-  return info.kind === kind && info.group === group;
-}
-
-function isSame(a: ObjectReference, b: ObjectReference): boolean {
-  return (
-    a.kind === b.kind &&
-    a.apiVersion.split('/')[0] === b.apiVersion.split('/')[0] &&
-    a.name === b.name &&
-    a.namespace === b.namespace
-  );
 }

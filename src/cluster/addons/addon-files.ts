@@ -1,5 +1,6 @@
 /** The files of `<data-dir>/manifests`: each an addon by its name, with the objects it describes. */
 import type { KubernetesObject } from '../../api/object.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import { manifestObjects } from '../../component-helpers/manifest-objects.ts';
 import type { Files } from '../../platform/files.ts';
 
@@ -9,28 +10,50 @@ export interface AddonFile {
   readonly path: string;
 }
 
+export interface AddonFolder {
+  /** Several may have one name. */
+  readonly found: readonly AddonFile[];
+  /** Folders that were looked at. */
+  readonly folders: readonly string[];
+  /** Links that lead nowhere and folders that cannot be read: what is behind them is not known to be gone. */
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+}
+
 const MANIFEST = /\.(ya?ml|json)$/;
 const MAX_DEPTH = 8;
 
-/** Files in the folder and those below it, sorted, but for those with a `FILE.skip` beside them; with the folders looked at. */
-export async function addonFiles(
-  files: Files,
-  folder: string,
-): Promise<{ readonly found: readonly AddonFile[]; readonly folders: readonly string[] }> {
+/** Files in the folder and those below it, sorted, but for those with a `FILE.skip` beside them. */
+export async function addonFiles(files: Files, folder: string): Promise<AddonFolder> {
   const found: AddonFile[] = [];
   const folders: string[] = [];
-  const walk = async (path: string, depth: number): Promise<void> => {
+  const unreadable: { path: string; reason: string }[] = [];
+  const walk = async (path: string, names: readonly string[], depth: number): Promise<void> => {
     folders.push(path);
-    const names = await files.readDir(path);
-    for (const name of names) {
-      if (name.startsWith('.') || names.includes(`${name}.skip`)) continue;
-      const { kind } = await files.stat(`${path}/${name}`);
-      if (kind === 'directory' && depth < MAX_DEPTH) await walk(`${path}/${name}`, depth + 1);
-      else if (kind === 'file' && MANIFEST.test(name)) found.push({ name: addonName(name), path: `${path}/${name}` });
+    for (const name of names)
+      if (!name.startsWith('.') && !names.includes(`${name}.skip`)) await look(`${path}/${name}`, name, depth);
+  };
+  const look = async (path: string, name: string, depth: number): Promise<void> => {
+    try {
+      const { kind } = await files.stat(path);
+      if (kind === 'directory' && depth < MAX_DEPTH) await walk(path, await files.readDir(path), depth + 1);
+      else if (kind === 'file' && MANIFEST.test(name)) found.push({ name: addonName(name), path });
+    } catch (error) {
+      if (await isGone(files, path)) return;
+      unreadable.push({ path, reason: errorMessage(error) });
     }
   };
-  await walk(folder, 0);
-  return { found, folders };
+  await walk(folder, await files.readDir(folder), 0);
+  return { found, folders, unreadable };
+}
+
+/** Whether it went while the folder was read; a link that leads nowhere is there. */
+async function isGone(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.lstat(path);
+    return false;
+  } catch (error) {
+    return hasErrorCode(error, 'ENOENT');
+  }
 }
 
 /** The file's name without its end, as the name of an object. */

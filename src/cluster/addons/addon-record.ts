@@ -83,7 +83,17 @@ export async function addonResource(client: Client, clock: Clock, signal: AbortS
   }
 }
 
-/** Creates it, or replaces spec and status of the one that is there. */
+/** Names one that may not be made yet. */
+export function addonReference(name: string): ObjectReference {
+  return { apiVersion: `${GROUP}/v1`, kind: 'Addon', namespace: ADDON_NAMESPACE, name };
+}
+
+/** Why a file is refused whose Addon another server has. */
+export function takenMessage(name: string, server: string): string {
+  return `server ${server} has applied a file of this name; when that is gone, kubectl delete addon ${name} -n ${ADDON_NAMESPACE} lets it go`;
+}
+
+/** Creates it, or replaces spec and status of the one that is there. Throws when another server has made that meanwhile. */
 export async function saveAddon(
   client: Client,
   info: ResourceInfo<Addon>,
@@ -97,6 +107,8 @@ export async function saveAddon(
     return await addons.create(object, { signal });
   } catch (error) {
     if (!isReason(error, 'AlreadyExists')) throw error;
+    const { server } = (await addons.get(key, { signal })).spec;
+    if (server !== spec.server) throw new Error(takenMessage(name, server));
     // Null takes away what a merge would leave.
     const patch = { spec, status: { message: null, ...status } };
     return await addons.patch(key, { type: 'merge', patch }, { signal });

@@ -1,7 +1,7 @@
 /**
  * `<data-dir>/images`: archives in it are loaded before the node takes pods, and again when one comes or changes; a `.txt` file
- * names images to pull. They are pinned: without a registry nothing brings them back. What was loaded is noted beside them, so
- * that a start reads no archive twice. Upstream: k3s's `agent/images`.
+ * names images to pull, once. What comes from archives is pinned: without a registry nothing brings it back. What was loaded
+ * is noted beside them, so that a start reads no archive twice. Upstream: k3s's `agent/images`.
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
