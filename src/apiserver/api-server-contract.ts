@@ -30,7 +30,7 @@ export interface ApiServerDeps {
   /** In the order they run. */
   readonly admission: readonly AdmissionPlugin[];
   /** APIs beside the registry's: other servers' by APIService, and computed ones. Absent: there are none. */
-  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects'>;
+  readonly aggregation?: Pick<AggregatorDeps, 'net' | 'identity' | 'builtIns' | 'rejectsRedirects' | 'isolatesPages'>;
   /** Further paths: key sets, debugging. */
   readonly routes?: readonly NonResourceRoute[];
   /** Remembers the requests that made and bound pods. Absent when they are not needed. */

@@ -41,6 +41,8 @@ export interface AggregatorDeps {
   readonly identity: () => TlsOptions;
   /** The flag `--aggregator-reject-forwarding-redirect`. */
   readonly rejectsRedirects: boolean;
+  /** Pages of aggregated servers do not run as the server's own (`streaming/foreign-page.ts`). */
+  readonly isolatesPages?: boolean;
 }
 
 const CHECK_PERIOD_MS = 30_000;
@@ -133,7 +135,7 @@ export class Aggregator {
   async proxy(remote: RemoteService, scope: RequestScope): Promise<ApiResponse> {
     const { path, query } = forwardedTarget(scope);
     if (remote.availability?.available === false) throw serviceUnavailable('service unavailable');
-    const { net, identity, rejectsRedirects } = this.#deps;
+    const { net, identity, rejectsRedirects, isolatesPages = false } = this.#deps;
     let base: string;
     try {
       base = remoteBase(this.#resolve, remote);
@@ -144,7 +146,7 @@ export class Aggregator {
     const { request, user } = scope;
     const host = `${remote.trust.serverName}:${remote.service.port}`;
     const tls = { ...remote.trust, ...identity() };
-    const call = { net, base, path, tls, headers: { host, ...remoteUser(user) }, rejectsRedirects };
+    const call = { net, base, path, tls, headers: { host, ...remoteUser(user) }, rejectsRedirects, isolatesPages };
     return await proxyRequest(call, query === request.query ? request : { ...request, query });
   }
 

@@ -193,6 +193,54 @@ test('a link signs in once, as whoever asked for it, and never longer than the c
   assert.equal((await send({ method: 'GET', path: '/console/link' })).status, 405);
 });
 
+test('a link of somebody else ends no session unless its user wants that', async () => {
+  const { send, who, signIn, clock } = fixture();
+  const cookie = await signIn();
+  const codeOf = async (ask: Ask): Promise<string> => {
+    const { text } = await send({ method: 'POST', path: '/console/link', ...ask });
+    return (JSON.parse(text) as { code: string }).code;
+  };
+  const follow = (body: object, headers: Record<string, string> = { cookie }) =>
+    send({ method: 'POST', path: '/console/session', headers: { ...own, ...headers }, body: JSON.stringify(body) });
+  const mallory = { commonName: 'mallory', organizations: [], fingerprint256: '' };
+  const code = await codeOf({ peerCertificate: mallory });
+  for (const replace of [undefined, false, 'true', 1, null]) {
+    const { status, text } = await follow({ code, replace });
+    assert.equal(status, 409, String(replace));
+    assert.match(text, /system:serviceaccount:ns:bot/);
+  }
+  assert.equal((await follow({ code, replace: true }, { cookie, origin: 'null' })).status, 403, 'a sandboxed page');
+  assert.equal(await who({ headers: { cookie, ...own } }), bot.name, 'the session stands');
+  assert.equal((await follow({ code: 'A'.repeat(43) })).status, 401, 'an unknown code ends nothing');
+  assert.equal((await follow({ code: 'A'.repeat(43), replace: true })).status, 401);
+  assert.equal(await who({ headers: { cookie, ...own } }), bot.name);
+  const replaced = await follow({ code, replace: true });
+  assert.equal(replaced.status, 201);
+  assert.equal(await who({ headers: { cookie, ...own } }), undefined);
+  const next = String(replaced.headers['set-cookie']).split(';')[0]!;
+  assert.equal(await who({ headers: { cookie: next, ...own } }), 'mallory');
+  const mine = await codeOf({ peerCertificate: mallory });
+  assert.equal(
+    (await follow({ code: mine }, { cookie: next })).status,
+    201,
+    'a link of the same user needs no question',
+  );
+  const late = await codeOf({ peerCertificate: mallory });
+  const other = await signIn();
+  await clock.advance(60_000);
+  assert.equal((await follow({ code: late }, { cookie: other })).status, 401);
+});
+
+test('a page of an opaque origin does not use the session', async () => {
+  const { who, signIn } = fixture();
+  const cookie = await signIn();
+  const path = '/api/v1/secrets';
+  assert.equal(await who({ path, headers: { cookie, ...own, origin: 'null' } }), undefined);
+  assert.equal(await who({ path, headers: { cookie, ...own, 'sec-fetch-site': 'cross-site' } }), undefined);
+  const socket = { upgrade: 'websocket', cookie, origin: 'null' };
+  assert.equal(await who({ path, wantsUpgrade: true, headers: socket }), undefined);
+});
+
 test('signing out ends the session, and nobody else can do it', async () => {
   const { send, who, signIn } = fixture();
   const cookie = await signIn();

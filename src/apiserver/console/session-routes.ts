@@ -2,9 +2,10 @@
  * `/console/session`: POST signs in by a bearer token or a one-time code, GET tells who one is, DELETE signs out.
  * `/console/link`: POST gives whoever asks a one-time code for the console.
  */
-import { badRequest, forbidden, unauthorized } from '../../api/status-error.ts';
+import { badRequest, conflict, forbidden, unauthorized } from '../../api/status-error.ts';
 import type { ApiRequest, ApiResponse, Principal } from '../../api/transport.ts';
 import { formatTime } from '../../api/time.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { AUTHENTICATED_GROUP } from '../authn/client-certificate.ts';
 import { bearerTokenOf } from '../authn/bearer-token.ts';
 import { userInfoOf } from '../authn/user-info.ts';
@@ -52,15 +53,28 @@ export async function serveLink({ sessions }: SessionRouteDeps, scope: RequestSc
 
 async function signIn({ sessions, nowMs }: SessionRouteDeps, scope: RequestScope): Promise<ApiResponse> {
   const { request } = scope;
-  const code = await codeIn(request);
-  const credential = code === undefined ? credentialOf(scope) : sessions.redeemCode(code);
-  if (credential === undefined) throw unauthorized('the code is unknown, was used, or is older than a minute');
+  const asked = await codeIn(request);
   const before = sessionIdOf(request);
+  if (asked !== undefined && !asked.replace) requireNoOther(sessions, before, asked.code);
+  const credential = asked === undefined ? credentialOf(scope) : sessions.redeemCode(asked.code);
+  if (credential === undefined) throw unauthorized('the code is unknown, was used, or is older than a minute');
   if (before !== undefined) sessions.close(before);
   const { id, session } = sessions.open(credential);
   const seconds = Math.max(1, Math.floor((session.expiresAtMs - nowMs()) / 1000));
   const cookie = [cookieLine(request, id, seconds)];
   return answer(request, { user: credential.user, session, status: 201, cookie });
+}
+
+/**
+ * Throws 409 when the code would end somebody else's session. Anybody can lead a browser to a link with a code of theirs:
+ * its user would go on in an account that is not theirs without noticing.
+ */
+function requireNoOther(sessions: Sessions, before: string | undefined, code: string): void {
+  const present = before === undefined ? undefined : sessions.find(before)?.credential.user;
+  const next = sessions.findCode(code)?.user;
+  if (present === undefined || next === undefined || deepEqual(present, next)) return;
+  const why = 'the code would end this session and open one of another user; send "replace": true to do so';
+  throw conflict({ group: '', resource: 'session' }, present.name, why);
 }
 
 function signOut(sessions: Sessions, request: ApiRequest): ApiResponse {
@@ -101,8 +115,14 @@ function refused(why: string): Error {
   return forbidden({ group: '', resource: '' }, '', why);
 }
 
+interface AskedByCode {
+  readonly code: string;
+  /** The session that is open may end. */
+  readonly replace: boolean;
+}
+
 /** The one-time code in the body; undefined when the body is empty. Rejects with 400 for anything else. */
-async function codeIn({ body }: ApiRequest): Promise<string | undefined> {
+async function codeIn({ body }: ApiRequest): Promise<AskedByCode | undefined> {
   const text = body.kind === 'bytes' ? Buffer.from(await body.read(MAX_BODY_BYTES)).toString() : '';
   if (text === '') return undefined;
   let value: unknown;
@@ -113,7 +133,8 @@ async function codeIn({ body }: ApiRequest): Promise<string | undefined> {
   }
   const code = typeof value === 'object' && value !== null && 'code' in value ? value.code : undefined;
   if (typeof code !== 'string' || !CODE.test(code)) throw badRequest('the body is neither empty nor {"code": "…"}');
-  return code;
+  const replace = 'replace' in (value as object) && (value as { readonly replace: unknown }).replace === true;
+  return { code, replace };
 }
 
 interface SessionAnswer {

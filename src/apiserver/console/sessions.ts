@@ -64,11 +64,17 @@ export class Sessions {
     return this.#add(this.#codes, { credential, expiresAtMs: this.#clock.nowMs() + CODE_MS }, CODES);
   }
 
+  /** What a code was issued for; it stays usable. */
+  findCode(code: string): SessionCredential | undefined {
+    const issued = this.#codes.get(code);
+    return issued === undefined || issued.expiresAtMs <= this.#clock.nowMs() ? undefined : issued.credential;
+  }
+
   /** What a code was issued for. Whoever comes second gets nothing. */
   redeemCode(code: string): SessionCredential | undefined {
-    const issued = this.#codes.get(code);
+    const credential = this.findCode(code);
     this.#codes.delete(code);
-    return issued === undefined || issued.expiresAtMs <= this.#clock.nowMs() ? undefined : issued.credential;
+    return credential;
   }
 
   #add(map: Map<string, Session>, session: Session, most: { readonly each: number; readonly all: number }): string {

@@ -13,6 +13,7 @@ import type { HttpAnswer, HttpCall, Net, TlsOptions } from '../../platform/net.t
 import { isProgramError } from '../../platform/unexpected.ts';
 import { dialError } from './backend-error.ts';
 import { cookiesForBackend, cookiesOfBackend } from '../../component-helpers/streaming/console-cookie.ts';
+import { isLoadOfBrowser, isolatedHeaders, refuseServiceWorker } from './foreign-page.ts';
 import { type PagePlace, seenAddress, seenPage } from './proxied-page.ts';
 
 /** Where to, and as whom. */
@@ -28,6 +29,8 @@ export interface ProxyCall {
   readonly seenAt?: string;
   /** Redirects are 502 instead of passed on: clients would follow them with their credentials (CVE-2022-3172). */
   readonly rejectsRedirects?: boolean;
+  /** Browsers run the backend's pages as another origin than the server's. */
+  readonly isolatesPages?: boolean;
 }
 
 const HOP_HEADERS = new Set([
@@ -55,6 +58,8 @@ export function pathBehindProxy(path: string): string {
 
 /** Answers by the backend. Rejects with a StatusError when it cannot be reached. */
 export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promise<ApiResponse> {
+  const isolates = call.isolatesPages === true && isLoadOfBrowser(request);
+  if (isolates) refuseServiceWorker(request);
   const query = request.query === '' ? '' : `?${request.query}`;
   const url = `${call.base}${call.path === '' ? '/' : call.path}${query}`;
   // Over HTTP/2, and where a server takes no notice of it (`h2c`), the header is no wish to be passed on.
@@ -104,7 +109,8 @@ export async function proxyRequest(call: ProxyCall, request: ApiRequest): Promis
     return redirectRefused();
   }
   try {
-    return streamAnswer(answer, place);
+    const passed = streamAnswer(answer, place);
+    return isolates ? { ...passed, headers: isolatedHeaders(passed.headers) } : passed;
   } catch (error) {
     answer.cancel();
     throw error;
@@ -133,7 +139,7 @@ const asksForPage = ({ headers }: ApiRequest): boolean => (headers['accept'] ?? 
 const originOf = ({ headers }: ApiRequest): string => `https://${headers['host'] ?? headers[':authority'] ?? ''}`;
 
 /** The answer as it comes. */
-function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): ApiResponse {
+function streamAnswer(answer: HttpAnswer, place: PagePlace | undefined): Extract<ApiResponse, { kind: 'stream' }> {
   const headers: Record<string, string | readonly string[]> = { ...returnedHeaders(answer) };
   const { location } = answer.headers;
   if (place !== undefined && location !== undefined) headers['location'] = seenAddress(location, place);

@@ -36,6 +36,8 @@ export interface KubeletConnectorDeps {
   readonly kubeletTls: () => TlsOptions;
   /** Kinds of node addresses in the order they are tried; absent: what is reached best from here first. */
   readonly addressTypes?: readonly string[];
+  /** Pages behind the proxies do not run as the server's own (`foreign-page.ts`). */
+  readonly isolatesPages?: boolean;
 }
 
 export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConnector {
@@ -47,7 +49,8 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
     const path = pathBehindProxy(request.path);
     const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
     const headers = named && { host: named.host };
-    return proxyRequest({ net: deps.net, base, path, tls, seenAt, headers }, request);
+    const { net, isolatesPages = false } = deps;
+    return proxyRequest({ net, base, path, tls, seenAt, headers, isolatesPages }, request);
   };
   return {
     connectPod(pod, subresource, call) {

@@ -153,6 +153,7 @@ function aggregation(deps: ControlPlaneDeps, { objects }: ServerStorage): NonNul
     },
     builtIns: [metricsApi(deps, objects)],
     rejectsRedirects: deps.settings?.rejectForwardingRedirects ?? true,
+    isolatesPages: deps.console !== undefined,
   };
 }
 

@@ -84,6 +84,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
       jwksUri: deps.settings?.tokens?.jwksUri ?? `${serverUrl(deps, deps.settings?.externalHost)}/openid/v1/jwks`,
     },
     settings: deps.settings ?? {},
+    isolatesPages: deps.console !== undefined,
     explainPod: () => components.explainPod() ?? deps.explainPod?.(),
     componentHealth: health.read,
   });

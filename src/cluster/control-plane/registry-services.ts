@@ -38,6 +38,8 @@ export interface RegistryDeps {
   /** The discovery document of service-account tokens, and where their keys are read. */
   readonly discovery: Parameters<typeof tokenRoutes>[1];
   readonly settings: ServerSettings;
+  /** Pages behind proxies run as another origin than the server's. */
+  readonly isolatesPages: boolean;
   /** The scheduler's answers, while one runs. */
   readonly explainPod: () => ExplainPod | undefined;
   readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
@@ -88,6 +90,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       clock: platform.clock,
       kubeletTls: deps.kubeletTls,
       addressTypes: settings.kubeletAddressTypes,
+      isolatesPages: deps.isolatesPages,
     }),
   };
   return {

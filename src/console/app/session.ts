@@ -2,18 +2,26 @@
 import { signal } from '@preact/signals';
 import type { UserInfo } from '../../api/gen/authentication-v1.ts';
 import { forgetAccess } from '../api/access.ts';
-import { ApiError, send, sendJson, whenSignedOut } from '../api/http.ts';
+import { ApiError, type Call, send, sendJson, whenSignedOut } from '../api/http.ts';
 
 export type SessionState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'signedOut'; readonly reason: string }
   | { readonly kind: 'signedIn'; readonly user: UserInfo };
 
+/** A link that would end the session of somebody else: the user is asked. */
+export interface PendingLink {
+  readonly code: string;
+  /** Why it cannot be used after all. */
+  readonly problem?: string;
+}
+
 interface SessionAnswer {
   readonly user: UserInfo;
 }
 
 export const session = signal<SessionState>({ kind: 'unknown' });
+export const pendingLink = signal<PendingLink | undefined>(undefined);
 
 const PATH = '/console/session';
 /** A page that only watches notices so late that its session has ended. */
@@ -26,8 +34,32 @@ export async function openSession(): Promise<void> {
     if (session.peek().kind === 'signedIn') session.value = { kind: 'signedOut', reason: 'ended' };
   });
   setInterval(checkSession, CHECK_MS);
-  if (code !== undefined) await signIn({ body: JSON.stringify({ code }) }, 'code');
+  if (code !== undefined) await signInWithCode(code);
   else await signIn(undefined, '');
+}
+
+/** Whether whoever led here may end the session that is there, its user decides. */
+async function signInWithCode(code: string): Promise<void> {
+  try {
+    await enter({ body: JSON.stringify({ code }) });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 409) return refuse(error, 'code');
+    await signIn(undefined, '');
+    pendingLink.value = { code };
+  }
+}
+
+/** Ends the session for that of the pending link. It stays when the link cannot be used. */
+export async function usePendingLink(): Promise<void> {
+  const code = pendingLink.peek()?.code;
+  if (code === undefined) return;
+  try {
+    await enter({ body: JSON.stringify({ code, replace: true }) });
+    pendingLink.value = undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    pendingLink.value = { code, problem: error.code === 401 ? 'code' : error.message };
+  }
 }
 
 /** The session of a bearer token. */
@@ -41,19 +73,28 @@ export async function signOut(): Promise<void> {
   await send(PATH, { method: 'DELETE' });
 }
 
+type SignInCall = Pick<Call, 'body' | 'headers'>;
+
 /** `failure`: what to say when the server refuses. */
-async function signIn(
-  call: { readonly body?: string; readonly headers?: Record<string, string> } | undefined,
-  failure: string,
-): Promise<void> {
-  forgetAccess();
+async function signIn(call: SignInCall | undefined, failure: string): Promise<void> {
   try {
-    const { user } = await sendJson<SessionAnswer>(PATH, call === undefined ? {} : { method: 'POST', ...call });
-    session.value = { kind: 'signedIn', user };
+    await enter(call);
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    session.value = { kind: 'signedOut', reason: error.code === 401 || error.code === 403 ? failure : error.message };
+    refuse(error, failure);
   }
+}
+
+/** By a POST of `call`, or with the session that is there. What the page knew of another user is forgotten first. */
+async function enter(call: SignInCall | undefined): Promise<void> {
+  const { user } = await sendJson<SessionAnswer>(PATH, call === undefined ? {} : { method: 'POST', ...call });
+  forgetAccess();
+  session.value = { kind: 'unknown' };
+  session.value = { kind: 'signedIn', user };
+}
+
+function refuse(error: unknown, failure: string): void {
+  if (!(error instanceof ApiError)) throw error;
+  session.value = { kind: 'signedOut', reason: error.code === 401 || error.code === 403 ? failure : error.message };
 }
 
 function checkSession(): void {

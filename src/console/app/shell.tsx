@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { HelpDialog, helpOpen } from './help.tsx';
 import { Header } from './header.tsx';
 import { bindKeys } from './keyboard.ts';
+import { LinkDialog } from './link-dialog.tsx';
 import { Menu } from './menu-bar.tsx';
 import { Palette, paletteOpen } from './palette.tsx';
 import { allViews, viewNamed } from './registered-views.ts';
@@ -20,7 +21,7 @@ export function Shell() {
   const state = session.value;
   if (state.kind === 'unknown') return <p class="boot">{texts.shell.loading}</p>;
   if (state.kind === 'signedOut') return <SignIn reason={state.reason} />;
-  return <SignedIn />;
+  return <SignedIn key={state.user.username} />;
 }
 
 function SignedIn() {
@@ -44,6 +45,7 @@ function SignedIn() {
       </div>
       <Palette />
       <HelpDialog />
+      <LinkDialog />
     </>
   );
 }

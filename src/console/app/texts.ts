@@ -14,6 +14,13 @@ export const texts = {
       ended: 'The session has ended. Sign in again.',
     } as Readonly<Record<string, string>>,
   },
+  link: {
+    title: 'Sign in as another user?',
+    ends: (name: string): string => `This link signs you in anew and ends the session of ${name}.`,
+    whose: 'Go on only if you made the link yourself: what you do then is done as the user it was made by.',
+    keep: 'Keep this session',
+    go: 'Continue',
+  },
   shell: {
     menu: 'Menu',
     kinds: 'Kinds of objects',
