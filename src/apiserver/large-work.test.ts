@@ -5,9 +5,11 @@ import type { ApiRequest, ApiResponse } from '../api/transport.ts';
 import { StatusError } from '../api/status-error.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { Call } from './endpoints/endpoint.ts';
+import { countedCells } from './endpoints/first-state.ts';
 import { inBudget } from './endpoints/list.ts';
 import { withLargeBodies } from './filters/large-bodies.ts';
 import { BODY_LIMITS, ByteBudget, LIST_LIMITS } from './flowcontrol/byte-budget.ts';
+import { selectAll, type Selection } from './generic-registry/selection.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RevisionCell } from './watch-cache/revision-cell.ts';
 
@@ -68,6 +70,23 @@ describe('hundreds of large pieces of work of one client', () => {
     held.end();
   });
 
+  test("a node's agent pays for the pods of its node alone, and callers inside the process for nothing", async () => {
+    const cells = ['n1', 'n2', 'n1', 'n3'].map((node) => ({ byteLength: MIB, key: node })) as unknown as RevisionCell[];
+    const store = {
+      services: { clock: new VirtualClock() },
+      fields: ({ key }: RevisionCell) => ({ 'spec.nodeName': key }),
+    };
+    const callOf = (request: object): Call => ({ store, scope: { user: tenant, request } }) as unknown as Call;
+    const ofNode: Selection = {
+      ...selectAll,
+      fields: [{ field: 'spec.nodeName', operator: '=', value: 'n1' }],
+      isEverything: false,
+    };
+    assert.deepEqual(await countedCells(callOf({}), ofNode, cells), [cells[0], cells[2]]);
+    assert.equal(await countedCells(callOf({}), selectAll, cells), cells);
+    assert.deepEqual(await countedCells(callOf({ wantsObjects: true }), selectAll, cells), []);
+  });
+
   test('240 bodies of 2.9 MB: eleven are read and decoded at a time; one without a length counts as the largest', async () => {
     const bodies = new ByteBudget(new VirtualClock(), BODY_LIMITS);
     const size = 2.9 * 1e6;
@@ -90,6 +109,7 @@ describe('hundreds of large pieces of work of one client', () => {
       Array.from({ length: 240 }, () => send({ 'transfer-encoding': 'chunked' })),
     );
     assert.ok(refusals(chunked) > 0);
+    await Promise.allSettled(Array.from({ length: 240 }, () => send({ 'content-length': 'NaN' })));
     assert.equal(bodies.bytes, 0);
   });
 });

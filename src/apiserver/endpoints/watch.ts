@@ -25,6 +25,7 @@ import { FlushRounds } from '../watch-cache/flush-rounds.ts';
 import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
 import type { Call } from './endpoint.ts';
+import { countedCells } from './first-state.ts';
 import { inBudget } from './list.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
 import { includeObjectOf } from './table.ts';
@@ -231,9 +232,10 @@ async function startWatch<T>(
     marksEnd: params.has('sendInitialEvents') && wantsInitial && bookmarks,
   };
   await prepareStart(call, start);
-  await inBudget(call, start.wantsInitial ? initialCells(call, start) : [], async () => {
+  const counted = wantsInitial ? await countedCells(call, selection, initialCells(call, start)) : [];
+  await inBudget(call, counted, async () => {
     const ahead = await encodeAhead(call, watcher, start);
-    if (ahead !== undefined) await prepareStart(call, start);
+    if (ahead !== undefined || !selection.isEverything) await prepareStart(call, start);
     begin(call, watcher, { ...start, ahead });
   });
   watcher.start((listener) => {

@@ -35,6 +35,6 @@ const UNKNOWN_BYTES = 3 * 1024 * 1024;
 function bodyBytesOf({ method, body, headers }: ApiRequest): number {
   if (body.kind !== 'bytes') return 0;
   const length = headers['content-length'];
-  if (length !== undefined) return Math.min(Number(length), UNKNOWN_BYTES);
-  return method === 'DELETE' && headers['transfer-encoding'] === undefined ? 0 : UNKNOWN_BYTES;
+  if (length !== undefined && /^\d+$/.test(length)) return Math.min(Number(length), UNKNOWN_BYTES);
+  return method === 'DELETE' && length === undefined && headers['transfer-encoding'] === undefined ? 0 : UNKNOWN_BYTES;
 }

@@ -166,7 +166,8 @@ async function listSingle(store: GenericStore, request: ListRequest): Promise<Li
   return { cells, revision: store.services.hub.revision };
 }
 
-async function select(
+/** The selected cells, yielding between parts of them. */
+export async function select(
   store: GenericStore,
   selection: Selection,
   { cells, from, limit, pace }: { cells: readonly RevisionCell[]; from: number; limit: number; pace: Pace },
