@@ -87,6 +87,43 @@ test('the context before comes back whichever of two clusters goes first', () =>
   }
 });
 
+test('a cluster that gets another name has one context, as current as it was, and gives way to the one before', () => {
+  const renamed = mergeCluster(mergeCluster(OTHERS, entry('a', '/data'), alive), entry('b', '/data'), alive);
+  assert.deepEqual(
+    ownContexts(renamed).map(({ name }) => name),
+    ['b'],
+  );
+  const config = parse(renamed) as { clusters: unknown[]; users: unknown[]; 'current-context': string };
+  assert.deepEqual([config.clusters.length, config.users.length, config['current-context']], [2, 1, 'b']);
+  assert.deepEqual(parse(removeCluster(renamed, '/data')), parse(OTHERS));
+  const unused = mergeCluster(OTHERS, entry('a', '/data'), alive).replace(
+    'current-context: a',
+    'current-context: prod',
+  );
+  assert.match(mergeCluster(unused, entry('b', '/data'), alive), /current-context: prod/);
+});
+
+test('a cluster that gives way to another follows its new name', () => {
+  const both = mergeCluster(mergeCluster(OTHERS, entry('a'), alive), entry('c'), alive);
+  const renamed = mergeCluster(both, entry('b', '/data/a'), alive);
+  assert.equal((parse(removeCluster(renamed, '/data/c')) as { 'current-context': string })['current-context'], 'b');
+});
+
+test('contexts of several names of one cluster, as former versions left them, go with it in any order', () => {
+  const both = mergeCluster(mergeCluster(OTHERS, entry('a'), alive), entry('b'), alive);
+  for (const text of [both.replaceAll('data-dir: /data/b', 'data-dir: /data/a'), reversed(both)]) {
+    assert.deepEqual(parse(removeCluster(text, '/data/a')), parse(OTHERS));
+    const merged = mergeCluster(text, entry('b', '/data/a'), alive);
+    assert.equal(ownContexts(merged)[0]?.['previous-context'], 'prod');
+    assert.deepEqual(parse(removeCluster(merged, '/data/a')), parse(OTHERS));
+  }
+});
+
+function reversed(text: string): string {
+  const config = parse(text.replaceAll('data-dir: /data/b', 'data-dir: /data/a')) as { contexts: unknown[] };
+  return JSON.stringify({ ...config, contexts: config.contexts.toReversed() });
+}
+
 test('a context of Keelson’s is not taken out for another data directory', () => {
   const merged = mergeCluster(OTHERS, entry('dev'), alive);
   assert.equal(removeCluster(merged, '/data/other'), merged);

@@ -33,25 +33,26 @@ export interface OwnContext extends Mark {
   readonly name: string;
 }
 
-/** Adds or renews the context, and makes a new one current. Returns the text, the same when nothing changes. */
+/**
+ * Adds or renews the context, and makes a new one current. It takes the place of contexts of former names of the cluster.
+ * Returns the text, the same when nothing changes.
+ */
 export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (dataDir: string) => boolean): string {
   const document = open(text);
   const { name, dataDir, cluster, user } = entry;
   const mark = markOf(find(document, 'contexts', name));
   const isOurs = mark !== undefined && (mark['data-dir'] === dataDir || isGone(mark['data-dir']));
   if (!isOurs) refuseForeign(document, name, mark);
-  const current: unknown = document.get('current-context');
-  const previous = isOurs
-    ? mark['previous-context']
-    : typeof current === 'string' && current !== ''
-      ? current
-      : undefined;
+  const former = ownContexts(text).filter((context) => context['data-dir'] === dataDir && context.name !== name);
+  const kept = isOurs ? { name, ...mark } : former.at(-1);
+  const given: unknown = document.get('current-context');
+  const current = typeof given === 'string' && given !== '' ? given : undefined;
+  const previous = kept === undefined ? current : previousOf(kept, former);
   const extension: Mark = { 'data-dir': dataDir, 'previous-context': previous };
-  const namespace: unknown = (find(document, 'contexts', name)?.toJSON() as ContextEntry | undefined)?.context
-    ?.namespace;
+  const before = find(document, 'contexts', kept?.name ?? name)?.toJSON() as ContextEntry | undefined;
   const context = {
     cluster: name,
-    namespace,
+    namespace: before?.context?.namespace,
     user: name,
     extensions: [{ name: EXTENSION, extension }],
   };
@@ -60,9 +61,22 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
     put(document, 'users', { name, user }),
     put(document, 'contexts', { name, context }),
   ];
-  const becomesCurrent = !isOurs || typeof current !== 'string' || current === '';
+  for (const each of former) takeContext(document, each.name, name);
+  const becomesCurrent = kept === undefined || current === undefined || former.some((each) => each.name === current);
   if (becomesCurrent) document.set('current-context', name);
-  return becomesCurrent || changes.includes(true) ? write(document) : text;
+  return becomesCurrent || former.length > 0 || changes.includes(true) ? write(document) : text;
+}
+
+/** What was current before the cluster's first context, which may have had other names since. */
+function previousOf(context: OwnContext, former: readonly OwnContext[]): string | undefined {
+  const names = new Map([...former, context].map((each) => [each.name, each['previous-context']]));
+  let { 'previous-context': previous } = context;
+  while (previous !== undefined && names.has(previous)) {
+    const next = names.get(previous);
+    names.delete(previous);
+    previous = next;
+  }
+  return previous;
 }
 
 /** Takes the cluster of a data directory out; its context gives way to the one before. Returns the text. */
@@ -70,14 +84,21 @@ export function removeCluster(text: string, dataDir: string): string {
   const document = open(text);
   const ours = ownContexts(text).filter((context) => context['data-dir'] === dataDir);
   if (ours.length === 0) return text;
-  for (const { name, 'previous-context': previous } of ours) {
-    for (const list of ['contexts', 'clusters', 'users']) take(document, list, name);
-    bequeath(document, name, previous);
+  for (const { name } of ours) {
+    // Read here: taking out another one changes it.
+    const previous = markOf(find(document, 'contexts', name))?.['previous-context'];
+    takeContext(document, name, previous);
     if (document.get('current-context') !== name) continue;
     const back = previous !== undefined && find(document, 'contexts', previous) !== undefined ? previous : '';
     document.set('current-context', back);
   }
   return write(document);
+}
+
+/** With its cluster and user. */
+function takeContext(document: Document, name: string, heir: string | undefined): void {
+  for (const list of ['contexts', 'clusters', 'users']) take(document, list, name);
+  bequeath(document, name, heir);
 }
 
 /** The contexts that Keelson wrote. */
