@@ -13,6 +13,7 @@ export interface RawInstanceStart {
   readonly restart?: string;
   readonly writeKubeconfig?: string;
   readonly kubeconfigMode?: string;
+  readonly simulate?: boolean;
 }
 
 export interface InstanceStart {
@@ -31,7 +32,11 @@ export function instanceStart(command: Command, raw: RawInstanceStart): Instance
   return {
     logLevel: raw.logLevel as InstanceStart['logLevel'],
     supervised: raw.restart !== 'never',
-    settings: { ...settingsOf(command), 'kubeconfig-file': kubeconfig?.file },
+    settings: {
+      ...settingsOf(command),
+      'kubeconfig-file': kubeconfig?.file,
+      simulated: raw.simulate === true || undefined,
+    },
     kubeconfig,
   };
 }

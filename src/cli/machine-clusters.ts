@@ -105,10 +105,6 @@ export async function machineClusters(): Promise<readonly MachineCluster[]> {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-export async function findCluster(name: string): Promise<MachineCluster | undefined> {
-  return (await machineClusters()).find((cluster) => cluster.name === name);
-}
-
 /** With what each is doing. */
 export async function listClusters(): Promise<readonly ListedCluster[]> {
   return Promise.all((await machineClusters()).map(listed));

@@ -22,6 +22,7 @@ import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { parseImages } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
+import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { runInstance, type RunnableCluster } from './run-instance.ts';
 
@@ -64,6 +65,7 @@ class SimulatedCluster implements RunnableCluster {
     const { files } = this.#platform;
     const { dataDir, store, nodes, encryptionConfigFile, imagesFile, runtimeConfig, bindAddress } = this.#options;
     await makeDataDir({ files }, dataDir);
+    await writeSettings(files, dataDir, { ...readSettings(dataDir), simulated: true });
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
     const pki = await this.#progress.phase('certificates', () =>
       makePki(this.#platform, `${dataDir}/pki`, [localAddress({ bindAddress })]),

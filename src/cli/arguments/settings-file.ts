@@ -28,6 +28,8 @@ export const REMEMBERED_FLAGS = [
 export interface Settings extends Partial<Readonly<Record<(typeof REMEMBERED_FLAGS)[number], string | undefined>>> {
   /** The user's kubeconfig that has the cluster's context; `down` takes it out. */
   readonly 'kubeconfig-file'?: string | undefined;
+  /** Whether its nodes are simulated. Absent for real clusters. */
+  readonly simulated?: true | undefined;
   /** The version of Keelson that ran last. */
   readonly version?: string;
 }

@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command, type Option } from 'commander';
 import { nameOption } from '../cluster-options.ts';
 import { UserError } from '../usage-error.ts';
-import { checkClusterName, defaultDataDir } from './cluster-name.ts';
+import { defaultDataDir } from './cluster-name.ts';
 import { readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.ts';
 
 /** Commands that start something: only they read `--config` and remember. */
@@ -34,8 +34,12 @@ export async function settleOptions(command: Command): Promise<void> {
       if (!isGiven(command, flag) || sourceOf(command, flag) === 'config')
         setOption(command, { flag, text, source: 'config', from: `${config}: ${key}` });
   }
-  await settleDataDir(command);
-  if (starts) takeUpSettings(command);
+  await settleDataDir(command, starts);
+  if (!starts) return;
+  const { dataDir, simulate } = command.opts<{ dataDir: string; simulate?: boolean }>();
+  const { checkKind } = await import('./named-data-dir.ts');
+  checkKind(dataDir, { simulate: simulate === true });
+  takeUpSettings(command);
 }
 
 /** What a later start takes up: whatever was given, now or then. */
@@ -56,15 +60,19 @@ export function isGiven(command: Command, flag: string): boolean {
   return source === 'cli' || source === 'config';
 }
 
-async function settleDataDir(command: Command): Promise<void> {
-  const { name, simulate } = command.opts<{ name?: string; simulate?: boolean }>();
-  if (isGiven(command, 'data-dir')) return;
+async function settleDataDir(command: Command, starts: boolean): Promise<void> {
+  const { name, simulate, dataDir: given } = command.opts<{ name?: string; simulate?: boolean; dataDir: string }>();
+  if (isGiven(command, 'data-dir')) {
+    if (!starts || name === undefined) return;
+    const { checkNameIsFree } = await import('./named-data-dir.ts');
+    return checkNameIsFree(name, given);
+  }
   if (name === undefined) {
     if (simulate === true) command.setOptionValueWithSource('dataDir', defaultDataDir(undefined, true), 'name');
     return;
   }
-  const { findCluster } = await import('../machine-clusters.ts');
-  const dataDir = (await findCluster(checkClusterName(name)))?.dataDir ?? defaultDataDir(name, simulate === true);
+  const { namedDataDir } = await import('./named-data-dir.ts');
+  const dataDir = await namedDataDir(name, starts ? { simulate: simulate === true } : undefined);
   command.setOptionValueWithSource('dataDir', dataDir, 'name');
   // A cluster that is named is meant, whatever KUBECONFIG says.
   if (optionOf(command, 'kubeconfig') !== undefined && !isGiven(command, 'kubeconfig'))
