@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { build } from '../../tools/build.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { Cluster } from '../../src/testing/index.ts';
+import { accessibilityProblems } from './axe.ts';
 import { openBrowser, skipBrowser } from './browser.ts';
 
 const web = (extra = ''): string => `
@@ -83,6 +84,7 @@ test('an edit is tried first, names whose fields are in the way, and is applied'
   await page.keyboard.press('e');
   const editor = page.getByRole('textbox', { name: 'Object as YAML' });
   await editor.waitFor();
+  assert.deepEqual(await accessibilityProblems(page), []);
   const line = page.locator('.cm-line', { hasText: /^ {2}replicas: 2$/ });
   await line.click();
   await page.keyboard.press('End');

@@ -57,6 +57,7 @@ export function openEditor(host: HTMLElement, options: { readonly text: string; 
       ],
     }),
   });
+  view.scrollDOM.tabIndex = 0; // whoever reads a long object scrolls it by keys
   view.focus();
   return { text: () => view.state.doc.toString(), destroy: () => view.destroy() };
 }
