@@ -1,7 +1,11 @@
 // How much work a call is, as a number that is the same on every machine: how often the blocks of its source ran. What the
 // engine does by itself, as to copy a list, is not in it.
 import { Session } from 'node:inspector/promises';
+import { setFlagsFromString } from 'node:v8';
 
+// Runs of functions that the compiler put into others would not be counted.
+setFlagsFromString('--no-opt');
+setFlagsFromString('--no-maglev');
 // Counting begins when this file is imported: only what is compiled later, thus first called later, is counted by its blocks.
 const session = new Session();
 session.connect();

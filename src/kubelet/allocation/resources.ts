@@ -38,10 +38,8 @@ export function withContainerResources(pod: Pod, resources: Readonly<Record<stri
   const { containers = [], initContainers } = pod.spec ?? {};
   const replaced = containers.map(replace);
   const init = initContainers?.map(replace);
-  const unchanged = [...replaced, ...(init ?? [])].every(
-    (one, index) => one === [...containers, ...(initContainers ?? [])][index],
-  );
-  if (unchanged) return pod;
+  const isSame = replaced.every((one, at) => one === containers[at]);
+  if (isSame && (init ?? []).every((one, at) => one === initContainers?.[at])) return pod;
   return {
     ...pod,
     spec: { ...pod.spec!, containers: replaced, ...(init === undefined ? {} : { initContainers: init }) },

@@ -1,6 +1,7 @@
 /** Messages of evicted pods, in upstream's words. Pure. */
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityFromValue, quantityValue } from '../../api/quantity.ts';
+import { firstByName } from '../../base/first-by.ts';
 import type { PodStats } from '../stats/summary-types.ts';
 import { containerDiskUsage } from './pod-usage.ts';
 import { SIGNALS, unitsOf, type Observations, type StarvedResource, type Threshold } from './thresholds.ts';
@@ -16,9 +17,10 @@ function containersOf(pod: Pod): readonly Container[] {
 
 function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
   if (stats === undefined || (resource !== 'memory' && resource !== 'ephemeral-storage')) return '';
+  const containers = firstByName(containersOf(pod));
   return stats.containers
     .map((container) => {
-      const declared = containersOf(pod).find(({ name }) => name === container.name);
+      const declared = containers.get(container.name);
       const usage = resource === 'memory' ? (container.memory?.workingSetBytes ?? 0) : containerDiskUsage(container);
       const request = declared?.resources?.requests?.[resource] ?? '0';
       if (declared === undefined || usage <= quantityValue(request)) return '';

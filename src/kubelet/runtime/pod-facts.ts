@@ -1,5 +1,5 @@
 /** Small facts computed from a pod's spec alone. Upstream: pkg/kubelet/util/format, kuberuntime/util. */
-import type { Container, EphemeralContainer, Pod, Volume } from '../../api/gen/core-v1.ts';
+import type { Container, EphemeralContainer, Pod, PodSpec, Volume } from '../../api/gen/core-v1.ts';
 import { firstByName } from '../../base/first-by.ts';
 
 /** `name_namespace(uid)`, as upstream writes pods in messages. */
@@ -21,8 +21,15 @@ export function allContainers(pod: Pod): readonly Container[] {
 
 /** The spec of a container by name, of any kind. */
 export function findContainer(pod: Pod, name: string): Container | undefined {
-  return allContainers(pod).find((container) => container.name === name);
+  const { spec } = pod;
+  if (spec === undefined) return undefined;
+  let byName = containersByName.get(spec);
+  if (byName === undefined) containersByName.set(spec, (byName = firstByName(allContainers(pod))));
+  return byName.get(name);
 }
+
+/** Each of the thousands of containers of a pod that ends is looked up. */
+const containersByName = new WeakMap<PodSpec, ReadonlyMap<string, Container>>();
 
 /** The pod's volume of that name. */
 export function podVolume(pod: Pod, name: string): Volume | undefined {
