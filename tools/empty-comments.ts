@@ -80,9 +80,6 @@ function isSameWord(a: string, b: string): boolean {
   return ['s', 'es', 'd', 'ed'].some((ending) => long === short + ending) || long === `${short.replace(/e$/, '')}ing`;
 }
 
-/** So many comments of the second form are let pass, for branches that began before the check. The bound only falls. */
-const MOST_UNNAMED = 12;
-
 interface CommentCheck {
   readonly files: number;
   readonly violations: readonly string[];
@@ -111,9 +108,8 @@ export function emptyCommentsBelow(root: string): CommentCheck {
 
 if (isMain(import.meta.url)) {
   const { files, violations, unnamed } = emptyCommentsBelow(resolve(process.argv[2] ?? repositoryRoot));
-  const tooMany = unnamed.length > MOST_UNNAMED ? unnamed : [];
   for (const violation of violations) console.error(`${violation}: this comment repeats its declaration; delete it`);
-  for (const place of tooMany) console.error(`${place}: this comment leaves out the thing it is about; name it`);
+  for (const place of unnamed) console.error(`${place}: this comment leaves out the thing it is about; name it`);
   if (files === 0) console.error('no source files to check');
-  process.exitCode = violations.length + tooMany.length > 0 || files === 0 ? 1 : 0;
+  process.exitCode = violations.length + unnamed.length > 0 || files === 0 ? 1 : 0;
 }

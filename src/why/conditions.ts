@@ -39,7 +39,7 @@ export function conditionsOf(object: KubernetesObject): readonly Condition[] {
   return conditions.filter(isCondition);
 }
 
-/** Of custom resources anything may stand there. */
+/** Whether it has a condition's fields: in custom resources anything may stand there. */
 function isCondition(value: unknown): value is Condition {
   if (typeof value !== 'object' || value === null) return false;
   const { type, status, reason = '', message = '', lastTransitionTime } = value as Partial<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Of what explainers do not know they say nothing, and what they may not read they do not call missing. */
+/** Explainers say nothing of what they do not know, and what they may not read they do not call missing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

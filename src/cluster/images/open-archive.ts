@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { request } from 'node:http';
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { errorMessage } from '../../base/errors.ts';
 import { ImageArchiveError } from '../../cri/images/image-name.ts';
@@ -14,39 +14,53 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Where engines listen, as their own clients are told. */
 export type EngineEnvironment = Partial<Record<'DOCKER_HOST' | 'CONTAINER_HOST' | 'XDG_RUNTIME_DIR', string>>;
 
-/** Opens `FILE`, `-`, `docker:NAME` or `podman:NAME`, decompressed. Rejects with `ImageArchiveError`. */
+/**
+ * What is in `FILE`, `-`, `docker:NAME` or `podman:NAME`, decompressed; opened when it is first read, and closed when its reader
+ * leaves. Both it and its chunks reject with `ImageArchiveError`.
+ */
 export async function openArchive(source: string, env: EngineEnvironment = {}): Promise<AsyncIterable<Uint8Array>> {
   const [, engine, name] = /^(docker|podman):(.+)$/.exec(source) ?? [];
-  if (engine !== undefined && name !== undefined) return decompressed(await savedBy(engine as Engine, name, env));
-  if (source === '-') return decompressed(process.stdin);
+  if (engine !== undefined && name !== undefined) return decompressed(() => savedBy(engine as Engine, name, env));
+  if (source === '-') return decompressed(() => process.stdin);
   const file = await stat(source).catch((error: unknown) => {
     throw new ImageArchiveError(errorMessage(error));
   });
   if (!file.isFile()) throw new ImageArchiveError('it is no file');
-  return decompressed(createReadStream(source, { highWaterMark: CHUNK_BYTES }));
+  return decompressed(() => createReadStream(source, { highWaterMark: CHUNK_BYTES }));
 }
 
 type Engine = 'docker' | 'podman';
 
 /** As it is, or out of gzip or zstd, by its first bytes. */
-async function decompressed(stream: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
-  const chunks = stream[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  const head: Uint8Array = first.done === true ? Buffer.alloc(0) : first.value;
-  const whole = async function* (): AsyncGenerator<Uint8Array> {
-    yield head;
-    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
-  };
+async function* decompressed(
+  open: () => AsyncIterable<Uint8Array> | Promise<AsyncIterable<Uint8Array>>,
+): AsyncGenerator<Uint8Array> {
+  const chunks = (await open())[Symbol.asyncIterator]();
+  try {
+    const first = await chunks.next();
+    const head: Uint8Array = first.done === true ? Buffer.alloc(0) : first.value;
+    const whole = async function* (): AsyncGenerator<Uint8Array> {
+      yield head;
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+    };
+    const inflater = inflaterFor(head);
+    yield* inflater === undefined ? whole() : inflated(whole(), inflater);
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+function inflaterFor(head: Uint8Array): Transform | undefined {
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex');
-  const inflater = magic.startsWith('1f8b')
-    ? createGunzip({ chunkSize: CHUNK_BYTES })
-    : magic === '28b52ffd'
-      ? createZstdDecompress({ chunkSize: CHUNK_BYTES })
-      : undefined;
-  if (inflater === undefined) return whole();
-  const source = Readable.from(whole(), { objectMode: false });
+  if (magic.startsWith('1f8b')) return createGunzip({ chunkSize: CHUNK_BYTES });
+  return magic === '28b52ffd' ? createZstdDecompress({ chunkSize: CHUNK_BYTES }) : undefined;
+}
+
+function inflated(chunks: AsyncGenerator<Uint8Array>, inflater: Transform): AsyncGenerator<Uint8Array> {
+  const source = Readable.from(chunks, { objectMode: false });
   source.on('error', (error) => inflater.destroy(error));
   inflater.on('error', () => source.destroy()); // Whoever reads hears of it, now or later.
+  inflater.on('close', () => source.destroy());
   source.pipe(inflater);
   return errorsNamed(inflater);
 }

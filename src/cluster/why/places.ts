@@ -5,7 +5,7 @@ import { serviceAccountOf } from '../../component-helpers/user-names.ts';
 
 const MAX_OF_ONE = 2;
 const MAX_OF_ALL = 8;
-/** Of all, only members of `system:masters` take the last one. */
+/** The most for everybody but members of `system:masters`, who alone take the last one. */
 const MAX_OF_OTHERS = MAX_OF_ALL - 1;
 
 /** Service accounts of one namespace share their places: whoever may make one may make many, on all nodes. */

@@ -1,6 +1,6 @@
 /** Docker's older archives: `manifest.json` names a configuration and layers; a manifest is made for them. */
 import type { ContentClient } from './content-client.ts';
-import { ImageArchiveError, wholeName } from './image-name.ts';
+import { ImageArchiveError, refuseNameOfSeveral, wholeName } from './image-name.ts';
 import type { FoundImage } from './oci-layout.ts';
 
 /** A file of the archive, written. */
@@ -20,6 +20,7 @@ interface DockerArchive {
 
 /** Its images. Rejects with `ImageArchiveError`. */
 export async function dockerImages({ manifests, blob, content, given }: DockerArchive): Promise<readonly FoundImage[]> {
+  refuseNameOfSeveral(given, manifests.length);
   const need = (path: unknown): ArchiveBlob => {
     const found = typeof path === 'string' ? blob(path) : undefined;
     if (found === undefined)

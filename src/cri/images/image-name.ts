@@ -31,3 +31,9 @@ export function wholeName(text: string): string {
   if (name === undefined) throw new ImageArchiveError(`${JSON.stringify(text)} is no name of an image`);
   return name;
 }
+
+/** A name that is given for an archive of several images would be that of the last one alone. */
+export function refuseNameOfSeveral(given: readonly string[] | undefined, images: number): void {
+  if (given !== undefined && images > 1)
+    throw new ImageArchiveError('it holds several images: they keep their names, leave --image out');
+}

@@ -3,7 +3,7 @@
  * for this machine must be whole, as after a pull.
  */
 import type { ContentClient, Descriptor } from './content-client.ts';
-import { ImageArchiveError, wholeName } from './image-name.ts';
+import { ImageArchiveError, refuseNameOfSeveral, wholeName } from './image-name.ts';
 
 /** An image with its names. */
 export interface FoundImage {
@@ -56,8 +56,7 @@ export async function layoutImages(layout: Layout): Promise<readonly FoundImage[
     images.push({ names, target: { mediaType, digest, size } });
   }
   if (images.length === 0) throw new ImageArchiveError('it does not name its image: give one (--image NAME:TAG)');
-  if (given !== undefined && images.length > 1)
-    throw new ImageArchiveError('it holds several images: they keep their names, leave --image out');
+  refuseNameOfSeveral(given, images.length);
   return images;
 }
 

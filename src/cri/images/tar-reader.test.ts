@@ -90,3 +90,34 @@ test('what is cut short, damaged or no archive is refused', async () => {
   ] as const)
     await assert.rejects(members(bad), (error: Error) => error instanceof TarError && says.test(error.message));
 });
+
+test('the source is read to its end and ended, also where the archive is bad or the reader leaves', async () => {
+  const data = Buffer.concat([archive('gnu'), Buffer.alloc(100_000)]);
+  const whole = watched(data);
+  for await (const _member of readTar(whole.chunks));
+  assert.deepEqual([whole.read(), whole.ended()], [data.length, true]);
+
+  const left = watched(data);
+  for await (const _member of readTar(left.chunks)) break;
+  assert.equal(left.ended(), true);
+  assert.ok(left.read() < data.length);
+
+  const bad = watched(Buffer.from('<html>'.repeat(2000)));
+  await assert.rejects(readTar(bad.chunks).next(), TarError);
+  assert.equal(bad.ended(), true);
+});
+
+function watched(data: Uint8Array): { chunks: AsyncGenerator<Uint8Array>; read(): number; ended(): boolean } {
+  let [read, ended] = [0, false];
+  const chunks = (async function* () {
+    try {
+      for await (const piece of inPieces(data, 700)) {
+        read += piece.length;
+        yield piece;
+      }
+    } finally {
+      ended = true;
+    }
+  })();
+  return { chunks, read: () => read, ended: () => ended };
+}

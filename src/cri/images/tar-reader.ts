@@ -24,9 +24,21 @@ export class TarError extends Error {
   override readonly name = 'TarError';
 }
 
-/** Yields the members in order. Throws `TarError`. */
+/**
+ * Yields the members in order; then reads what follows the end, so that whoever writes into a pipe can finish. Ends the source in
+ * any case. Throws `TarError`.
+ */
 export async function* readTar(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TarMember> {
   const source = new ByteSource(chunks);
+  try {
+    yield* membersOf(source);
+    await source.drain();
+  } finally {
+    await source.close();
+  }
+}
+
+async function* membersOf(source: ByteSource): AsyncGenerator<TarMember> {
   let extension: Extension = {};
   for (;;) {
     const header = await source.take(BLOCK_BYTES);
@@ -102,6 +114,15 @@ class ByteSource {
       yield part;
     }
     if (left > 0) throw new TarError('it is cut short');
+  }
+
+  async drain(): Promise<void> {
+    while ((await this.#chunks.next()).done !== true);
+  }
+
+  /** Ends the source, wherever it is: it closes its file. */
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
   }
 
   async *#upTo(bytes: number): AsyncGenerator<Uint8Array> {

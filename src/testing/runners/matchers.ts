@@ -4,9 +4,9 @@
  */
 import type { Event } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { errorMessage } from '../../base/errors.ts';
 import type { Cluster, EventFilter } from '../cluster.ts';
 import type { ObjectReference } from '../references.ts';
+import { WaitError } from '../wait-error.ts';
 import type { WaitOptions } from '../wait.ts';
 import { conditionOf, isReady } from './readiness.ts';
 
@@ -31,13 +31,13 @@ export interface ExpectedEvent extends EventFilter {
  * `declare module 'vitest' { interface Matchers<R, T> extends ClusterMatchers {} }`.
  */
 export interface ClusterMatchers {
-  /** Of an object: that it is ready. Of a cluster: that the named object gets ready. */
+  /** An object is ready; the object of a cluster that is named gets ready. */
   toBeReady(object?: ObjectReference, options?: WaitOptions): Promise<void>;
-  /** Of an object: type and status (default True). Of a cluster: the object, then these. */
+  /** Takes type and status (default True) of a condition; of a cluster, the object before these. */
   toHaveCondition(...expected: readonly (ObjectReference | WaitOptions)[]): Promise<void>;
-  /** Of a cluster: that such an event happens, or has. */
+  /** Such an event happens in the cluster, or has happened. */
   toHaveEvent(event: ExpectedEvent, options?: WaitOptions): Promise<void>;
-  /** Of an object: its owner, an object. Of a cluster: names of both. */
+  /** Takes the owner, an object; of a cluster, the names of the owned one and of the owner. */
   toBeOwnedBy(owner: ObjectReference, ofOwned?: ObjectReference, options?: WaitOptions): Promise<void>;
 }
 
@@ -76,17 +76,21 @@ export const matchers = {
     options?: WaitOptions,
   ): Promise<MatcherResult> {
     const matching = (): Event[] =>
-      cluster
-        .events(filter)
-        .filter(({ message: text = '' }) =>
-          typeof message === 'string' ? text.includes(message) : message?.test(text) !== false,
-        );
-    if (this.isNot !== true)
-      await cluster
-        .eventually(() => {
-          if (matching().length === 0) throw new Error('no such event yet');
-        }, options)
-        .catch(() => undefined);
+      cluster.events(filter).filter(({ message: text = '' }) =>
+        // `search` begins at the start of each text, whatever the flags.
+        typeof message === 'string' ? text.includes(message) : message === undefined || text.search(message) >= 0,
+      );
+    const none = new Error('no such event yet');
+    try {
+      await cluster.eventually(
+        () => {
+          if (matching().length === 0) throw none;
+        },
+        limitsOf(this, options),
+      );
+    } catch (error) {
+      if (!(error instanceof WaitError) || error.cause !== none) throw error;
+    }
     const found = matching();
     const expected = JSON.stringify({ ...filter, message: message === undefined ? undefined : String(message) });
     const shown = (this.isNot === true ? found : cluster.events()).slice(-MAX_EVENTS).map(lineOf).join('\n');
@@ -145,8 +149,13 @@ function result(pass: boolean, expected: string, seen: object): MatcherResult {
   return { pass, message: () => `expected ${expected}${pass ? ' not' : ''}, it has\n${shown}` };
 }
 
+/** Behind `.not` nothing is waited for; options are checked all the same. */
+function limitsOf({ isNot }: MatcherContext, options: WaitOptions | undefined): WaitOptions | undefined {
+  return isNot === true ? { ...options, within: 0 } : options;
+}
+
 async function waited(
-  { isNot }: MatcherContext,
+  context: MatcherContext,
   cluster: Cluster,
   {
     reference,
@@ -157,10 +166,12 @@ async function waited(
 ): Promise<MatcherResult> {
   Object.defineProperty(expected, 'name', { value: what });
   try {
-    await cluster.waitFor(reference, expected, isNot === true ? { within: 0 } : options);
+    await cluster.waitFor(reference, expected, limitsOf(context, options));
     return { pass: true, message: () => `${String(reference)} is ${what}` };
   } catch (error) {
-    return { pass: false, message: () => errorMessage(error) };
+    // Only the end of the time is an answer: a misspelt kind or option, or a stopped cluster, passes no test behind `.not`.
+    if (!(error instanceof WaitError) || error.cause !== undefined) throw error;
+    return { pass: false, message: () => error.message };
   }
 }
 

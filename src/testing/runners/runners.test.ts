@@ -62,6 +62,45 @@ describe('matchers', () => {
     assert.equal(failed.pass, false);
     assert.match(failed.message(), /expected an event .*"to 3".*\nevents:\n(.*\n)*.*ScalingReplicaSet Deployment\/web/);
   });
+
+  it('behind not, only what is not so passes: what cannot be asked is an error', async () => {
+    await using cluster = await startWeb();
+    await cluster.apply(WEB);
+    const not = { isNot: true };
+    assert.equal((await matchers.toBeReady.call(not, cluster, 'deployment/web')).pass, false);
+    const misspelt = { wihtin: '1s' } as object;
+    const asked: (() => unknown)[] = [
+      () => matchers.toBeReady.call(not, cluster, 'deploymnt/web'),
+      () => matchers.toBeReady.call(not, cluster, 'deployment/web', misspelt),
+      () => matchers.toHaveCondition.call(not, cluster, 'deploymnt/web', 'Available'),
+      () => matchers.toHaveCondition.call(not, cluster, 'deployment/web', 'Available', misspelt),
+      () => matchers.toBeOwnedBy.call(not, cluster, 'deployment/web', 'nod/node-1'),
+      () => matchers.toHaveEvent.call(not, cluster, { about: 'deploymnt/web' }),
+      () => matchers.toHaveEvent.call(not, cluster, { reason: 'Failed' }, misspelt),
+    ];
+    for (const ask of asked) await assert.rejects(async () => ask(), /no kind (deploymnt|nod)|wihtin/, String(ask));
+    await cluster.stop();
+    await assert.rejects(async () => matchers.toBeReady.call(not, cluster, 'deployment/web'), /the cluster is stopped/);
+    await assert.rejects(matchers.toHaveEvent.call(not, cluster, { reason: 'Failed' }), /the cluster is stopped/);
+  });
+
+  it('a cluster that stops while a matcher waits is an error of its own', async () => {
+    const cluster = await Cluster.start({ nodes: 0, controllers: [] });
+    const waiting = [
+      matchers.toHaveEvent.call({}, cluster, { reason: 'None' }),
+      matchers.toBeReady.call({}, cluster, 'deployment/web'),
+    ].map((work) => assert.rejects(async () => work, /stopped/));
+    await cluster.stop();
+    await Promise.all(waiting);
+  });
+
+  it('of events match a pattern with the flag g each time alike', async () => {
+    await using cluster = await startWeb();
+    await cluster.apply(WEB);
+    const event = { about: 'deployment/web', reason: 'ScalingReplicaSet', message: /from 0 to 2/g };
+    for (let round = 0; round < 3; round += 1)
+      assert.equal((await matchers.toHaveEvent.call({}, cluster, event)).pass, true);
+  });
 });
 
 it('a story of events is equal for clusters whose generated names differ', async () => {

@@ -30,7 +30,7 @@ interface Amounts {
 const PERIOD_MS = 10_000;
 /** Five minutes. */
 const SAMPLES = 30;
-/** Of larger clusters the sum alone is asked for often enough to cost the server something. */
+/** The most nodes that are asked for: in larger clusters the sum alone would cost the server something. */
 const MOST_NODES = 500;
 
 /** What is known; undefined until then, and where there are no metrics. */

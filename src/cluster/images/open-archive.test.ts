@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { readTar, TarError } from '../../cri/images/tar-reader.ts';
+import { openArchive } from './open-archive.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'keelson-archive-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Larger than what is read ahead, packed too. */
+const NO_ARCHIVE = Buffer.concat([Buffer.from('<html>'), randomBytes(8_000_000)]);
+const EMPTY_ARCHIVE = Buffer.alloc(10_240);
+
+function isOpen(path: string): boolean {
+  return readdirSync('/proc/self/fd').some((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+    } catch {
+      return false; // That of the listing itself.
+    }
+  });
+}
+
+async function read(path: string): Promise<void> {
+  for await (const _member of readTar(await openArchive(path)));
+}
+
+const forms: readonly [string, (data: Buffer) => Buffer][] = [
+  ['plain', (data) => data],
+  ['gzip', (data) => gzipSync(data, { level: 0 })],
+  ['zstd', (data) => zstdCompressSync(data)],
+];
+
+for (const [form, pack] of forms)
+  test(`a ${form} file is closed when it was read, when it is no archive, and when nobody reads it`, async () => {
+    const path = join(folder, form);
+    const closed = async (): Promise<void> => {
+      // Closing takes some turns of the loop; one that is left open stays so.
+      for (let turns = 0; turns < 10_000 && isOpen(path); turns += 1) await turn();
+      assert.equal(isOpen(path), false);
+    };
+    writeFileSync(path, pack(EMPTY_ARCHIVE));
+    await read(path);
+    await closed();
+    writeFileSync(path, pack(NO_ARCHIVE));
+    await assert.rejects(read(path), TarError);
+    await closed();
+    await openArchive(path);
+    await closed();
+  });
