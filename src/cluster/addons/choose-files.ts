@@ -9,7 +9,7 @@ export interface ChosenFiles {
   readonly refused: readonly { readonly file: AddonFile; readonly reason: string }[];
 }
 
-/** Of several of one name the one that was applied stays, otherwise the first. */
+/** Chooses of several files of one name the one that was applied, otherwise the first. */
 export function choose(
   found: readonly AddonFile[],
   known: { readonly applied: AppliedFiles; readonly addons: ReadonlyMap<string, Addon>; readonly server: string },
