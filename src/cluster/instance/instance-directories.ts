@@ -1,10 +1,12 @@
 /** Makes the folders of an instance that its parts expect. */
 import type { Files } from '../../platform/files.ts';
+import type { Log } from '../../platform/log.ts';
 import type { Instance } from './instance.ts';
 
 /** Idempotent. */
-export async function makeInstanceDirectories(files: Files, instance: Instance): Promise<void> {
+export async function makeInstanceDirectories(files: Files, instance: Instance, log: Log): Promise<void> {
   const { logDir, runDir, kubeletRoot, podLogsRoot, dataDir } = instance;
+  await moveStaticPods(files, instance, log);
   for (const dir of [
     logDir,
     runDir,
@@ -15,4 +17,15 @@ export async function makeInstanceDirectories(files: Files, instance: Instance):
     `${dataDir}/images`,
   ])
     await files.makeDir(dir, { mode: 0o750 });
+}
+
+/**
+ * Static pods stood in `manifests` while there was no `pod-manifests`. Applied to the API they would become pods of any node;
+ * left unread they would end.
+ */
+async function moveStaticPods(files: Files, { kubeletRoot, dataDir }: Instance, log: Log): Promise<void> {
+  const [from, to] = [`${dataDir}/manifests`, `${dataDir}/pod-manifests`];
+  if (!(await files.exists(kubeletRoot)) || (await files.exists(to)) || !(await files.exists(from))) return;
+  await files.rename(from, to);
+  log.info('the folder of static pods has another name in this version', { from, to });
 }

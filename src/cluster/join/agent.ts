@@ -71,7 +71,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     balancer = await openServerBalancer(platform, { servers, port: config.apiPort.port });
   };
   const startParts = async (): Promise<void> => {
-    await makeInstanceDirectories(platform.files, instance);
+    await makeInstanceDirectories(platform.files, instance, platform.log);
     await node.prepare(signal);
     await openBalancer();
     await progress.phase('certificates', () => connection.open(signal));
