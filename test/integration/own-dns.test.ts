@@ -53,8 +53,11 @@ describe('cluster DNS', () => {
       `server --node-name node --dns keelson --dns-stub-domain corp.example=${node.address}:5353 --detach`,
     );
     const nameServer = node.start(process.execPath, ['-e', NAME_SERVER]);
-    await nameServer.until(/ready/);
-    await until('its answer', async () => (await node.must(process.execPath, ['-e', ASK])).trim() === '192.0.2.77');
-    nameServer.kill('SIGKILL');
+    try {
+      await nameServer.until(/ready/);
+      await until('its answer', async () => (await node.must(process.execPath, ['-e', ASK])).trim() === '192.0.2.77');
+    } finally {
+      nameServer.kill('SIGKILL');
+    }
   });
 });
