@@ -47,7 +47,7 @@ test('stages run beside one another, if both are wanted', () => {
 
 test('stages are chosen by name and keep their order', () => {
   const names = (wanted: string[]): string[] => chooseStages(wanted).map(({ name }) => name);
-  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'sim', 'integration']);
+  assert.deepEqual(names([]), ['types', 'lint', 'layers', 'knip', 'build', 'unit', 'console', 'sim', 'integration']);
   assert.deepEqual(names(['unit', 'types']), ['types', 'unit']);
   assert.throws(() => chooseStages(['units']), /no stage "units"; there are: types, /);
 });
