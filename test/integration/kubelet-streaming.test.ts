@@ -234,11 +234,13 @@ describe('streams from kubectl to containerd', () => {
     });
 
     it(`${name}: exec with output, errors and exit code`, limit, async () => {
-      assert.deepEqual(await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3'), {
-        code: 3,
-        stdout: 'out\n',
-        stderr: 'err\ncommand terminated with exit code 3\n',
-      });
+      const outcome = await run(undefined, 'exec', 'web', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 3');
+      // Older clients read before they have made their streams, and may complain of the empty frame that opens one.
+      const stderr = outcome.stderr.replaceAll(/^E.* Unknown stream id \d, discarding message\n/gm, '');
+      assert.deepEqual(
+        { ...outcome, stderr },
+        { code: 3, stdout: 'out\n', stderr: 'err\ncommand terminated with exit code 3\n' },
+      );
     });
 
     it(`${name}: exec with a long input to its end`, limit, async () => {
