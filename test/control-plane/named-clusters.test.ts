@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { until } from '../integration/fixtures/until.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { keelsonProgram, run, start, type Outcome } from '../integration/fixtures/programs.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
@@ -79,7 +80,8 @@ test('down takes the context out; a start takes up port and name, and says aloud
   const before = (await listed())[0]?.port;
   await must(keelson('down', '--name', 'one'));
   assert.doesNotMatch(readFileSync(join(home, '.kube/config'), 'utf8'), /name: one$/m);
-  assert.equal((await listed())[0]?.state, 'stopped');
+  // down returns when the cluster has stopped; its process ends a moment later.
+  await until('its end', async () => (await listed())[0]?.state === 'stopped');
   const again = await must(up(dirs.a));
   assert.doesNotMatch(again.stderr, /from now on/);
   assert.deepEqual([(await listed())[0]?.name, (await listed())[0]?.port], ['one', before]);
