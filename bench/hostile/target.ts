@@ -7,7 +7,7 @@ import { sleep } from '../run/wait.ts';
 import type { HostileRequest } from './bodies.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 
-export const NAMESPACE = 'default';
+const NAMESPACE = 'default';
 const REQUEST_TIMEOUT_MS = 120_000;
 
 /** What was measured of one request. */

@@ -149,7 +149,7 @@ function freePort(): Promise<number> {
 }
 
 /** Runs a program to its end; its output goes to our standard error. @throws when it fails */
-export function run(file: string, args: readonly string[]): Promise<void> {
+function run(file: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: ['ignore', 2, 2] }).on('error', reject);
     child.on('exit', (code) =>

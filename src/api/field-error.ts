@@ -74,7 +74,7 @@ export function forbiddenField(field: string, detail: string): FieldCause {
 }
 
 /** `Not found: "x"`. */
-export function notFoundField(field: string, value: unknown, detail = ''): FieldCause {
+function notFoundField(field: string, value: unknown, detail = ''): FieldCause {
   return cause('FieldValueNotFound', field, [`Not found: ${renderValue(value)}`, detail]);
 }
 

@@ -157,7 +157,7 @@ function checked(requirement: LabelRequirement): LabelRequirement {
 }
 
 /** Parses a selector text into requirements. Throws {@link LabelSelectorParseError}. */
-export function parseLabelRequirements(text: string): LabelRequirement[] {
+function parseLabelRequirements(text: string): LabelRequirement[] {
   return new Parser(text).parse();
 }
 

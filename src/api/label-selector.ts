@@ -30,7 +30,7 @@ export interface LabelMatcher {
 }
 
 /** A LabelSelector object that cannot be compiled; the message is upstream's. */
-export class LabelSelectorError extends Error {
+class LabelSelectorError extends Error {
   override readonly name = 'LabelSelectorError';
 }
 
@@ -84,7 +84,7 @@ function comparesAs(operator: 'gt' | 'lt', value: string, bound: string): boolea
 }
 
 /** The text of one requirement: `a in (x,y)`, `!b`, `c=d`. */
-export function formatLabelRequirement({ key, operator, values }: LabelRequirement): string {
+function formatLabelRequirement({ key, operator, values }: LabelRequirement): string {
   switch (operator) {
     case 'exists':
       return key;

@@ -7,7 +7,7 @@ import type { Field } from './field-error.ts';
 import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from './names.ts';
 
 /** All annotations of an object together, keys and values, in bytes. */
-export const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;
+const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;
 
 /** What a field that may not change is told. */
 export const FIELD_IMMUTABLE_TEXT = 'field is immutable';

@@ -57,7 +57,7 @@ const WILDCARD_TEXT = regexText(
 const ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
 /** The complaint about an empty text. */
-export const EMPTY_TEXT = 'must be non-empty';
+const EMPTY_TEXT = 'must be non-empty';
 
 function whole(pattern: string): RegExp {
   return new RegExp(`^${pattern}$`);
@@ -88,7 +88,7 @@ export function maxLengthText(max: number): string {
 }
 
 /** `must be no more than 63 characters`: the names of objects. It counts bytes all the same. */
-export function maxCharactersText(max: number): string {
+function maxCharactersText(max: number): string {
   return `must be no more than ${max} characters`;
 }
 
@@ -109,7 +109,7 @@ export function isDns1123Subdomain(text: string): string[] {
 }
 
 /** The same, counted in bytes: in label keys and where upstream checks by declaration. */
-export function isLongName(text: string): string[] {
+function isLongName(text: string): string[] {
   const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
   return subdomainRegex.test(text) ? complaints : [...complaints, SUBDOMAIN_TEXT];
 }

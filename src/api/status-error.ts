@@ -46,7 +46,7 @@ export class StatusError extends Error {
 }
 
 /** The fields in the order of upstream's structs: clients exist that compare texts. */
-export function inOrder(fields: Status): Status {
+function inOrder(fields: Status): Status {
   const { kind = 'Status', apiVersion = 'v1', metadata = {}, status, message, reason, details, code, ...rest } = fields;
   return {
     kind,
@@ -123,7 +123,7 @@ export function alreadyExists(of: GroupResource, name: string): StatusError {
 }
 
 /** The text of a conflict caused by an outdated resourceVersion. */
-export const OPTIMISTIC_LOCK_TEXT =
+const OPTIMISTIC_LOCK_TEXT =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /** 409 on update. */

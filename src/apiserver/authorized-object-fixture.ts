@@ -153,8 +153,8 @@ export async function startNotedServer(parts: Pick<ApiServerDeps, 'aggregation'>
 }
 
 /** Namespaces and names of the objects of every resource. */
-export const seededNamespaces = ['a', 'b'];
-export const seededNames = ['x', 'y'];
+const seededNamespaces = ['a', 'b'];
+const seededNames = ['x', 'y'];
 
 /** What is in the store before each request. */
 export class Seeds {

@@ -14,7 +14,7 @@ export interface BacklogLimits {
 }
 
 /** As upstream's limit for a request: what nobody takes for a minute is not waited for. */
-export const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
+const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
   totalBytes: 256 * 1024 * 1024,
   stalledMs: 2000,
   stillMs: 60_000,

@@ -127,12 +127,12 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
 }
 
 /** The name that was given, else the data directory's. Throws `UserError` with exit code 2. */
-export function parseClusterName({ name, dataDir }: { readonly name?: string; readonly dataDir: string }): string {
+function parseClusterName({ name, dataDir }: { readonly name?: string; readonly dataDir: string }): string {
   return name === undefined ? nameOfDataDir(resolve(dataDir)) : checkClusterName(name);
 }
 
 /** How much history is kept; nothing when either is 0 or was not settled. Throws `UserError` with exit code 2. */
-export function parseHistory({
+function parseHistory({
   historySize,
   historyAge,
 }: Pick<RawServerOptions, 'historySize' | 'historyAge'>): HistoryLimits | undefined {

@@ -11,7 +11,7 @@ import type { Client } from './client.ts';
 import { createRestClient, type RestClientDeps, type TokenSource } from './rest-client.ts';
 
 /** A kubeconfig that cannot be used, and why. */
-export class KubeconfigError extends Error {
+class KubeconfigError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'KubeconfigError';
@@ -198,7 +198,7 @@ function rereadTls(
 const TOKEN_REREAD_MS = 60_000;
 
 /** A token kept in a file that others rotate: read again every minute, as upstream does. */
-export function createFileTokenSource(
+function createFileTokenSource(
   deps: { readonly files: Pick<Files, 'readText'>; readonly clock: Clock },
   path: string,
 ): TokenSource {

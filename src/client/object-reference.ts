@@ -5,7 +5,7 @@ import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import type { EventTarget } from './event-recorder.ts';
 
 /** A full reference to an object; kind and version come from `info` when the object lacks them. */
-export function referenceTo(object: KubernetesObject, info?: ResourceInfo): ObjectReference {
+function referenceTo(object: KubernetesObject, info?: ResourceInfo): ObjectReference {
   const { namespace, name, uid, resourceVersion } = object.metadata;
   const kind = object.kind ?? info?.kind;
   const apiVersion = object.apiVersion ?? (info === undefined ? undefined : apiVersionOf(info));

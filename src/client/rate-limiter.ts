@@ -74,7 +74,7 @@ class RefilledBucket implements TokenBucket {
 }
 
 /** Delays that double per failure of a key: `baseMs`, 2 × `baseMs` … `maxMs`. */
-export function createExponentialRateLimiter<K>(baseMs: number, maxMs: number): RateLimiter<K> {
+function createExponentialRateLimiter<K>(baseMs: number, maxMs: number): RateLimiter<K> {
   const failures = new Map<K, number>();
   return {
     whenMs(key) {

@@ -5,7 +5,7 @@ import type { ResourceInfo } from '../api/resource-info.ts';
 import type { DeleteOptions, ListOptions, ObjectKey, WatchOptions, WriteOptions } from './client.ts';
 
 /** `/api/v1` or `/apis/<group>/<version>`. */
-export function groupVersionPath(info: { readonly group: string; readonly version: string }): string {
+function groupVersionPath(info: { readonly group: string; readonly version: string }): string {
   return info.group === '' ? `/api/${info.version}` : `/apis/${info.group}/${info.version}`;
 }
 

@@ -12,7 +12,7 @@ import { isPodReady, podCondition } from './pods.ts';
 import { largest } from '../base/lists.ts';
 
 /** Annotation that makes a pod dearer to delete; an integer. */
-export const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const POD_DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /** The pods, those to delete first in front. `rankOf`: siblings on the pod's node. */
 export function rankPodsForDeletion(

@@ -23,7 +23,7 @@ export type Pressures = { readonly [R in (typeof PRESSURE_RESOURCES)[number]]?: 
 const NONE: PressureLine = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 
 /** The content of a pressure file; undefined for an empty one. Old kernels write no `full` line for processors. */
-export function parsePressure(text: string): Pressure | undefined {
+function parsePressure(text: string): Pressure | undefined {
   const line = (kind: 'some' | 'full'): PressureLine | undefined => {
     const match = new RegExp(String.raw`^${kind} avg10=(\S+) avg60=(\S+) avg300=(\S+) total=(\d+)`, 'm').exec(text);
     if (match === null) return undefined;

@@ -108,7 +108,7 @@ function pickRules(pick: Pick, { family, mark }: ChainContext, chain: string): s
  * What a client's choice is remembered by. Keys of more than 16 bytes abort an `update` in nft 1.0.6: for IPv6 that leaves the
  * client's address alone, and each chain has a map of its own, whose slots are valid for all services that use the chain.
  */
-export function clientKey(family: 4 | 6): string {
+function clientKey(family: 4 | 6): string {
   return family === 4 ? 'ip saddr . ip daddr . meta l4proto . th dport' : 'ip6 saddr';
 }
 

@@ -26,7 +26,7 @@ export interface Surroundings {
 const EXCLUDE_LABEL = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 /** Whether this controller gives the service its addresses: another class belongs to another one. */
-export function wantsAddresses(service: Service): boolean {
+function wantsAddresses(service: Service): boolean {
   return (
     service.spec?.type === 'LoadBalancer' &&
     (service.spec.loadBalancerClass ?? '') === '' &&

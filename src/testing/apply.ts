@@ -9,7 +9,7 @@ import { resourceOfKind, type CustomKinds } from './references.ts';
 export type Manifests = string | object | readonly object[];
 
 /** Whom the applied fields belong to. */
-export const FIELD_MANAGER = 'keelson-testing';
+const FIELD_MANAGER = 'keelson-testing';
 
 /** Objects of manifests; `List` kinds are taken apart. Throws on what is no object. */
 async function readManifests(manifests: Manifests, clock: Clock): Promise<KubernetesObject[]> {

@@ -26,7 +26,7 @@ const DEFAULT_VIRTUAL_MS = 600_000;
 const DEFAULT_REAL_MS = 30_000;
 
 /** How long a wait may take. */
-export function withinMs(pace: Pace, { within }: WaitOptions): number {
+function withinMs(pace: Pace, { within }: WaitOptions): number {
   return within === undefined ? (pace.kind === 'virtual' ? DEFAULT_VIRTUAL_MS : DEFAULT_REAL_MS) : spanMs(within);
 }
 

@@ -12,8 +12,8 @@ import { explainListed, type ListedOptions } from './explain-listed.ts';
 import type { Explanation, ExplanationList } from './explanation.ts';
 import { findTroubles, type TroubleOptions, type Troubles } from './trouble.ts';
 
-export const WHY_PATH = '/keelson/v1/why';
-export const TROUBLE_PATH = '/keelson/v1/trouble';
+const WHY_PATH = '/keelson/v1/why';
+const TROUBLE_PATH = '/keelson/v1/trouble';
 
 /** Rejects with the StatusError of the read when the object is not there, or may not be read. */
 export async function askWhy(

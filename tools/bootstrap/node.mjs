@@ -9,7 +9,7 @@ import { SetupError, runProgram } from './phases.mjs';
 import { fetchPinned } from '../../bin/fetch/pinned-packages.mjs';
 
 /** The oldest Node.js Keelson runs on: [major, minor]. */
-export const minimumNode = [24, 15];
+const minimumNode = [24, 15];
 
 /** Whether a version such as `v24.15.0` is recent enough. */
 export function nodeIsNewEnough(version) {

@@ -22,7 +22,7 @@ export const upPackages = [
 ];
 
 /** What the tests start as well. */
-export const testPackages = [
+const testPackages = [
   ...upPackages,
   { name: 'conntrack', programs: ['conntrack'] },
   { name: 'e2fsprogs', programs: ['mkfs.ext4'] },

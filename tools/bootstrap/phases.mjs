@@ -24,6 +24,6 @@ export function createPhases({ log = (line) => console.error(line), now = () => 
 }
 
 /** Milliseconds as seconds with one decimal: `3.2 s`. */
-export function formatSeconds(durationMs) {
+function formatSeconds(durationMs) {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }

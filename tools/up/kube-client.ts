@@ -115,7 +115,7 @@ export async function apply(client: KubeClient, object: ApiObject): Promise<'cre
 }
 
 /** What a Status answer says, or its code. */
-export function messageOf({ status, body }: Answer): string {
+function messageOf({ status, body }: Answer): string {
   const message = (body as { message?: unknown } | null)?.message;
   return typeof message === 'string' ? message : `status ${status}`;
 }

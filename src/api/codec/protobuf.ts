@@ -66,7 +66,7 @@ export function envelopeEnds(
 }
 
 /** Unwraps an envelope; `raw` is a view of the input. Throws {@link PbError}. */
-export function decodeEnvelope(bytes: Uint8Array): Envelope {
+function decodeEnvelope(bytes: Uint8Array): Envelope {
   if (!isProtobuf(bytes))
     throw new PbError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   const r = new PbReader(bytes.subarray(4));

@@ -52,7 +52,7 @@ function setContainerDefaults(container: Container | EphemeralContainer): void {
 }
 
 /** Fills what pods and templates have in common. */
-export function setPodSpecDefaults(spec: PodSpec): void {
+function setPodSpecDefaults(spec: PodSpec): void {
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};

@@ -60,7 +60,7 @@ function setBlockDefaults(
 }
 
 /** Fills the spec of a claim. */
-export function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
+function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= 'Filesystem';
   roundResourceList(spec.resources?.requests);
   roundResourceList(spec.resources?.limits);

@@ -6,7 +6,7 @@ import { isObject } from '../codec/own-property.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 
 /** Whether two items of a map list have the same keys; a key that is absent counts as its default. */
-export function sameKeys(schema: JSONSchemaProps, a: unknown, b: unknown): boolean {
+function sameKeys(schema: JSONSchemaProps, a: unknown, b: unknown): boolean {
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   return (
     isObject(a) && isObject(b) && keys.every((key) => deepEqual(keyValue(schema, a, key), keyValue(schema, b, key)))

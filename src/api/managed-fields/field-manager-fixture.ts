@@ -10,7 +10,7 @@ import { apply, trackUpdate, type ApplyResult } from './field-manager.ts';
 import { fieldsOf, formatFieldPath, pathsOf } from './field-set.ts';
 
 export const deployment = schemaOf('apps', 'v1', 'Deployment') as StructSchema;
-export const head = { apiVersion: 'apps/v1', kind: 'Deployment' };
+const head = { apiVersion: 'apps/v1', kind: 'Deployment' };
 export const common = {
   schema: deployment,
   apiVersion: 'apps/v1',

@@ -309,7 +309,7 @@ function entriesOf(object: JsonObject): ManagedFieldsEntry[] {
 }
 
 /** The object without managed fields; the same object when it has none. */
-export function stripManaged(object: JsonObject): JsonObject {
+function stripManaged(object: JsonObject): JsonObject {
   const metadata = getOwn(object, 'metadata');
   if (!isObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return object;
   const rest: JsonObject = {};

@@ -15,7 +15,7 @@ export interface BuiltinDocument {
 }
 
 /** The type name of a built-in kind. */
-export function builtinType(of: { group: string; version: string; kind: string }): string | undefined {
+function builtinType(of: { group: string; version: string; kind: string }): string | undefined {
   return schemaOf(of.group, of.version, of.kind)?.name;
 }
 

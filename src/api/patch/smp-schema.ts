@@ -13,7 +13,7 @@ export interface PatchMeta {
 const unknownMeta: PatchMeta = { type: undefined, strategies: [], mergeKey: undefined };
 
 /** The meta of a list's or map's element. */
-export function elementMeta(type: TypeSchema | undefined): PatchMeta {
+function elementMeta(type: TypeSchema | undefined): PatchMeta {
   if (type?.kind === 'list') return { ...unknownMeta, type: type.items };
   if (type?.kind === 'map') return { ...unknownMeta, type: type.values };
   return unknownMeta;

@@ -19,7 +19,7 @@ import {
 import { tryParseQuantity } from '../quantity.ts';
 
 /** `must be greater than or equal to 0`. */
-export const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
+const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
 
 /** A number that may not be negative; absent is fine. */
 export function validateNonnegative(value: Int64 | undefined, field: Field): void {

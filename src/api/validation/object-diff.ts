@@ -24,7 +24,7 @@ function collect(now: unknown, before: unknown, at: { path: string; lines: strin
 }
 
 /** Lines of a difference: `-` what was, `+` what is. */
-export function diffLines(now: unknown, before: unknown): string {
+function diffLines(now: unknown, before: unknown): string {
   const lines: string[] = [];
   collect(now, before, { path: '', lines });
   return lines.join('\n');

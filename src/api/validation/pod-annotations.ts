@@ -11,7 +11,7 @@ const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 
 /** Upstream: helper.GetDeletionCostFromPodAnnotations. */
-export function isDeletionCost(text: string): boolean {
+function isDeletionCost(text: string): boolean {
   return /^(0|-?[1-9]\d*)$/.test(text) && BigInt.asIntN(32, BigInt(text)) === BigInt(text);
 }
 

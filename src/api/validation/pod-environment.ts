@@ -17,7 +17,7 @@ import { containersOf, someContainer } from './pod-os.ts';
 import { validatePathNoBacksteps } from './volume-sources.ts';
 
 /** Fields of a pod that its environment may show. */
-export const ENV_FIELD_PATHS = [
+const ENV_FIELD_PATHS = [
   'metadata.name',
   'metadata.namespace',
   'metadata.uid',

@@ -4,12 +4,12 @@ import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** How much is recorded. */
-export const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
+const AUDIT_LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse'] as const;
 
 export type AuditLevel = (typeof AUDIT_LEVELS)[number];
 
 /** When events are made. */
-export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
+const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 
 export type AuditStage = (typeof AUDIT_STAGES)[number];
 

@@ -13,7 +13,7 @@ const MAX_COOKIES = 16_384;
 const SESSION_ID = /^[\w-]{43}$/;
 
 /** Host and port as the browser named them. */
-export function hostOf({ headers }: ApiRequest): string {
+function hostOf({ headers }: ApiRequest): string {
   return headers['host'] ?? headers[':authority'] ?? '';
 }
 

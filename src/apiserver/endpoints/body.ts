@@ -15,7 +15,7 @@ import { LARGE_BYTES } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
 
 /** As upstream: 3 MiB. */
-export const MAX_BODY_BYTES = 3 * 1024 * 1024;
+const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 /** Bodies that take a millisecond or more. */
 const MIDDLING_BYTES = 4096;
@@ -42,7 +42,7 @@ export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
 }
 
 /** The serialization of the request's body. Custom resources have no protobuf form. Throws 415. */
-export function bodySerialization(request: ApiRequest, isCustom = false): Serialization {
+function bodySerialization(request: ApiRequest, isCustom = false): Serialization {
   const found = contentSerialization(request.headers['content-type']);
   if (found === undefined || (isCustom && found === 'protobuf')) {
     const accepted = `application/json, application/yaml${isCustom ? '' : ', application/vnd.kubernetes.protobuf'}`;

@@ -24,7 +24,7 @@ const MIDDLING_BYTES = 4096;
 const OBJECT_FORMS = ['Table', 'PartialObjectMetadata'];
 
 /** The form for one object of a store. Throws 406. */
-export function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
+function objectForm(store: GenericStore, scope: RequestScope): MediaForm {
   return negotiate(scope.request.headers['accept'], {
     as: OBJECT_FORMS,
     protobuf: store.definition.schema === undefined,
@@ -48,7 +48,7 @@ export function isPretty(scope: RequestScope): boolean {
 }
 
 /** Encodes any object whose kind has `schema`. */
-export async function encodeObject(
+async function encodeObject(
   object: object,
   form: MediaForm,
   { schema, scope }: { schema: StructSchema | undefined; scope: RequestScope },

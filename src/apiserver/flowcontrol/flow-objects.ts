@@ -125,7 +125,7 @@ async function writeConditions(
 }
 
 /** The schema with the condition it should have; undefined when it has it. */
-export function withCondition(
+function withCondition(
   schema: FlowSchema,
   levels: { has(name: string): boolean },
   nowMs: number,

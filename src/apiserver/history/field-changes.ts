@@ -40,7 +40,7 @@ export function fieldChanges(before: object | undefined, after: object | undefin
 }
 
 /** The field that tells the items of both lists apart; undefined: only their places do. */
-export function itemKeyOf(lists: readonly (readonly unknown[])[]): string | undefined {
+function itemKeyOf(lists: readonly (readonly unknown[])[]): string | undefined {
   return ITEM_KEYS.find((key) =>
     lists.every((list) => {
       const values = list.map((item) => (isFields(item) ? item[key] : undefined));
@@ -49,7 +49,7 @@ export function itemKeyOf(lists: readonly (readonly unknown[])[]): string | unde
   );
 }
 
-export function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -58,7 +58,7 @@ export function podConnectSubresources(
 }
 
 /** Splits `[scheme:]name[:port]` as proxied paths spell it; undefined when it is none. */
-export function splitProxyName(text: string): ({ readonly name: string } & ProxyTarget) | undefined {
+function splitProxyName(text: string): ({ readonly name: string } & ProxyTarget) | undefined {
   const parts = text.split(':');
   if (parts.length === 1) return { scheme: '', name: parts[0]!, port: '' };
   if (parts.length === 2) return { scheme: '', name: parts[0]!, port: parts[1]! };

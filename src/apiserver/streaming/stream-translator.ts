@@ -17,7 +17,7 @@ import type { Duplex } from '../../platform/streams.ts';
 import { createSpdyClient, type SpdyClient, type SpdyStream } from './spdy-client.ts';
 import { readPieces, sendClose, sendMessage } from './websocket-server.ts';
 
-export const TRANSLATED_PROTOCOL = 'v5.channel.k8s.io';
+const TRANSLATED_PROTOCOL = 'v5.channel.k8s.io';
 
 /** Which streams the client asked for. */
 export interface RemoteStreams {

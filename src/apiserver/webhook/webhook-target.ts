@@ -22,7 +22,7 @@ export interface WebhookTarget {
 }
 
 /** A client configuration nobody can connect with. */
-export class WebhookTargetError extends Error {
+class WebhookTargetError extends Error {
   override readonly name = 'WebhookTargetError';
 }
 

@@ -51,7 +51,7 @@ function verbOf({ verb = '-', subresource }: RevisionEntry): string {
 }
 
 /** What changed, in short. */
-export function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): string {
+function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): string {
   if (unreadable !== undefined) return unreadable;
   if (change === 'created' || change === 'deleted') return change;
   if (change === 'known') return 'as it was before';

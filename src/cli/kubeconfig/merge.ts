@@ -20,7 +20,7 @@ export class ForeignEntryError extends Error {
 }
 
 /** Marks our contexts. */
-export const EXTENSION = 'keelson.dev';
+const EXTENSION = 'keelson.dev';
 
 interface Mark {
   readonly 'data-dir': string;

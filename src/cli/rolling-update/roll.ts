@@ -12,9 +12,9 @@ import type { Clock } from '../../platform/clock.ts';
 import { UserError } from '../usage-error.ts';
 
 /** Annotation of the new controller: desired number of pods. */
-export const DESIRED_REPLICAS = 'kubectl.kubernetes.io/desired-replicas';
+const DESIRED_REPLICAS = 'kubectl.kubernetes.io/desired-replicas';
 /** Annotation of the old controller: original number of pods. */
-export const ORIGINAL_REPLICAS = 'kubectl.kubernetes.io/original-replicas';
+const ORIGINAL_REPLICAS = 'kubectl.kubernetes.io/original-replicas';
 
 /** Dependencies of an update. */
 export interface RollDeps {

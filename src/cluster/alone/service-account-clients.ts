@@ -27,7 +27,7 @@ export function createAccountClients(
 }
 
 /** Tokens of one account, renewed in time. A missing account is created. */
-export function createAccountTokens(client: Client, clock: Clock, account: string): TokenSource {
+function createAccountTokens(client: Client, clock: Clock, account: string): TokenSource {
   let held: { readonly token: string; readonly renewAtMs: number } | undefined;
   let asking: Promise<string> | undefined;
   const request = async (): Promise<string> => {

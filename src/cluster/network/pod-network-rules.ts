@@ -8,7 +8,7 @@ import { rangeFamily, rangesOf } from '../../base/cidr.ts';
 import type { Instance } from '../instance/instance.ts';
 
 /** Name of the table. */
-export function podNetworkTable(instance: Pick<Instance, 'nftTable'>): string {
+function podNetworkTable(instance: Pick<Instance, 'nftTable'>): string {
   return `${instance.nftTable}-pods`;
 }
 

@@ -12,7 +12,7 @@ export interface Route {
 }
 
 /** Reads what stands behind the `#`; what is no address of ours (a one-time code) is the place where one begins. */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   if (!hash.startsWith('#/')) return { view: '', path: [], params: new URLSearchParams() };
   const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2);
   const [view = '', ...rest] = path

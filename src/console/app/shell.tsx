@@ -15,7 +15,7 @@ import { texts } from './texts.ts';
 import { ViewHolder } from './view-holder.tsx';
 
 /** Whether the menu is shown where there is no room for it beside the view. */
-export const menuOpen = signal(false);
+const menuOpen = signal(false);
 
 export function Shell() {
   const state = session.value;

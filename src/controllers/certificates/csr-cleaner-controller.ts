@@ -15,7 +15,7 @@ const JUDGED_MS = 60 * 60_000;
 const PENDING_MS = 24 * 60 * 60_000;
 
 /** Whether the request may go. */
-export function isOld({ metadata, status }: CertificateSigningRequest, nowMs: number): boolean {
+function isOld({ metadata, status }: CertificateSigningRequest, nowMs: number): boolean {
   const conditions = status?.conditions ?? [];
   const issued = (status?.certificate ?? '') !== '';
   if (nowMs - parseTime(metadata.creationTimestamp) > PENDING_MS && !issued) return true;

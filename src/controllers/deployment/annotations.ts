@@ -2,7 +2,7 @@
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 
 export const REVISION = 'deployment.kubernetes.io/revision';
-export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
+const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
 /** On a Deployment: the revision it is to go back to. */

@@ -36,7 +36,7 @@ export async function rollOnce(writer: DeploymentWriter, rollout: Rollout): Prom
 }
 
 /** New sizes of old sets: first unhealthy pods go, then as many healthy ones as availability allows. Pure. */
-export function planScaleDown(rollout: Rollout): Map<Stored<ReplicaSet>, number> {
+function planScaleDown(rollout: Rollout): Map<Stored<ReplicaSet>, number> {
   const { deployment, oldSets } = rollout;
   const newSet = rollout.newSet as Stored<ReplicaSet>;
   const sizes = new Map<Stored<ReplicaSet>, number>();

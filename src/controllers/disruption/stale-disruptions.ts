@@ -18,7 +18,7 @@ const BY_KUBELET = 'TerminationByKubelet';
 const TIMEOUT_MS = 2 * 60_000;
 
 /** When the pod's announcement is to be taken back, by the wall clock; undefined: there is none. */
-export function staleAtMs({ metadata, status }: Pod): number | undefined {
+function staleAtMs({ metadata, status }: Pod): number | undefined {
   const condition = status?.conditions?.find(({ type }) => type === TYPE);
   if (metadata.deletionTimestamp !== undefined || condition?.status !== 'True' || condition.reason === BY_KUBELET)
     return undefined;

@@ -9,7 +9,7 @@ import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '.
 import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
 /** More addresses than this are cut off, ready ones last. */
-export const MAX_ADDRESSES = 1000;
+const MAX_ADDRESSES = 1000;
 
 /** Whether the subsets are the same, in whatever order: whoever stored them may have sorted them otherwise. */
 export function sameSubsets(

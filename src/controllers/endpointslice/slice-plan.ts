@@ -38,7 +38,7 @@ export interface SlicePlanInput {
 }
 
 /** Labels all slices of the Service bear. */
-export function sliceLabels(service: Stored<Service>): Record<string, string> {
+function sliceLabels(service: Stored<Service>): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(service.metadata.labels ?? {})) {
     if (!RESERVED_LABELS.has(name)) labels[name] = value;

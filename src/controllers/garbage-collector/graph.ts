@@ -234,7 +234,7 @@ function isMisplaced(dependent: Identity, owner: Identity): boolean {
   return owner.namespace !== undefined && owner.namespace !== dependent.namespace;
 }
 
-export function identityOf(object: Stored<KubernetesObject>): Identity {
+function identityOf(object: Stored<KubernetesObject>): Identity {
   const { namespace, name, uid } = object.metadata;
   return {
     apiVersion: object.apiVersion ?? '',

@@ -140,6 +140,6 @@ function podMetric({ value, timestamp = '', windowSeconds }: MetricValue): PodMe
 }
 
 /** A selector in the form of a query parameter; '' selects everything. */
-export function selectorText(selector: LabelSelector | undefined): string {
+function selectorText(selector: LabelSelector | undefined): string {
   return selector === undefined ? '' : compileLabelSelector(selector).toString();
 }

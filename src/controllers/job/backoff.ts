@@ -31,7 +31,7 @@ function delayMs(failures: number): number {
 }
 
 /** When the last container ended; for pods without such news, when they stopped being ready or were deleted. */
-export function finishedAtMs(pod: Pod): number {
+function finishedAtMs(pod: Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map((status) => parseTime(status.state?.terminated?.finishedAt));
   if (ends.length > 0 && ends.every((ms) => !Number.isNaN(ms))) return latest(ends);
   const notReady = pod.status?.conditions?.find(

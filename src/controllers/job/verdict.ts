@@ -15,7 +15,7 @@ export interface Verdict {
 const failure = (reason: string, message: string): Verdict => ({ type: 'FailureTarget', reason, message });
 
 /** The condition of a type, when it is true. */
-export function trueCondition(job: Job, type: string): JobCondition | undefined {
+function trueCondition(job: Job, type: string): JobCondition | undefined {
   return job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
 }
 

@@ -7,7 +7,7 @@ import { isPodReady } from '../../component-helpers/pods.ts';
 import { smallest } from '../../base/lists.ts';
 
 /** The most creations or deletions in one sync. */
-export const BURST_REPLICAS = 500;
+const BURST_REPLICAS = 500;
 
 /** Creates, deletes, or nothing. */
 export type ReplicaPlan =

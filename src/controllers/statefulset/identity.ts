@@ -11,7 +11,7 @@ const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 
 /** The number at the end of a pod's name and what stands before it; undefined for other names. */
-export function splitPodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
+function splitPodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
   const match = /^(.*)-([0-9]+)$/.exec(name);
   if (match === null) return undefined;
   const ordinal = Number(match[2]);

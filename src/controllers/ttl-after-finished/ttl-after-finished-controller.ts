@@ -14,7 +14,7 @@ const NAME = 'ttl-after-finished-controller';
 const WORKERS = 5;
 
 /** When the job may go; undefined while it runs or when it stays. */
-export function expiresAtMs(job: Job): number | undefined {
+function expiresAtMs(job: Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished;
   if (ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
   const ended = job.status?.conditions?.find(

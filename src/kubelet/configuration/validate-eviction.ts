@@ -4,7 +4,7 @@ import { tryParseQuantity } from '../../api/quantity.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 
 /** Signals that thresholds may be about. */
-export const EVICTION_SIGNALS: readonly string[] = [
+const EVICTION_SIGNALS: readonly string[] = [
   'memory.available',
   'allocatableMemory.available',
   'nodefs.available',

@@ -6,7 +6,7 @@ import type { PluginDevice } from './device-plugin-api.ts';
 export type Devices = ReadonlyMap<string, PluginDevice>;
 
 /** NUMA nodes of a device as a mask; 0: it has none. */
-export function deviceNodes(device: PluginDevice | undefined): number {
+function deviceNodes(device: PluginDevice | undefined): number {
   return maskOf((device?.topology?.nodes ?? []).map(({ ID }) => ID).filter((node) => node >= 0));
 }
 

@@ -16,7 +16,7 @@ const used = (fs: FsStats | undefined, what: 'bytes' | 'inodes'): number =>
   (what === 'bytes' ? fs?.usedBytes : fs?.inodesUsed) ?? 0;
 
 /** Volumes whose content counts as the pod's ephemeral storage. */
-export function isLocalVolume(pod: Pod, name: string): boolean {
+function isLocalVolume(pod: Pod, name: string): boolean {
   const volume = podVolume(pod, name);
   if (volume === undefined) return false;
   const { emptyDir, configMap, secret, downwardAPI, projected, gitRepo } = volume as typeof volume & {

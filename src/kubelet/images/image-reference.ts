@@ -21,7 +21,7 @@ const pattern = new RegExp(
 const MAX_NAME_CHARS = 255;
 
 /** Thrown for what is not an image name. */
-export class InvalidImageNameError extends Error {
+class InvalidImageNameError extends Error {
   constructor(image: string, why: string) {
     super(`couldn't parse image name "${image}": ${why}`);
     this.name = 'InvalidImageNameError';

@@ -38,7 +38,7 @@ const MAX_BODY_BYTES = 10 * 1024;
 const HOOK_TIMEOUT_MS = 30_000;
 
 /** Resolves a port's number or name. Throws when the container has no such port. */
-export function resolvePort(port: string | number, container: Container): number {
+function resolvePort(port: string | number, container: Container): number {
   const number = typeof port === 'number' ? port : Number(port);
   if (Number.isInteger(number)) {
     if (number < 1 || number > 65_535) throw new Error(`invalid port number: ${number}`);

@@ -20,7 +20,7 @@ export interface MemoryMap {
 }
 
 /** Free bytes of a kind on a node. */
-export function freeOn({ allocatable, blocks }: MemoryMap, node: number, type: string): number {
+function freeOn({ allocatable, blocks }: MemoryMap, node: number, type: string): number {
   const used = blocks.reduce((sum, block) => sum + (block.type === type ? (block.amounts[node] ?? 0) : 0), 0);
   return Math.max(0, (allocatable.get(node)?.[type] ?? 0) - used);
 }

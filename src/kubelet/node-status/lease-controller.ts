@@ -9,7 +9,7 @@ import type { Client } from '../../client/client.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 
-export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
 const RENEW_SHARE = 0.25;
 const RENEW_JITTER = 0.04;

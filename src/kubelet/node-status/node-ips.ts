@@ -20,7 +20,7 @@ function cloudNodeIps(node: Node | undefined): readonly string[] | undefined {
 }
 
 /** The configured addresses, else the first global address of the node's interfaces. */
-export function findNodeIps(platform: Pick<Platform, 'net'>, configured: readonly string[]): readonly string[] {
+function findNodeIps(platform: Pick<Platform, 'net'>, configured: readonly string[]): readonly string[] {
   if (configured.length > 0) return configured;
   const usable = platform.net
     .interfaces()

@@ -20,7 +20,7 @@ const UNINITIALIZED = {
 } as const;
 
 /** Labels every node has. */
-export function wellKnownLabels({ config, host }: NodeFacts): Record<string, string> {
+function wellKnownLabels({ config, host }: NodeFacts): Record<string, string> {
   return {
     'beta.kubernetes.io/arch': host.architecture,
     'beta.kubernetes.io/os': host.operatingSystem,

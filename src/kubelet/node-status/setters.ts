@@ -18,7 +18,7 @@ const MAX_NAMES_PER_IMAGE = 5;
  * Addresses: InternalIP each, then Hostname. A cloud's controller has the last word on its nodes: what it wrote stays, and
  * before that only configured addresses are reported.
  */
-export const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
+const setAddresses: NodeStatusSetter = (status, { nodeIps, config }) => {
   if (config.externalCloud && ((status.addresses ?? []).length > 0 || config.nodeIps.length === 0)) return status;
   const addresses: NodeAddress[] = nodeIps.map((address) => ({ address, type: 'InternalIP' }));
   return { ...status, addresses: [...addresses, { address: config.nodeName, type: 'Hostname' }] };
@@ -95,7 +95,7 @@ function machineOf(facts: NodeFacts): Machine {
 }
 
 /** Capacity and allocatable, with what device plugins have. Extended resources that others put into the capacity can be allocated. */
-export const setMachineInfo: NodeStatusSetter = (status, facts) => {
+const setMachineInfo: NodeStatusSetter = (status, facts) => {
   const { capacity, allocatable } = machineOf(facts);
   const extended = Object.fromEntries(Object.entries(status.capacity ?? {}).filter(([name]) => name.includes('/')));
   return {
@@ -105,7 +105,7 @@ export const setMachineInfo: NodeStatusSetter = (status, facts) => {
   };
 };
 
-export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => ({
+const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => ({
   ...status,
   nodeInfo: {
     architecture: host.architecture,
@@ -126,13 +126,13 @@ export const setVersionInfo: NodeStatusSetter = (status, { host, runtime }) => (
 });
 
 /** The port of the kubelet's server. */
-export const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
+const setDaemonEndpoints: NodeStatusSetter = (status, { config }) => ({
   ...status,
   daemonEndpoints: { kubeletEndpoint: { Port: config.port } },
 });
 
 /** The largest images, with up to five names each. */
-export const setImages: NodeStatusSetter = (status, { images, config }) => {
+const setImages: NodeStatusSetter = (status, { images, config }) => {
   const limit = config.nodeStatusMaxImages < 0 ? images.length : config.nodeStatusMaxImages;
   const largest = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes).slice(0, limit);
   const { images: _before, ...rest } = status;
@@ -148,7 +148,7 @@ export const setImages: NodeStatusSetter = (status, { images, config }) => {
 };
 
 /** Handlers of the runtime and what they can do. */
-export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
+const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
   if (runtime === undefined) return status;
   const runtimeHandlers = runtime.runtimeHandlers.map(({ name, features }) => ({
     name,
@@ -163,14 +163,14 @@ export const setRuntimeHandlers: NodeStatusSetter = (status, { runtime }) => {
 };
 
 /** Features that not every kubelet has yet. */
-export const setDeclaredFeatures: NodeStatusSetter = (status, { config }) => {
+const setDeclaredFeatures: NodeStatusSetter = (status, { config }) => {
   const { declaredFeatures: _before, ...rest } = status;
   const declaredFeatures = config.declaredFeatures ?? [];
   return declaredFeatures.length === 0 ? rest : { ...rest, declaredFeatures: [...declaredFeatures] };
 };
 
 /** Unique names of mounted volumes, for the attach-detach controller. */
-export const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
+const setVolumesInUse: NodeStatusSetter = (status, { volumesInUse }) => {
   if (volumesInUse === undefined) return status;
   const { volumesInUse: _before, ...rest } = status;
   return volumesInUse.length === 0 ? rest : { ...rest, volumesInUse: [...volumesInUse].sort() };
@@ -212,21 +212,21 @@ function pressureSetter(input: {
   };
 }
 
-export const setMemoryPressure = pressureSetter({
+const setMemoryPressure = pressureSetter({
   type: 'MemoryPressure',
   has: ({ pressure }) => pressure.memory,
   good: ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
   bad: ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available'],
 });
 
-export const setDiskPressure = pressureSetter({
+const setDiskPressure = pressureSetter({
   type: 'DiskPressure',
   has: ({ pressure }) => pressure.disk,
   good: ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
   bad: ['KubeletHasDiskPressure', 'kubelet has disk pressure'],
 });
 
-export const setPidPressure = pressureSetter({
+const setPidPressure = pressureSetter({
   type: 'PIDPressure',
   has: ({ pressure }) => pressure.pid,
   good: ['KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
@@ -234,7 +234,7 @@ export const setPidPressure = pressureSetter({
 });
 
 /** Ready: the runtime and the network are up and the capacity is known. */
-export const setReady: NodeStatusSetter = (status, facts) => {
+const setReady: NodeStatusSetter = (status, facts) => {
   const problems = [...facts.runtimeErrors, ...facts.networkErrors];
   const missing = ['cpu', 'memory', 'pods', 'ephemeral-storage'].filter(
     (name) => status.capacity?.[name] === undefined,
@@ -253,7 +253,7 @@ export const setReady: NodeStatusSetter = (status, facts) => {
 };
 
 /** All setters, in upstream's order. */
-export const NODE_STATUS_SETTERS: readonly NodeStatusSetter[] = [
+const NODE_STATUS_SETTERS: readonly NodeStatusSetter[] = [
   setAddresses,
   setMachineInfo,
   setVersionInfo,

@@ -21,7 +21,7 @@ export interface SystemOom {
 }
 
 /** Kills in a kernel log that were no control group's. */
-export function systemOoms(kernelLog: string): SystemOom[] {
+function systemOoms(kernelLog: string): SystemOom[] {
   return kernelLog.split('\n').flatMap((line) => {
     const match = /^\[\s*([\d.]+)\].*\bOut of memory: Killed process (\d+) \(([^)]*)\)/.exec(line);
     if (match === null || line.includes('Memory cgroup out of memory')) return [];

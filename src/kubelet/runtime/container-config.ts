@@ -75,7 +75,7 @@ export interface ContainerConfigInput {
 }
 
 /** Where the pod's containers log below the pod's log directory. */
-export function containerLogPath(input: Pick<ContainerConfigInput, 'container' | 'restartCount'>): string {
+function containerLogPath(input: Pick<ContainerConfigInput, 'container' | 'restartCount'>): string {
   return containerLogFile(input.container.name, input.restartCount);
 }
 

@@ -113,7 +113,7 @@ async function volumeText(files: Files, root: string, path: string): Promise<str
 }
 
 /** A command of a probe or hook did not end in time. */
-export class ExecTimeoutError extends Error {
+class ExecTimeoutError extends Error {
   readonly code = 'DEADLINE';
 
   constructor(command: readonly string[], timeoutMs: number, options?: ErrorOptions) {

@@ -42,7 +42,7 @@ interface Environment {
 }
 
 /** Three quarters of 8 MiB: execve(2) fails with E2BIG beyond, whatever the stack's limit. */
-export const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
+const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
 
 /** Lengthens it. @throws ContainerConfigError beyond what a program can have: maps, prefixes, services and ports multiply */
 function lengthen(environment: Environment, by: number): void {

@@ -90,7 +90,7 @@ function groupByContainer(dead: readonly DeadContainer[]): DeadContainer[][] {
 }
 
 /** Chooses the dead containers to remove; each group is newest first. */
-export function containersToRemove(input: {
+function containersToRemove(input: {
   dead: readonly DeadContainer[];
   policy: Policy;
   options: Options;

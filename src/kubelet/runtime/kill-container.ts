@@ -67,7 +67,7 @@ async function restore(
 }
 
 /** Seconds a container gets by spec: the deletion's, else the failed probe's, else the pod's. */
-export function graceOf(pod: Pod, container: Container, reason: KillReason): number {
+function graceOf(pod: Pod, container: Container, reason: KillReason): number {
   const deletion = pod.metadata.deletionGracePeriodSeconds;
   if (deletion !== undefined) return Number(deletion);
   const own = pod.spec?.terminationGracePeriodSeconds;

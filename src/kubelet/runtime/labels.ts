@@ -7,8 +7,8 @@ import type { Container, Lifecycle, Pod } from '../../api/gen/core-v1.ts';
 import { resourcesInPod, resourcesToKeep, type ContainerResources } from '../allocation/resources.ts';
 import { containerHash } from './container-hash.ts';
 
-export const POD_NAME_LABEL = 'io.kubernetes.pod.name';
-export const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+const POD_NAME_LABEL = 'io.kubernetes.pod.name';
+const POD_NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
 export const POD_UID_LABEL = 'io.kubernetes.pod.uid';
 export const CONTAINER_NAME_LABEL = 'io.kubernetes.container.name';
 

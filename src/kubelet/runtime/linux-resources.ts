@@ -107,7 +107,7 @@ function hugePageLimits(limits: Readonly<Record<string, string>>, sizesBytes: re
 }
 
 /** CPU and memory of one set of requests and limits. */
-export function linuxResources(input: {
+function linuxResources(input: {
   requests: Readonly<Record<string, string>>;
   limits: Readonly<Record<string, string>>;
   config: LinuxResourceConfig;

@@ -14,7 +14,7 @@ export function asContainer(container: EphemeralContainer): Container {
 }
 
 /** All containers in start order: init, normal, ephemeral. */
-export function allContainers(pod: Pod): readonly Container[] {
+function allContainers(pod: Pod): readonly Container[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
   return [...initContainers, ...containers, ...ephemeralContainers.map(asContainer)];
 }

@@ -39,7 +39,7 @@ export interface SecurityConfig {
 }
 
 /** The container's security settings over the pod's. */
-export function effectiveSecurityContext(pod: Pod, container: Container): SecurityContext {
+function effectiveSecurityContext(pod: Pod, container: Container): SecurityContext {
   const {
     seLinuxOptions,
     runAsUser,
@@ -65,7 +65,7 @@ export function effectiveSecurityContext(pod: Pod, container: Container): Securi
 }
 
 /** Namespaces of a container; `targetId` is the container an ephemeral one joins. */
-export function namespaceOptions(pod: Pod, targetId?: string): Init<NamespaceOption> {
+function namespaceOptions(pod: Pod, targetId?: string): Init<NamespaceOption> {
   const spec = pod.spec;
   const pid = spec?.hostPID
     ? 'NODE'

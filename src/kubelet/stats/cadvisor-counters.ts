@@ -77,7 +77,7 @@ async function readOptional({ platform }: CounterDeps, path: string): Promise<st
 }
 
 /** Packets and drops of each interface of a `net/dev` file, without loopback. */
-export function parsePackets(text: string): readonly InterfacePackets[] {
+function parsePackets(text: string): readonly InterfacePackets[] {
   return [...text.matchAll(/^\s*([^:\s]+):\s*(.*)$/gm)].flatMap(([, name = '', rest = '']) => {
     const counters = rest.trim().split(/\s+/).map(Number);
     if (name === 'lo' || counters.length < 12) return [];

@@ -6,7 +6,7 @@ import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { ContainerStatus } from '../container/runtime.ts';
 import { createStatsProvider } from './create-stats-provider.ts';
 
-export const pod: Pod = {
+const pod: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: 'u1' },
   spec: {
     containers: [{ name: 'app', resources: { limits: { cpu: '500m', memory: '64Mi' } } }],

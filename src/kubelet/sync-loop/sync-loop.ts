@@ -195,6 +195,6 @@ class KubeletSyncLoop implements SyncLoop {
 }
 
 /** Whether the event's pod must be synced. A removed container changes nothing for its pod. */
-export function isSyncPodWorthy(event: PodLifecycleEvent): boolean {
+function isSyncPodWorthy(event: PodLifecycleEvent): boolean {
   return event.type !== 'ContainerRemoved';
 }

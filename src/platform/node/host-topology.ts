@@ -4,7 +4,7 @@ import type { HostCpu, HostNumaNode, HostTopology } from '../host.ts';
 import { parseMeminfo, readHugePages } from './host-memory.ts';
 
 /** Numbers of a list as the kernel writes them: `0-3,8`. */
-export function parseCpuList(text: string): number[] {
+function parseCpuList(text: string): number[] {
   if (text.trim() === '') return [];
   return text
     .trim()

@@ -40,7 +40,7 @@ const CALLBACKS_PER_TIMER = 20;
 const DEFAULT_LIMIT_MS = 24 * 3_600_000;
 
 /** The start of virtual time when none is given: 2026-01-01T00:00:00Z. */
-export const DEFAULT_START_MS = 1_767_225_600_000;
+const DEFAULT_START_MS = 1_767_225_600_000;
 
 /** A clock that stands still until moved. */
 export class VirtualClock implements Clock {

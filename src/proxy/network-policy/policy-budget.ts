@@ -7,9 +7,9 @@ import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
 
 /** Rules, address blocks, their exceptions, and ports. */
-export const MAX_POLICY_RANGES = 10_000;
+const MAX_POLICY_RANGES = 10_000;
 /** Selectors of peers, with the labels, expressions and values in them; those of the policy's own pods alike. */
-export const MAX_SELECTOR_PARTS = 2_000;
+const MAX_SELECTOR_PARTS = 2_000;
 /** How many times it may refer to a port by its name. */
 export const MAX_NAMED_PORTS = 100;
 

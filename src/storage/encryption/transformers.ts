@@ -22,7 +22,7 @@ export interface Transformer {
 }
 
 /** What all encrypted values begin with. */
-export const ENCRYPTED = 'k8s:enc:';
+const ENCRYPTED = 'k8s:enc:';
 
 /** Stores values as they are. */
 export const identityTransformer: Transformer = {

@@ -10,7 +10,7 @@ import { nameOfRole, type AnyRole } from './policy.ts';
 const MAX_NAMED = 3;
 
 /** Existing roles that allow it, the narrowest first. Left out: roles of components, whose names have a colon, and those that allow everything. */
-export function nearestRoles(request: AccessRequest, roles: readonly AnyRole[]): readonly AnyRole[] {
+function nearestRoles(request: AccessRequest, roles: readonly AnyRole[]): readonly AnyRole[] {
   return roles
     .filter(({ metadata, rules = [] }) => {
       const isForPeople = metadata.name?.includes(':') !== true;

@@ -65,7 +65,7 @@ function waitingForProbe(pod: Pod, { name }: Container, kind: string): Cause {
 }
 
 /** `GET http://:8080/ready`, `tcp :80`, `grpc :9000`, `exec cat /tmp/ready`. */
-export function probeText({ httpGet, tcpSocket, grpc, exec }: Probe): string {
+function probeText({ httpGet, tcpSocket, grpc, exec }: Probe): string {
   if (httpGet !== undefined) {
     const { scheme = 'HTTP', host = '', port, path = '/' } = httpGet;
     return `GET ${scheme.toLowerCase()}://${host}:${port}${path}`;

@@ -34,7 +34,7 @@ export function failingOf(watched: readonly Watched[], nowMs: number, most: numb
 }
 
 /** 0: all is well, or not long enough otherwise. 1 is the gravest. */
-export function gradeOf(kind: string, word: string, ageMs: number): number {
+function gradeOf(kind: string, word: string, ageMs: number): number {
   const share = /^(\d+)\/(\d+)$/.exec(word);
   if (share !== null) return Number(share[1]) < Number(share[2]) && ageMs > PATIENCE_MS ? 3 : 0;
   if (kind === 'nodes') return word.startsWith('NotReady') ? 1 : 0;

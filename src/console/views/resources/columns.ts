@@ -46,7 +46,7 @@ function roleOf(name: string): ShownColumn['role'] {
   return name === 'Age' ? 'age' : 'cell';
 }
 
-export function labelsText({ labels }: Row): string {
+function labelsText({ labels }: Row): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');

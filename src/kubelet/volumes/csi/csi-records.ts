@@ -11,7 +11,7 @@ import { escapePluginName } from '../volume-paths.ts';
 import { appendAll } from '../../../base/lists.ts';
 
 /** The plugin's name in paths and unique volume names. */
-export const CSI_PLUGIN = 'kubernetes.io/csi';
+const CSI_PLUGIN = 'kubernetes.io/csi';
 const RECORD = 'vol_data.json';
 
 export interface PodVolumeRecord {

@@ -70,7 +70,7 @@ function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => Devic
 }
 
 /** Whether a list of request names, as constraints and configurations have it, means this request. Empty: all. */
-export function namesRequest(names: readonly string[] | undefined, request: string): boolean {
+function namesRequest(names: readonly string[] | undefined, request: string): boolean {
   return names === undefined || names.length === 0 || names.includes(request) || names.includes(request.split('/')[0]!);
 }
 

@@ -175,7 +175,7 @@ function fits(wanted: ResourceAmounts, info: NodeInfo): boolean {
 }
 
 /** What is lacking, in upstream's words; `never`: not even an empty node of this size would do. */
-export function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string; never: boolean }[] {
+function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string; never: boolean }[] {
   const { allocatable, requested } = info;
   const lacks: { reason: string; never: boolean }[] = [];
   if (info.pods.size + 1 > info.allowedPods) lacks.push({ reason: 'Too many pods', never: false });

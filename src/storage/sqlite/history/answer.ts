@@ -62,6 +62,6 @@ export class HistoryAnswers {
 }
 
 /** Removes a history that nobody has open. */
-export function removeHistoryFile(path: string): void {
+function removeHistoryFile(path: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${suffix}`, { force: true });
 }

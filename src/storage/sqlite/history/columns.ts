@@ -72,7 +72,7 @@ export function countOf({ numbers }: RecordColumns): number {
 }
 
 /** The keys, one for each record. */
-export function keysOf(columns: RecordColumns): readonly string[] {
+function keysOf(columns: RecordColumns): readonly string[] {
   return countOf(columns) === 0 ? [] : columns.keys.split(SEPARATOR);
 }
 

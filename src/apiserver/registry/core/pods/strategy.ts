@@ -69,7 +69,7 @@ const rules: KindRules<Pod> = {
 };
 
 /** Seconds a deleted pod gets: none when nothing runs. Upstream: CheckGracefulDelete. */
-export function podGracePeriodSeconds(pod: Pod, requestedSeconds: Int64 | undefined): Int64 {
+function podGracePeriodSeconds(pod: Pod, requestedSeconds: Int64 | undefined): Int64 {
   const { phase } = pod.status ?? {};
   if ((pod.spec?.nodeName ?? '') === '' || isPodPhaseTerminal(phase)) return 0;
   const seconds = requestedSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 0;

@@ -87,7 +87,7 @@ export class IpAllocator {
 }
 
 /** Where the band for dynamic addresses begins: a sixteenth of the range, between 16 and 256; 0 for tiny ranges. */
-export function bandOffset(size: number): number {
+function bandOffset(size: number): number {
   if (size < 16) return 0;
   return Math.min(Math.max(16, Math.floor(size / 16)), 256);
 }

@@ -54,7 +54,7 @@ export interface Allocation {
 }
 
 /** Upstream's default node ports. */
-export const DEFAULT_NODE_PORT_RANGE: PortRange = { first: 30000, last: 32767 };
+const DEFAULT_NODE_PORT_RANGE: PortRange = { first: 30000, last: 32767 };
 
 /** Unique addresses and ports of services. */
 export class ServiceAllocator {

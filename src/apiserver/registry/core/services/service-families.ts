@@ -10,7 +10,7 @@ import type { IpFamily } from './service-allocator.ts';
 import { isHeadless, serviceType } from './service-fields.ts';
 
 /** Family of an address text. */
-export function familyOf(ip: string): IpFamily | undefined {
+function familyOf(ip: string): IpFamily | undefined {
   const parsed = parseIp(ip);
   return parsed === undefined ? undefined : parsed.family === 4 ? 'IPv4' : 'IPv6';
 }

@@ -2,7 +2,7 @@
 import type { Service } from '../../../../api/gen/core-v1.ts';
 
 /** Headless services say so in place of an address. */
-export const CLUSTER_IP_NONE = 'None';
+const CLUSTER_IP_NONE = 'None';
 
 /** Type, with upstream's default. */
 export function serviceType(service: Service): string {
