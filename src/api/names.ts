@@ -29,6 +29,11 @@ const SUBDOMAIN_TEXT = regexText(
   SUBDOMAIN,
   'example.com',
 );
+const CASELESS_TEXT = regexText(
+  "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  SUBDOMAIN,
+  'Example.com',
+);
 const DNS1035_TEXT = regexText(
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
   DNS1035,
@@ -57,7 +62,7 @@ const WILDCARD_TEXT = regexText(
 const ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
 /** The complaint about an empty text. */
-const EMPTY_TEXT = 'must be non-empty';
+export const EMPTY_TEXT = 'must be non-empty';
 
 function whole(pattern: string): RegExp {
   return new RegExp(`^${pattern}$`);
@@ -99,8 +104,13 @@ export function inclusiveRangeText(low: number, high: number): string {
 
 /** A DNS label: at most 63 lower-case characters. */
 export function isDns1123Label(text: string): string[] {
-  const hasDots = text.includes('.') && subdomainRegex.test(text);
-  return checkShape(text, 63, { regex: labelRegex, text: hasDots ? 'must not contain dots' : LABEL_TEXT });
+  const complaints = isLonger(text, 63) ? [maxCharactersText(63)] : [];
+  return [...complaints, ...labelShape(text)];
+}
+
+function labelShape(text: string): string[] {
+  if (labelRegex.test(text)) return [];
+  return [text.includes('.') && subdomainRegex.test(text) ? 'must not contain dots' : LABEL_TEXT];
 }
 
 /** A DNS name: at most 253 lower-case characters. */
@@ -109,9 +119,21 @@ export function isDns1123Subdomain(text: string): string[] {
 }
 
 /** The same, counted in bytes: in label keys and where upstream checks by declaration. */
-function isLongName(text: string): string[] {
+export function isLongName(text: string): string[] {
   const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
   return subdomainRegex.test(text) ? complaints : [...complaints, SUBDOMAIN_TEXT];
+}
+
+/** The same in any case: names of drivers. */
+export function isLongNameCaseless(text: string): string[] {
+  const complaints = isLonger(text, 253) ? [maxLengthText(253)] : [];
+  return subdomainRegex.test(text.toLowerCase()) ? complaints : [...complaints, CASELESS_TEXT];
+}
+
+/** A DNS label, counted in bytes, where upstream checks by declaration. */
+export function isShortName(text: string): string[] {
+  const complaints = isLonger(text, 63) ? [maxLengthText(63)] : [];
+  return [...complaints, ...labelShape(text)];
 }
 
 /** A DNS label that starts with a letter. */

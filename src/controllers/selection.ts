@@ -50,7 +50,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   'service-lb-controller': 'load balancers come from a cloud, whose own controller manager runs it',
   'node-route-controller': 'routes come from a cloud, whose own controller manager runs it',
   'storage-version-migrator-controller': 'objects are rewritten by nobody but their writers',
-  'podcertificaterequest-cleaner-controller': 'no signer answers PodCertificateRequests',
+  'podcertificaterequest-cleaner-controller': 'PodCertificateRequests are not offered',
   'kube-apiserver-serving-clustertrustbundle-publisher-controller': 'the root CA is published as config maps alone',
   'selinux-warning-controller': 'nodes are not expected to enforce SELinux',
 };

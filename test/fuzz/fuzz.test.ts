@@ -24,7 +24,6 @@ const needMore = new Set([
   'CertificateSigningRequest',
   'ClusterTrustBundle',
   'CustomResourceDefinition',
-  'PodCertificateRequest',
   'Namespace',
 ]);
 

@@ -1,4 +1,4 @@
-/** Small groups: admissionregistration, apiextensions, apiregistration, coordination, flowcontrol, node, policy, scheduling and others. */
+/** Small groups: admissionregistration, apiextensions, apiregistration, coordination, flowcontrol, node and policy. */
 import {
   setAdmissionPolicyBindingDefaults,
   setMutatingAdmissionPolicyDefaults,
@@ -6,12 +6,7 @@ import {
   setValidatingAdmissionPolicyDefaults,
   setValidatingWebhookConfigurationDefaults,
 } from '../../api/defaults/admission.ts';
-import {
-  setAPIServiceDefaults,
-  setFlowSchemaDefaults,
-  setPriorityClassDefaults,
-  setPriorityLevelDefaults,
-} from '../../api/defaults/cluster.ts';
+import { setAPIServiceDefaults, setFlowSchemaDefaults, setPriorityLevelDefaults } from '../../api/defaults/cluster.ts';
 import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
@@ -31,16 +26,11 @@ import {
   MutatingAdmissionPolicyBindingsV1beta1,
   MutatingWebhookConfigurations,
   PodDisruptionBudgets,
-  PodGroups,
-  PriorityClasses,
   PriorityLevelConfigurations,
   RuntimeClasses,
-  StorageVersionMigrations,
-  StorageVersions,
   ValidatingAdmissionPolicies,
   ValidatingAdmissionPolicyBindings,
   ValidatingWebhookConfigurations,
-  Workloads,
 } from '../../api/gen/resources.ts';
 import { nameIsPathSegment } from '../../api/names.ts';
 import {
@@ -68,8 +58,6 @@ import {
 import {
   validatePodDisruptionBudget,
   validatePodDisruptionBudgetStatus,
-  validatePriorityClass,
-  validatePriorityClassUpdate,
   validateRuntimeClass,
   validateRuntimeClassUpdate,
 } from '../../api/validation/cluster-small.ts';
@@ -79,7 +67,6 @@ import {
   flowSchemaPrinter,
   leasePrinter,
   podDisruptionBudgetPrinter,
-  priorityClassPrinter,
   priorityLevelPrinter,
   runtimeClassPrinter,
   validatingAdmissionPolicyBindingPrinter,
@@ -165,20 +152,6 @@ const extensionDefinitions: readonly ResourceDefinition[] = [
   }),
 ];
 
-const schedulingDefinitions: readonly ResourceDefinition[] = [
-  defineResource(PriorityClasses, {
-    rules: {
-      generationOf: () => undefined,
-      defaults: setPriorityClassDefaults,
-      validate: validatePriorityClass,
-      validateUpdate: validatePriorityClassUpdate,
-    },
-    printer: priorityClassPrinter,
-  }),
-  defineResource(PodGroups, { rules: { emptyStatus: {} } }),
-  defineResource(Workloads),
-];
-
 const candidateRules: KindRules<LeaseCandidate> = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
@@ -191,7 +164,6 @@ const candidateRules: KindRules<LeaseCandidate> = {
 export const clusterDefinitions: readonly ResourceDefinition[] = [
   ...admissionDefinitions,
   ...extensionDefinitions,
-  ...schedulingDefinitions,
   defineResource(Leases, {
     rules: {
       allowCreateOnUpdate: true,
@@ -252,6 +224,4 @@ export const clusterDefinitions: readonly ResourceDefinition[] = [
     statusRules: { validateUpdate: (budget, _, field) => validatePodDisruptionBudgetStatus(budget, field) },
     printer: podDisruptionBudgetPrinter,
   }),
-  defineResource(StorageVersions, { rules: { emptyStatus: {} } }),
-  defineResource(StorageVersionMigrations, { rules: { emptyStatus: {} } }),
 ];

@@ -24,6 +24,9 @@ import { schemaOf } from '../../api/schema/schema.ts';
 import { formatTime } from '../../api/time.ts';
 import { context, setUp } from './definitions-fixture.ts';
 
+/** Resources of v1.36 that are not offered (docs/differences.md). */
+const NOT_OFFERED = ['certificates.k8s.io/v1beta1/podcertificaterequests'];
+
 test('every built-in resource is defined once', () => {
   const { definitions } = setUp({
     rulesFor: async () => ({ incomplete: false, resourceRules: [], nonResourceRules: [] }),
@@ -31,7 +34,13 @@ test('every built-in resource is defined once', () => {
     componentHealth: async () => [],
   });
   const name = (info: ResourceInfo) => `${apiVersionOf(info)}/${info.resource}`;
-  assert.deepEqual(definitions.map(({ info }) => name(info)).toSorted(), allResources.map(name).toSorted());
+  assert.deepEqual(
+    definitions.map(({ info }) => name(info)).toSorted(),
+    allResources
+      .map(name)
+      .filter((resource) => !NOT_OFFERED.includes(resource))
+      .toSorted(),
+  );
 });
 
 test('what a missing service would serve is not listed', () => {

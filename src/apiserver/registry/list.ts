@@ -1,9 +1,4 @@
-/**
- * Every built-in resource, in one list. A new resource adds its line here.
- *
- * Checked by metadata and schema alone, without rules of their own: ResourcePoolStatusRequest, PodCertificateRequest,
- * PodGroup, Workload, StorageVersion and StorageVersionMigration.
- */
+/** Every built-in resource, in one list. A new resource adds its line here. */
 import { appsDefinitions } from './apps/definitions.ts';
 import { autoscalingDefinitions } from './autoscaling/definitions.ts';
 import { batchDefinitions } from './batch/definitions.ts';
@@ -20,8 +15,10 @@ import { networkingDefinitions } from './networking/definitions.ts';
 import { rbacDefinitions } from './rbac/definitions.ts';
 import type { ResourceDefinition } from './resource-definition.ts';
 import { reviewDefinitions } from './reviews/definitions.ts';
+import { schedulingDefinitions } from './scheduling/definitions.ts';
 import type { RegistryServices } from './services.ts';
 import { storageDefinitions } from './storage/definitions.ts';
+import { storageVersionDefinitions } from './storage-versions/definitions.ts';
 
 /** The definitions of all built-in resources. What a missing service would serve is left out. */
 export function createResourceDefinitions(services: RegistryServices): readonly ResourceDefinition[] {
@@ -37,7 +34,9 @@ export function createResourceDefinitions(services: RegistryServices): readonly 
     ...autoscalingDefinitions,
     ...networkingDefinitions,
     ...rbacDefinitions,
+    ...schedulingDefinitions,
     ...storageDefinitions,
+    ...storageVersionDefinitions,
     ...certificatesDefinitions(services),
     ...dynamicResourceDefinitions(services),
     ...clusterDefinitions,

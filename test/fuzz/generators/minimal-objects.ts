@@ -21,7 +21,6 @@ const webhook = {
 };
 const request = { exactly: { deviceClassName: 'a', count: 1 } };
 const deviceSpec = { devices: { requests: [{ name: 'r', ...request, deviceClassName: 'a' }] } };
-const reference = { group: 'fuzz.io', version: 'v1', resource: 'as' };
 const capacity = { storage: '1Gi' };
 const lease = {
   leaseName: 'a',
@@ -139,5 +138,8 @@ export const minimalObjects: Readonly<Record<string, JsonObject>> = {
   CSIStorageCapacity: { storageClassName: 'a', capacity: '1Gi' },
   StorageClass: { provisioner: 'fuzz.io/a' },
   VolumeAttachment: { spec: { attacher: 'fuzz.io', nodeName: 'node-1', source: { persistentVolumeName: 'a' } } },
-  StorageVersionMigration: { spec: { resource: reference } },
+  StorageVersionMigration: { spec: { resource: { group: 'apps', resource: 'deployments' } } },
+  PodGroup: { spec: { schedulingPolicy: { basic: {} } } },
+  Workload: { spec: { podGroupTemplates: [{ name: 'a', schedulingPolicy: { gang: { minCount: 2 } } }] } },
+  ResourcePoolStatusRequest: { spec: { driver: 'fuzz.io' } },
 };

@@ -1,4 +1,8 @@
-/** certificates.k8s.io. Who asks is recorded by the server, never by the client. Upstream: registry/certificates. */
+/**
+ * certificates.k8s.io. Who asks is recorded by the server, never by the client. PodCertificateRequests are not offered:
+ * signers trust that the server has verified the proof in them, and no kubelet of ours makes any.
+ * Upstream: registry/certificates.
+ */
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
@@ -7,7 +11,6 @@ import {
   CertificateSigningRequests,
   ClusterTrustBundles,
   ClusterTrustBundlesV1alpha1,
-  PodCertificateRequests,
 } from '../../../api/gen/resources.ts';
 import { formatTime } from '../../../api/time.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
@@ -123,14 +126,6 @@ export function certificatesDefinitions({ platform }: RegistryServices): Resourc
     defineResource(ClusterTrustBundlesV1alpha1, {
       rules: bundleRules,
       selectableFields: ({ spec }) => ({ 'spec.signerName': spec?.signerName ?? '' }),
-    }),
-    defineResource(PodCertificateRequests, {
-      rules: { emptyStatus: {} },
-      selectableFields: ({ spec }) => ({
-        'spec.signerName': spec?.signerName ?? '',
-        'spec.podName': spec?.podName ?? '',
-        'spec.nodeName': spec?.nodeName ?? '',
-      }),
     }),
   ];
 }

@@ -27,11 +27,17 @@ import {
   validateResourceClaimUpdate,
 } from '../../../api/validation/resource-claim.ts';
 import {
+  setResourcePoolStatusRequestDefaults,
+  validateResourcePoolStatus,
+  validateResourcePoolStatusRequest,
+} from '../../../api/validation/resource-pool-status.ts';
+import {
   validateDeviceTaintRule,
   validateDeviceTaintRuleStatus,
   validateResourceSlice,
 } from '../../../api/validation/resource-slice.ts';
 import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { ResourcePoolStatusRequest } from '../../../api/gen/resource-v1alpha3.ts';
 import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
 import { nameIsLongName } from '../../../api/names.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
@@ -76,6 +82,22 @@ const claimRules: KindRules<ResourceClaim> = {
   validate: validateResourceClaim,
   validateUpdate: validateResourceClaimUpdate,
 };
+
+const poolStatusRules: KindRules<ResourcePoolStatusRequest> = {
+  defaults: setResourcePoolStatusRequestDefaults,
+  prepareForCreate(draft) {
+    delete draft.status;
+  },
+  prepareForUpdate(draft, old) {
+    if (old.status === undefined) delete draft.status;
+    else draft.status = old.status;
+  },
+  validate: validateResourcePoolStatusRequest,
+  validateUpdate: (request, old, field) => validateResourcePoolStatusRequest(request, field, old),
+  allowUnconditionalUpdate: false,
+};
+
+const poolStatusStatusRules: StatusRules<ResourcePoolStatusRequest> = { validateUpdate: validateResourcePoolStatus };
 
 const templateRules: KindRules<ResourceClaimTemplate> = {
   defaults: setResourceClaimTemplateDefaults,
@@ -146,6 +168,6 @@ function deviceDefinitions(clock: Clock): ResourceDefinition[] {
     }),
     defineResource(DeviceTaintRules, { rules: ruleRules, statusRules: ruleStatusRules }),
     defineResource(DeviceTaintRulesV1alpha3, { rules: ruleRules, statusRules: ruleStatusRules }),
-    defineResource(ResourcePoolStatusRequests, { rules: { emptyStatus: {} } }),
+    defineResource(ResourcePoolStatusRequests, { rules: poolStatusRules, statusRules: poolStatusStatusRules }),
   ];
 }
