@@ -7,7 +7,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-import { type Attack, type Crowd, gets, hellos, posts } from './hostile/crowds.ts';
+import { type Attack, type Crowd, gets, hellos, pipelines, posts } from './hostile/crowds.ts';
 import { kubeconfigOf } from './hostile/kubeconfig.ts';
 import { connect } from './hostile/target.ts';
 import { createBenchInstance } from './run/instance.ts';
@@ -15,6 +15,8 @@ import { createBenchInstance } from './run/instance.ts';
 const { values: options } = parseArgs({ options: { only: { type: 'string', default: '' } } });
 
 const protobuf = { accept: 'application/vnd.kubernetes.protobuf' };
+/** Compressed to a byte each, but for the first of a connection. */
+const largeHead = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`x-${at}`, 'v'.repeat(2000)]));
 const MAPS = '/api/v1/namespaces/tenant/configmaps';
 const SECRETS = '/api/v1/namespaces/heavy/secrets';
 
@@ -36,6 +38,8 @@ const attacks: Readonly<Record<string, { readonly anonymous?: boolean; readonly 
   '100 large objects, protobuf': { run: gets(2, 100, () => `${MAPS}/big`, protobuf) },
   '3000 first messages of TLS': { anonymous: true, run: hellos(3000) },
   '5000 requests without credentials': { anonymous: true, run: gets(20, 5000, () => '/api/v1/pods') },
+  '300 pipelines of 900 requests': { anonymous: true, run: pipelines(300, 900) },
+  '25,000 streams with heads of 30 KB': { anonymous: true, run: gets(100, 25_000, () => '/livez', largeHead) },
   '240 lists of 26 MB, indented': { run: gets(8, 240, (at) => `${SECRETS}?pretty=true&labelSelector=x!%3D${at}`) },
 };
 

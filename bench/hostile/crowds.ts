@@ -113,6 +113,32 @@ export const hellos =
     return tally(statuses);
   };
 
+/** Pipelines of HTTP/1.1, all at once. Counts connections that brought an answer, and those that were ended without. */
+export const pipelines =
+  (connections: number, requests: number): Attack =>
+  async ({ server, ca }) => {
+    const { hostname: host, port } = server;
+    const open = (): Promise<Socket> =>
+      new Promise((resolve, reject) => {
+        const socket = connectTls({ host, port: Number(port), ca }, () => resolve(socket));
+        socket.once('error', reject);
+      });
+    const sockets: Socket[] = [];
+    while (sockets.length < connections) sockets.push(...(await Promise.all(Array.from({ length: 20 }, open))));
+    const text = Buffer.from(`GET / HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(requests));
+    const ended = sockets.map(
+      (socket) =>
+        new Promise<string>((resolve) => {
+          socket.on('error', () => undefined).on('data', () => resolve('answered'));
+          socket.once('close', () => resolve('cut'));
+          socket.write(text);
+        }),
+    );
+    const statuses = await Promise.all(ended);
+    for (const socket of sockets) socket.destroy();
+    return tally(statuses);
+  };
+
 /** What Node.js sends first. */
 async function recordedHello(): Promise<Buffer> {
   const { createServer } = await import('node:net');

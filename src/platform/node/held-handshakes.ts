@@ -6,6 +6,7 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { plainAddress } from './http1.ts';
 import { loopTurns } from './loop-turns.ts';
+import { readBrake } from './read-brake.ts';
 
 /** Connections without a first byte end after the time limit. The server must have `pauseOnConnect`. */
 export function holdHandshakes(server: Server, limitMs: number): void {
@@ -16,16 +17,20 @@ export function holdHandshakes(server: Server, limitMs: number): void {
     const timer = setTimeout(() => socket.destroy(), limitMs).unref();
     socket.once('close', () => clearTimeout(timer));
     socket.on('error', () => undefined); // shows in `close`
+    const lane = plainAddress(socket.remoteAddress);
+    readBrake.add(socket, lane);
     socket.once('readable', () => {
       const start = (): void => {
         clearTimeout(timer);
+        readBrake.remove(socket);
         if (socket.destroyed) return;
         if (socket.readableLength === 0) socket.destroy();
         else for (const listener of begin) listener.call(server, socket);
       };
-      const due = loopTurns.room(plainAddress(socket.remoteAddress));
-      if (due === undefined) start();
-      else due.then(start).catch((error: unknown) => socket.destroy(error as Error));
+      const due = loopTurns.room(lane);
+      if (due === undefined) return start();
+      readBrake.press();
+      due.then(start).catch((error: unknown) => socket.destroy(error as Error));
     });
   });
 }

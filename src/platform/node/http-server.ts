@@ -23,7 +23,10 @@ import type { Log } from '../log.ts';
 import { background } from '../unexpected.ts';
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from './connection-limits.ts';
+import { laneOf } from './client-lane.ts';
 import { holdHandshakes } from './held-handshakes.ts';
+import { plainAddress } from './http1.ts';
+import { readBrake } from './read-brake.ts';
 import { contextOf } from './sni.ts';
 import { type ClientTrust, verifyPeerBy } from './tls.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
@@ -134,6 +137,7 @@ class Listener implements HttpServer {
       return;
     }
     this.#sockets.add(socket);
+    if (!(this.#server instanceof https.Server)) readBrake.add(socket, plainAddress(remoteAddress));
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#connections.leave(remoteAddress);
@@ -174,6 +178,7 @@ class Listener implements HttpServer {
       ...versionsOf(tls),
       ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
+    server.prependListener('secureConnection', (socket: TLSSocket) => readBrake.add(socket, laneOf(socket)));
     if (tls.clientCaPem !== undefined)
       server.prependListener('secureConnection', (socket: TLSSocket) => verifyPeerBy(socket, this.#trust));
     holdHandshakes(server, HANDSHAKE_TIMEOUT_MS);

@@ -6,6 +6,7 @@ import { background } from '../unexpected.ts';
 import { Pipelines } from './pipelines.ts';
 import { Http1Request, sendHttp1 } from './http1.ts';
 import { loopTurns } from './loop-turns.ts';
+import { readBrake } from './read-brake.ts';
 import { duplexOf, endUnread } from './streams.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
@@ -26,10 +27,11 @@ export class Http1Connections {
 
   onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     goOnReading(message.socket);
-    this.#pipelines.enter(message.socket, response, () => {
+    this.#pipelines.enter(message, response, () => {
       const due = loopTurns.begin(laneOf(message.socket));
       if (due === undefined) this.#serve(message, response);
       else {
+        readBrake.press();
         const serve = (): void => {
           if (!response.destroyed) this.#serve(message, response);
         };

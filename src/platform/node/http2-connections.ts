@@ -1,14 +1,16 @@
 /** Answers the streams of HTTP/2 connections. */
-import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
+import { constants, performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import { type TLSSocket } from 'node:tls';
 import type { HttpHandler, HttpResponse } from '../http.ts';
-import { Http2Request, sendHttp2 } from './http2.ts';
+import { type Http2Head, Http2Request, sendHttp2 } from './http2.ts';
 import { Http2Sessions } from './http2-sessions.ts';
 import { loopTurns } from './loop-turns.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
 import type { AnswerFailures } from './answer-failures.ts';
 import { BROKEN_ANSWER } from './answer-failures.ts';
 import { laneOf } from './client-lane.ts';
+import { readBrake } from './read-brake.ts';
+import { waitingHeads } from './waiting-heads.ts';
 
 const DEFAULT_MAX_STREAMS = 250;
 
@@ -44,16 +46,28 @@ export class Http2Connections {
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
       stream.on('error', () => undefined); // shows in the request's signal and body
-      const request = new Http2Request(stream, { headers, lines, socket });
-      const due = loopTurns.begin(laneOf(socket));
-      if (due === undefined) this.#serveHttp2(stream, request);
-      else {
-        const serve = (): void => {
-          if (!stream.destroyed) this.#serveHttp2(stream, request);
-        };
-        this.#failures.watch(request, due.then(serve));
-      }
+      const lane = laneOf(socket);
+      const due = loopTurns.begin(lane);
+      if (due !== undefined) return this.#serveLater(stream, due, { lane, head: { headers, lines, socket } });
+      this.#serveHttp2(stream, new Http2Request(stream, { headers, lines, socket }));
     });
+  }
+
+  /** Refuses a stream when too much waits: its client may ask again, as RFC 9113 8.7 says. */
+  #serveLater(
+    stream: ServerHttp2Stream,
+    due: Promise<void>,
+    { lane, head }: { readonly lane: string | undefined; readonly head: Http2Head },
+  ): void {
+    readBrake.press();
+    const bytes = waitingHeads.enter(lane, head.lines);
+    if (bytes === undefined) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    const request = new Http2Request(stream, head);
+    const serve = (): void => {
+      waitingHeads.leave(lane, bytes);
+      if (!stream.destroyed) this.#serveHttp2(stream, request);
+    };
+    this.#failures.watch(request, due.then(serve));
   }
 
   #serveHttp2(stream: ServerHttp2Stream, request: Http2Request): void {

@@ -54,6 +54,10 @@ class Queue {
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
+
+  get length(): number {
+    return this.#waiting.length - this.#gone;
+  }
 }
 
 /** Queues that take turns: the own one after each of the others'. */
@@ -88,6 +92,10 @@ class Lanes {
 
   get isEmpty(): boolean {
     return this.#own.isEmpty && this.#others.size === 0;
+  }
+
+  lengthOf(lane: string | undefined): number {
+    return lane === undefined ? this.#own.length : (this.#others.get(lane)?.length ?? 0);
   }
 }
 
@@ -128,6 +136,11 @@ export class LoopTurns {
     if (this.#begun > SHORT_AT_ONCE) return this.yield(lane);
     if (this.#begun === SHORT_AT_ONCE) this.#schedule();
     return undefined;
+  }
+
+  /** How much of a lane waits. */
+  waitingOf(lane: string | undefined): number {
+    return this.#lanes.lengthOf(lane);
   }
 
   #schedule(): void {

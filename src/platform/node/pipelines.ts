@@ -2,10 +2,13 @@
  * Requests that a client sends before it has its answers (HTTP/1.1 pipelining): served one after the other, each in a turn of
  * its own. Node would call the handler for all that one read brought, thousands, at once.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { laneOf } from './client-lane.ts';
+import { readBrake } from './read-brake.ts';
+import { waitingHeads } from './waiting-heads.ts';
 
-/** More requests that wait on one connection end it. */
+/** More requests that wait on one connection end it, as does what would hold too much of all connections. */
 const MAX_WAITING = 1000;
 
 interface Pipeline {
@@ -17,7 +20,8 @@ export class Pipelines {
   readonly #bySocket = new WeakMap<Socket, Pipeline>();
 
   /** Serves at once where no answer is under way on the connection, else when the one before has gone out. */
-  enter(socket: Socket, response: ServerResponse, serve: () => void): void {
+  enter(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    const { socket } = message;
     const pipeline = this.#bySocket.get(socket);
     if (pipeline === undefined) this.#bySocket.set(socket, { last: response, waiting: 0 });
     // A response has the socket only when its turn has come.
@@ -27,15 +31,29 @@ export class Pipelines {
     }
     const before = pipeline.last;
     pipeline.last = response;
-    if (++pipeline.waiting > MAX_WAITING) {
+    readBrake.press();
+    const leave = socket.destroyed ? undefined : this.#wait(pipeline, message);
+    if (leave === undefined) {
       socket.destroy();
       return;
     }
     before.once('close', () =>
       setImmediate(() => {
-        pipeline.waiting--;
+        leave();
         if (!socket.destroyed) serve();
       }),
     );
+  }
+
+  /** Counts a request until it is called back; undefined: there are too many. */
+  #wait(pipeline: Pipeline, { socket, rawHeaders, url = '' }: IncomingMessage): (() => void) | undefined {
+    const lane = laneOf(socket);
+    const bytes = pipeline.waiting < MAX_WAITING ? waitingHeads.enter(lane, [url, ...rawHeaders]) : undefined;
+    if (bytes === undefined) return undefined;
+    pipeline.waiting++;
+    return () => {
+      waitingHeads.leave(lane, bytes);
+      pipeline.waiting--;
+    };
   }
 }

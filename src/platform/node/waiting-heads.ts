@@ -1,0 +1,50 @@
+/**
+ * How much the heads of requests hold that wait behind others: pipelined ones of HTTP/1.1, streams of HTTP/2. One connection may
+ * bring hundreds, and a compressed head of a few bytes may stand for 64 KB.
+ */
+
+/** What a request holds in memory beside the text of its head. */
+const REQUEST_BYTES = 8 * 1024;
+
+export interface WaitingLimits {
+  readonly totalBytes: number;
+  /** Bytes of one address. Peers with certificates of the cluster count in the total alone. */
+  readonly laneBytes: number;
+}
+
+const DEFAULT_LIMITS: WaitingLimits = { totalBytes: 128 * 1024 * 1024, laneBytes: 32 * 1024 * 1024 };
+
+export class WaitingHeads {
+  readonly #limits: WaitingLimits;
+  readonly #byLane = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits = DEFAULT_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Counts a head until `leave`. Gives the bytes to leave with, or undefined when there are too many: nothing is counted then.
+   * @param lines names and values in turn
+   */
+  enter(lane: string | undefined, lines: readonly string[]): number | undefined {
+    let bytes = REQUEST_BYTES;
+    for (const line of lines) bytes += line.length;
+    const own = lane === undefined ? 0 : (this.#byLane.get(lane) ?? 0);
+    if (this.#total + bytes > this.#limits.totalBytes || own + bytes > this.#limits.laneBytes) return undefined;
+    this.#total += bytes;
+    if (lane !== undefined) this.#byLane.set(lane, own + bytes);
+    return bytes;
+  }
+
+  leave(lane: string | undefined, bytes: number): void {
+    this.#total -= bytes;
+    if (lane === undefined) return;
+    const left = (this.#byLane.get(lane) ?? 0) - bytes;
+    if (left > 0) this.#byLane.set(lane, left);
+    else this.#byLane.delete(lane);
+  }
+}
+
+/** Those of this process. */
+export const waitingHeads = new WaitingHeads();
