@@ -2,18 +2,25 @@ import { ApiError } from './http.ts';
 
 /** The lines of an answer as they arrive. An answer that breaks off rejects with `ApiError`, as one that never came. */
 export async function* linesOf(response: Response): AsyncGenerator<readonly string[]> {
+  let rest = '';
+  for await (const piece of textOf(response)) {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) yield lines;
+  }
+  if (rest !== '') yield [rest];
+}
+
+/** The text of an answer in the pieces that arrive; what is no UTF-8 becomes the replacement character. */
+export async function* textOf(response: Response): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
-  let rest = '';
   try {
     for (;;) {
       const { done, value } = await reader.read().catch(brokenOff);
       if (done) break;
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.length > 0) yield lines;
+      yield value;
     }
-    if (rest !== '') yield [rest];
   } finally {
     await reader.cancel().catch(() => undefined); // the connection may be gone already
   }

@@ -3,17 +3,30 @@
  * of the API. The session's cookie and the page's origin authenticate; no token is in the URL.
  */
 import { send } from './http.ts';
-import { linesOf } from './lines.ts';
+import { textOf } from './lines.ts';
+import { type CutLine, LineCutter } from './log-lines.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
-/** Log lines as they come, some at a time, until the container ends or the signal aborts. */
+/** Longer lines of logs are cut. */
+const LONGEST_LINE = 10_000;
+
+/** Log lines as they come, some at a time, until the container ends or the signal aborts. Rejects when the answer breaks off. */
 export async function* followLog(
   pod: ObjectRef,
   params: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): AsyncGenerator<readonly string[]> {
-  const response = await send(`${objectPath(pod, 'log')}?${new URLSearchParams(params).toString()}`, { signal });
-  yield* linesOf(response);
+): AsyncGenerator<readonly CutLine[]> {
+  const cutter = new LineCutter(LONGEST_LINE);
+  for await (const piece of textOf(await requestLog(pod, params, signal))) yield cutter.cut(piece);
+  yield cutter.end();
+}
+
+export function requestLog(
+  pod: ObjectRef,
+  params: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response> {
+  return send(`${objectPath(pod, 'log')}?${new URLSearchParams(params).toString()}`, { signal });
 }
 
 export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;

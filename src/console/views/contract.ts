@@ -11,13 +11,20 @@ export interface ViewModule {
   readonly View: ComponentType<ViewProps>;
 }
 
+/** What the user must be allowed to do. */
+export interface Need {
+  readonly verb: string;
+  readonly subresource?: string;
+  /** In the core group; absent: the object's own. */
+  readonly resource?: string;
+}
+
 /** What a view offers on an object of a list, by a key. */
 export interface ObjectAction {
   /** As in `KeyboardEvent.key`. */
   readonly key: string;
   readonly label: string;
-  /** The verb that the user must be allowed, with the subresource it is on. */
-  readonly needs: { readonly verb: string; readonly subresource?: string };
+  readonly needs: Need;
   applies(kind: Kind): boolean;
   /** The address of the place it leads to. */
   href(ref: ObjectRef): string;

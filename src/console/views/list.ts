@@ -1,7 +1,20 @@
 /** Every view. A new one: a folder and a line here. */
+import { kindId } from '../api/kinds.ts';
 import { objectHref } from '../app/places.ts';
 import { texts } from '../app/texts.ts';
 import type { ViewEntry } from './contract.ts';
+
+/** Pods, and kinds whose pods' logs are shown together. */
+const WITH_LOGS = [
+  'pods',
+  'deployments.apps',
+  'replicasets.apps',
+  'statefulsets.apps',
+  'daemonsets.apps',
+  'jobs.batch',
+  'services',
+  'replicationcontrollers',
+];
 
 export const views: readonly ViewEntry[] = [
   {
@@ -28,5 +41,19 @@ export const views: readonly ViewEntry[] = [
       },
     ],
     load: () => import('./object/object.tsx'),
+  },
+  {
+    name: 'logs',
+    title: texts.logs.title,
+    actions: [
+      {
+        key: 'l',
+        label: texts.logs.title,
+        needs: { verb: 'get', resource: 'pods', subresource: 'log' },
+        applies: (kind) => WITH_LOGS.includes(kindId(kind)),
+        href: (ref) => objectHref('logs', ref),
+      },
+    ],
+    load: () => import('./logs/logs.tsx'),
   },
 ];

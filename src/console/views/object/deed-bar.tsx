@@ -6,7 +6,7 @@ import { ApiError } from '../../api/http.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
 import { texts } from '../../app/texts.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import type { MayDo } from './access.ts';
+import type { MayDo } from '../../parts/access.ts';
 import { type Deed, deedsOf } from './deeds.ts';
 
 interface DeedBarProps {

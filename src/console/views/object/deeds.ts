@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../api/object.ts';
 import { kindId, type ObjectRef } from '../../api/kinds.ts';
 import { deleteObject, patchObject } from '../../api/objects.ts';
 import { texts } from '../../app/texts.ts';
-import type { Need } from './access.ts';
+import type { Need } from '../../parts/access.ts';
 
 /** One deed. `input` is a number that it takes: replicas. */
 export interface Deed {

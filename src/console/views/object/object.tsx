@@ -1,19 +1,17 @@
 /** One object of any kind: why it is as it is, what it is made of, its past, and what can be done. */
-import { useEffect } from 'preact/hooks';
 import type { KubernetesObject } from '../../../api/object.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
-import { bindKeys } from '../../app/keyboard.ts';
-import { listHref, objectHref, objectOf } from '../../app/places.ts';
-import { navigate } from '../../app/router.ts';
+import { objectHref, objectOf } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import type { ViewProps } from '../contract.ts';
-import { actionsOn, type MayDo, useMayDo } from './access.ts';
+import { useMayDo } from '../../parts/access.ts';
 import { DeedBar } from './deed-bar.tsx';
 import { Conditions, Facts } from './facts.tsx';
 import { History } from './history.tsx';
 import { Events, Related } from './related.tsx';
-import { useObject } from './use-object.ts';
+import { ObjectHeader } from '../../parts/object-header.tsx';
+import { useObject } from '../../parts/use-object.ts';
 import { Why } from './why.tsx';
 import { Yaml } from './yaml.tsx';
 
@@ -38,20 +36,11 @@ function Whole({ of: ref, tab, editing }: WholeProps) {
   const { object, gone, error } = useObject(ref);
   const mayDo = useMayDo(ref);
   const { resourceVersion: version = '' } = object?.metadata ?? {};
-  useEffect(() => {
-    document.title = `${ref.name} · ${ref.kind.kind} · ${texts.title}`;
-  }, []);
   return (
     <section class="object">
-      <header>
-        <h1>
-          <a href={listHref(ref.kind, { ns: ref.namespace })}>{ref.kind.kind}</a> {ref.name}
-        </h1>
-        <div class="object-buttons" role="group" aria-label={texts.object.actions}>
-          <Actions of={ref} mayDo={mayDo} />
-          {object === undefined || gone ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
-        </div>
-      </header>
+      <ObjectHeader of={ref} mayDo={mayDo}>
+        {object === undefined || gone ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
+      </ObjectHeader>
       <nav class="object-tabs" aria-label={texts.object.title}>
         {TABS.map((name) => (
           <a
@@ -88,24 +77,6 @@ function Summary({ of: ref, object, gone }: SummaryProps) {
       <Conditions object={object} />
       <Related of={ref} object={object} />
       <Events of={ref} />
-    </>
-  );
-}
-
-/** What other views offer, as links and by their keys. */
-function Actions({ of: ref, mayDo }: { readonly of: ObjectRef; readonly mayDo: MayDo }) {
-  const actions = actionsOn(ref, mayDo);
-  useEffect(
-    () => bindKeys(actions.map(({ key, label, href }) => ({ key, label, run: () => navigate(href(ref)) }))),
-    [actions.map(({ key }) => key).join(' ')],
-  );
-  return (
-    <>
-      {actions.map(({ key, label, href }) => (
-        <a key={key} class="object-action" href={href(ref)}>
-          {label} <kbd aria-hidden="true">{key}</kbd>
-        </a>
-      ))}
     </>
   );
 }

@@ -1,6 +1,5 @@
-/** What an object refers to, and what refers to it, by the fields of the kinds that Kubernetes has. */
+/** What an object refers to, by the fields of the kinds that Kubernetes has. */
 import type { ObjectReference, PodSpec } from '../../../api/gen/core-v1.ts';
-import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import type { IngressSpec } from '../../../api/gen/networking-v1.ts';
 import type { RoleRef, Subject } from '../../../api/gen/rbac-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
@@ -14,70 +13,14 @@ export interface Mention {
   readonly name: string;
 }
 
-/** A list of objects that belong to another one. */
-export interface Belonging {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly labelSelector: string;
-  readonly fieldSelector: string;
-}
-
 /** The fields of many kinds' specifications that are read here. */
 interface Fields {
-  readonly selector?: Readonly<Record<string, string>> | LabelSelector;
   readonly template?: { readonly spec?: PodSpec };
   readonly volumeName?: string;
   readonly storageClassName?: string;
   readonly claimRef?: ObjectReference;
   readonly scaleTargetRef?: { readonly kind: string; readonly name: string };
   readonly rules?: IngressSpec['rules'];
-}
-
-/** Kinds whose pods a selector of theirs finds. */
-const SELECTING = ['deployments.apps', 'replicasets.apps', 'statefulsets.apps', 'daemonsets.apps', 'jobs.batch'];
-
-export function belongingsOf({ kind, namespace, name }: ObjectRef, object: KubernetesObject): readonly Belonging[] {
-  const { spec = {} } = object as { readonly spec?: Fields };
-  const id = kindId(kind);
-  const list = (of: string, labelSelector: string, fieldSelector = ''): Belonging => ({
-    kind: of,
-    namespace,
-    labelSelector,
-    fieldSelector,
-  });
-  if (id === 'nodes') return [list('pods', '', `spec.nodeName=${name}`)];
-  if (id === 'services') {
-    const selector = equalities((spec.selector as Readonly<Record<string, string>> | undefined) ?? {});
-    const slices = list('endpointslices.discovery.k8s.io', `kubernetes.io/service-name=${name}`);
-    return selector === '' ? [slices] : [list('pods', selector), slices];
-  }
-  if (id === 'replicationcontrollers')
-    return some('pods', equalities((spec.selector as Readonly<Record<string, string>> | undefined) ?? {}));
-  if (!SELECTING.includes(id)) return [];
-  const selector = selectorText((spec.selector as LabelSelector | undefined) ?? {});
-  return id === 'deployments.apps'
-    ? [...some('replicasets.apps', selector), ...some('pods', selector)]
-    : some('pods', selector);
-
-  function some(of: string, text: string): readonly Belonging[] {
-    return text === '' ? [] : [list(of, text)];
-  }
-}
-
-function equalities(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
-}
-
-/** A selector as the API's parameter has it. */
-function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const more = matchExpressions.map(({ key, operator, values = [] }) => {
-    if (operator === 'Exists') return key;
-    if (operator === 'DoesNotExist') return `!${key}`;
-    return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
-  });
-  return [equalities(matchLabels), ...more].filter((text) => text !== '').join(',');
 }
 
 /** Objects that the fields of this one name: its node, volumes, claims, targets, roles. */

@@ -4,9 +4,10 @@ import type { Kind, ObjectRef } from '../../api/kinds.ts';
 import { pluralOf } from '../../app/menu-bar.tsx';
 import { kindNamed } from '../../app/cluster-state.ts';
 import { texts } from '../../app/texts.ts';
-import { useMayList } from './access.ts';
+import { useMayList } from '../../parts/access.ts';
+import { type Belonging, belongingsOf } from '../../parts/belongings.ts';
 import { ObjectLink } from './links.tsx';
-import { type Belonging, belongingsOf, mentionsOf } from './related.ts';
+import { mentionsOf } from './related.ts';
 import { SmallTable } from './small-table.tsx';
 import { useRows } from './use-rows.ts';
 

@@ -1,5 +1,5 @@
 /** What other views offer on the objects of a list, as far as the user may do it. */
-import { may } from '../../app/cluster-state.ts';
+import { kindNamed, may } from '../../app/cluster-state.ts';
 import { allViews } from '../../app/registered-views.ts';
 import type { Kind } from '../../api/kinds.ts';
 import type { ObjectAction } from '../contract.ts';
@@ -7,5 +7,8 @@ import type { ObjectAction } from '../contract.ts';
 export function actionsFor(kind: Kind): readonly ObjectAction[] {
   return allViews()
     .flatMap(({ actions = [] }) => actions)
-    .filter(({ needs: { verb, subresource }, applies }) => applies(kind) && may(verb, kind, subresource));
+    .filter(({ needs: { verb, subresource, resource }, applies }) => {
+      const on = resource === undefined ? kind : kindNamed(resource);
+      return applies(kind) && on !== undefined && may(verb, on, subresource);
+    });
 }

@@ -1,9 +1,9 @@
 /** One object for a component, as long as it is shown. */
 import { useEffect, useState } from 'preact/hooks';
-import type { KubernetesObject } from '../../../api/object.ts';
-import type { ApiError } from '../../api/http.ts';
-import { type ObjectRef, objectPath } from '../../api/kinds.ts';
-import { followObject } from '../../api/live-object.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { ApiError } from '../api/http.ts';
+import { type ObjectRef, objectPath } from '../api/kinds.ts';
+import { followObject } from '../api/live-object.ts';
 
 export interface ObjectState {
   /** Its last known state, also after it is gone. */

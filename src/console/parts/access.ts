@@ -1,22 +1,23 @@
 /** What the user may do to one object, wherever the page looks. */
 import { useEffect, useState } from 'preact/hooks';
-import { type Access, accessIn, allows } from '../../api/access.ts';
-import { ApiError } from '../../api/http.ts';
-import type { Kind, ObjectRef } from '../../api/kinds.ts';
-import { allViews } from '../../app/registered-views.ts';
-import type { ObjectAction } from '../contract.ts';
+import { type Access, accessIn, allows } from '../api/access.ts';
+import { ApiError } from '../api/http.ts';
+import type { Kind, ObjectRef } from '../api/kinds.ts';
+import { allViews } from '../app/registered-views.ts';
+import type { Need, ObjectAction } from '../views/contract.ts';
 
-export interface Need {
-  readonly verb: string;
-  readonly subresource?: string;
-}
+export type { Need };
 
 export type MayDo = (need: Need) => boolean;
 
 /** False for everything until the rules are known. */
 export function useMayDo({ kind, namespace, name }: ObjectRef): MayDo {
   const access = useAccess(namespace);
-  return ({ verb, subresource = '' }) => access !== undefined && allows(access, { verb, kind, subresource, name });
+  return ({ verb, subresource = '', resource = '' }) => {
+    if (access === undefined) return false;
+    if (resource === '') return allows(access, { verb, kind, subresource, name });
+    return allows(access, { verb, kind: { group: '', resource }, subresource });
+  };
 }
 
 /** Whether objects of other kinds can be listed in a namespace. */

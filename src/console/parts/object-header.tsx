@@ -1,0 +1,67 @@
+/** The head of a page on one object: its name, and what can be seen and done elsewhere, as links and by their keys. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { ObjectRef } from '../api/kinds.ts';
+import { bindKeys } from '../app/keyboard.ts';
+import { listHref, objectHref } from '../app/places.ts';
+import { navigate } from '../app/router.ts';
+import { texts } from '../app/texts.ts';
+import { actionsOn, type MayDo } from './access.ts';
+
+interface ObjectHeaderProps {
+  readonly of: ObjectRef;
+  readonly mayDo: MayDo;
+  /** What this page is of the object; absent: the object itself. */
+  readonly title?: string;
+  /** Buttons of this page alone. */
+  readonly children?: ComponentChildren;
+}
+
+export function ObjectHeader({ of: ref, mayDo, title = '', children }: ObjectHeaderProps) {
+  useEffect(() => {
+    document.title = [...(title === '' ? [] : [title]), ref.name, ref.kind.kind, texts.title].join(' · ');
+  }, [title]);
+  return (
+    <header class="object-header">
+      <h1>
+        {title === '' ? (
+          <>
+            <a href={listHref(ref.kind, { ns: ref.namespace })}>{ref.kind.kind}</a> {ref.name}
+          </>
+        ) : (
+          <>
+            {`${title}: ${ref.kind.kind} `}
+            <a href={objectHref('object', ref)}>{ref.name}</a>
+          </>
+        )}
+      </h1>
+      <div class="object-buttons" role="group" aria-label={texts.object.actions}>
+        <Actions of={ref} mayDo={mayDo} current={title} />
+        {children}
+      </div>
+    </header>
+  );
+}
+
+interface ActionsProps {
+  readonly of: ObjectRef;
+  readonly mayDo: MayDo;
+  readonly current: string;
+}
+
+function Actions({ of: ref, mayDo, current }: ActionsProps) {
+  const actions = actionsOn(ref, mayDo).filter(({ label }) => label !== current);
+  useEffect(
+    () => bindKeys(actions.map(({ key, label, href }) => ({ key, label, run: () => navigate(href(ref)) }))),
+    [actions.map(({ key }) => key).join(' ')],
+  );
+  return (
+    <>
+      {actions.map(({ key, label, href }) => (
+        <a key={key} class="object-action" href={href(ref)}>
+          {label} <kbd aria-hidden="true">{key}</kbd>
+        </a>
+      ))}
+    </>
+  );
+}

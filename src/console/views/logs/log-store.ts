@@ -1,0 +1,92 @@
+/** What the page of logs shows: lines, matches, the state of each log; told at most once a frame. */
+import { signal } from '@preact/signals';
+import type { LogState } from './container-log.ts';
+import { LogBuffer, type LogLine } from './log-buffer.ts';
+import type { LogSource } from './pod-logs.ts';
+import { LogSearch } from './search.ts';
+import type { WorkloadSink } from './workload-logs.ts';
+
+/** Lines that may wait for the next frame. */
+const MOST_WAITING = 50_000;
+
+export class LogStore implements WorkloadSink {
+  readonly buffer = new LogBuffer();
+  readonly search = new LogSearch();
+  /** Rises with every change of lines or matches. */
+  readonly version = signal(0);
+  readonly sources = signal<readonly LogSource[]>([]);
+  readonly states = signal<readonly (LogState | undefined)[]>([]);
+  readonly containerNames = signal<readonly string[]>([]);
+  readonly problems = signal<readonly string[]>([]);
+  /** Pods of a workload; 0: one pod is shown. */
+  readonly podCount = signal(0);
+  #waiting: LogLine[] = [];
+  #frame = 0;
+
+  readonly source = (source: LogSource): number => {
+    this.sources.value = [...this.sources.peek(), source];
+    return this.sources.peek().length - 1;
+  };
+
+  readonly lines = (lines: readonly LogLine[]): void => {
+    for (const line of lines) this.#waiting.push(line);
+    // A page in the background has no frames.
+    if (this.#waiting.length > MOST_WAITING) this.#draw();
+    else this.#wake();
+  };
+
+  readonly state = (source: number, state: LogState): void => {
+    if (this.states.peek()[source]?.kind === state.kind && !('message' in state)) return;
+    const states = [...this.states.peek()];
+    states[source] = state;
+    this.states.value = states;
+  };
+
+  readonly containers = (names: readonly string[]): void => {
+    const all = [...new Set([...this.containerNames.peek(), ...names])];
+    if (all.length !== this.containerNames.peek().length) this.containerNames.value = all;
+  };
+
+  readonly problem = (message: string): void => {
+    if (!this.problems.peek().includes(message)) this.problems.value = [...this.problems.peek(), message];
+  };
+
+  readonly pods = (count: number): void => {
+    this.podCount.value = count;
+  };
+
+  setSearch(text: string): void {
+    this.search.set(text);
+    this.#wake();
+  }
+
+  /** Forgets everything, as before other logs. */
+  clear(): void {
+    this.#waiting = [];
+    this.buffer.clear();
+    this.search.reset();
+    this.sources.value = this.states.value = [];
+    this.containerNames.value = this.problems.value = [];
+    this.podCount.value = 0;
+    this.version.value++;
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+  }
+
+  #wake(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw(): void {
+    this.stop();
+    const lines = this.#waiting;
+    this.#waiting = [];
+    this.buffer.add(lines);
+    const whole = this.search.advance(this.buffer, this.buffer.takeChanged());
+    this.version.value++;
+    if (!whole) this.#wake();
+  }
+}

@@ -1,0 +1,70 @@
+/** Pods whose containers write, end and answer: what tests of the pages of pods look at. */
+import type { Page } from 'playwright-core';
+import { Cluster } from '../../src/testing/index.ts';
+
+/** Signs in and goes to a place. */
+export async function goTo(page: Page, link: string, place: string): Promise<void> {
+  await page.goto(link);
+  await page.locator('nav.menu a').first().waitFor();
+  await page.evaluate((hash) => (location.hash = hash), place);
+}
+
+const ESC = '\u001b';
+
+/** Lines that would do harm if they were more than text. */
+export const HOSTILE = [
+  '<img src=x onerror="alert(1)"><script>alert(2)</script>',
+  `${ESC}[31mred${ESC}[0m ${ESC}[1;42mon green${ESC}[0m plain`,
+  `${ESC}]8;;javascript:alert(3)${ESC}\\click${ESC}]8;;${ESC}\\`,
+  `${ESC}[2J${ESC}[1;1Hcleared`,
+  'nul \u0000 bell \u0007 rtl \u202egnp.exe',
+  `wide 漢字 ${'e\u0301'.repeat(200)}`,
+  `long ${'x'.repeat(50_000)} end`,
+];
+
+export async function startPodWorld(): Promise<Cluster> {
+  const cluster = await Cluster.start({ clock: 'real', nodes: 2 });
+  cluster.image('talker:1', {
+    async run({ log, sleep, stopped }) {
+      for (const line of HOSTILE) log(line);
+      for (let tick = 1; !stopped.aborted; tick++) {
+        log(`tick ${tick}`, tick % 2 === 0 ? 'stderr' : 'stdout');
+        await sleep(200);
+      }
+      return 0;
+    },
+  });
+  cluster.image('crasher:1', { logs: ['about to fail'], exits: { after: '1s', code: 3 } });
+  cluster.image('prepare:1', { logs: ['prepared'], exits: { after: '100ms', code: 0 } });
+  cluster.image('flood:1', {
+    async run({ log, sleep, stopped }) {
+      for (let line = 1; line <= 120_000; line++) log(`flood ${line}`);
+      while (!stopped.aborted) await sleep(1000);
+      return 0;
+    },
+  });
+  await cluster.apply(`
+apiVersion: v1
+kind: Pod
+metadata: {name: talk, namespace: default, labels: {app: talk}}
+spec:
+  initContainers: [{name: prepare, image: prepare:1}]
+  containers: [{name: main, image: talker:1}, {name: side, image: crasher:1}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: flood, namespace: default}
+spec: {containers: [{name: main, image: flood:1}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: talker:1}]}
+`);
+  return cluster;
+}
