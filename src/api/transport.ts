@@ -4,7 +4,7 @@
  * filters; network callers pass and receive bytes.
  */
 import type { ByteSink, Duplex } from '../platform/streams.ts';
-import type { PeerCertificate } from '../platform/http.ts';
+import type { BodyGate, PeerCertificate } from '../platform/http.ts';
 import type { YamlCodec } from './codec/yaml-codec.ts';
 
 /** Who asks. Upstream: user.Info. */
@@ -18,7 +18,11 @@ export interface Principal {
 /** The request's body: bytes from the network, or an object from inside the process (never mutated by the server). */
 export type ApiBody =
   | { readonly kind: 'none' }
-  | { readonly kind: 'bytes'; read(limitBytes: number): Promise<Uint8Array>; stream(): AsyncIterable<Uint8Array> }
+  | {
+      readonly kind: 'bytes';
+      read(limitBytes: number, gate?: BodyGate): Promise<Uint8Array>;
+      stream(): AsyncIterable<Uint8Array>;
+    }
   | { readonly kind: 'object'; readonly object: unknown };
 
 export interface ApiRequest {

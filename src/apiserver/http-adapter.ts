@@ -11,7 +11,11 @@ const NO_BODY: ApiBody = { kind: 'none' };
 
 function bodyOf(request: HttpRequest): ApiBody {
   if (request.method === 'GET' || request.method === 'HEAD') return NO_BODY;
-  return { kind: 'bytes', read: (limitBytes) => request.readBody(limitBytes), stream: () => request.bodyStream() };
+  return {
+    kind: 'bytes',
+    read: (limitBytes, gate) => request.readBody(limitBytes, gate),
+    stream: () => request.bodyStream(),
+  };
 }
 
 const noCertificate: Pick<ApiRequest, 'peerCertificate'> = {};

@@ -87,29 +87,67 @@ describe('hundreds of large pieces of work of one client', () => {
     assert.deepEqual(await countedCells(callOf({ wantsObjects: true }), selectAll, cells), []);
   });
 
-  test('240 bodies of 2.9 MB: eleven are read and decoded at a time; one without a length counts as the largest', async () => {
+  const scopeOf = (request: Partial<ApiRequest>): RequestScope =>
+    ({
+      user: tenant,
+      info: { verb: 'create', isResourceRequest: true, subresource: '' },
+      params: new URLSearchParams(),
+      request: { method: 'POST', body: { kind: 'bytes' }, ...request },
+    }) as unknown as RequestScope;
+
+  test('240 bodies of 2.9 MB: eleven are read and decoded at a time', async () => {
     const bodies = new ByteBudget(new VirtualClock(), BODY_LIMITS);
     const size = 2.9 * 1e6;
     const work = createWork(size);
     const handler = withLargeBodies({ bodies })(() => work.run());
-    const scopeOf = (headers: ApiRequest['headers']): RequestScope =>
-      ({
-        user: tenant,
-        info: { verb: 'create', isResourceRequest: true, subresource: '' },
-        params: new URLSearchParams(),
-        request: { method: 'POST', headers, body: { kind: 'bytes' } },
-      }) as unknown as RequestScope;
-    const send = async (headers: ApiRequest['headers']): Promise<ApiResponse> => handler(scopeOf(headers));
-    const results = await Promise.allSettled(
-      Array.from({ length: 240 }, () => send({ 'content-length': String(size) })),
-    );
+    const headers = { 'content-length': String(size) };
+    const results = await Promise.allSettled(Array.from({ length: 240 }, async () => handler(scopeOf({ headers }))));
     assert.ok(work.most() <= BODY_LIMITS.ownBytes, `${work.most()}`);
     assert.equal(refusals(results), 240 - work.done());
-    const chunked = await Promise.allSettled(
-      Array.from({ length: 240 }, () => send({ 'transfer-encoding': 'chunked' })),
-    );
-    assert.ok(refusals(chunked) > 0);
-    await Promise.allSettled(Array.from({ length: 240 }, () => send({ 'content-length': 'NaN' })));
     assert.equal(bodies.bytes, 0);
+  });
+
+  describe('bodies without a length', () => {
+    /** Sends them all at once; the handler reads so much of each as the client sends. */
+    const sendChunked = async (sizes: readonly number[], method = 'POST') => {
+      const bodies = new ByteBudget(new VirtualClock(), BODY_LIMITS);
+      let most = 0;
+      const handler = withLargeBodies({ bodies })(async ({ request, bodyGate }) => {
+        const { bytes } = request.body as unknown as { readonly bytes: number };
+        if (bytes > bodyGate!.freeBytes) await bodyGate!.pass();
+        most = Math.max(most, bodies.bytes);
+        for (let turn = 0; turn < 50; turn++) await undefined;
+        return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
+      });
+      const results = await Promise.allSettled(
+        sizes.map(async (bytes) =>
+          handler(scopeOf({ method, headers: {}, body: { kind: 'bytes', bytes } as unknown as ApiRequest['body'] })),
+        ),
+      );
+      assert.equal(bodies.bytes, 0);
+      return { refused: refusals(results), most };
+    };
+
+    for (const method of ['POST', 'DELETE'])
+      test(`240 small ones of ${method} count nothing, and large ones what the largest may have`, async () => {
+        assert.deepEqual(await sendChunked(Array<number>(240).fill(2000), method), { refused: 0, most: 0 });
+        const { refused, most } = await sendChunked(Array<number>(240).fill(100_000), method);
+        assert.equal(most, 10 * 3 * MIB);
+        assert.equal(refused, 240 - 10 - BODY_LIMITS.maxWaiting);
+      });
+
+    test('one that is let in after its request has ended keeps no place', async () => {
+      const bodies = new ByteBudget(new VirtualClock(), BODY_LIMITS);
+      const held = await bodies.enter(tenant, 30 * MIB);
+      let passing: Promise<void> | undefined;
+      const handler = withLargeBodies({ bodies })(({ bodyGate }) => {
+        passing = bodyGate!.pass();
+        return Promise.reject(new Error('broken off'));
+      });
+      await assert.rejects(async () => handler(scopeOf({ headers: {} })), /broken off/);
+      held.end();
+      await passing;
+      assert.equal(bodies.bytes, 0);
+    });
   });
 });

@@ -1,5 +1,6 @@
 /** One request as the handlers see it: the contract's context with the query, the body and the warnings. */
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
+import type { BodyGate } from '../platform/http.ts';
 import type { PassedPart } from '../component-helpers/refused-request.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 import type { RequestTrace } from './tracing/request-trace.ts';
@@ -33,6 +34,9 @@ export class RequestScope implements RequestContext {
   readonly warnings: string[] = [];
 
   isLarge = false;
+
+  /** Where the body waits once it turns out large; undefined where its length is known. */
+  bodyGate: BodyGate | undefined;
 
   /** How long the request may take; undefined for unlimited requests, and until the deadline filter has run. */
   timeoutMs: number | undefined;

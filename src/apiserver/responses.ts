@@ -26,7 +26,7 @@ export function statusOf(error: unknown, log: Log): Status {
       apiVersion: 'v1',
       metadata: {},
       status: 'Failure',
-      message: `Request entity too large: limit is 3145728`,
+      message: `Request entity too large: limit is ${error.limitBytes}`,
       reason: 'RequestEntityTooLarge',
       code: 413,
     };

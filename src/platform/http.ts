@@ -40,10 +40,18 @@ export interface HttpRequest {
   readonly isHttp2?: boolean;
   /** True when the request asks to switch protocols. */
   readonly wantsUpgrade: boolean;
-  /** The whole body. Rejects with a `BodyTooLargeError` past `limitBytes`. */
-  readBody(limitBytes: number): Promise<Uint8Array>;
+  /** The whole body. Rejects with a `BodyTooLargeError` past `limitBytes`, and as the gate does. */
+  readBody(limitBytes: number, gate?: BodyGate): Promise<Uint8Array>;
   /** The body as it arrives, for proxying. Use this or `readBody`, once. */
   bodyStream(): AsyncIterable<Uint8Array>;
+}
+
+/** Where the reading of a body waits whose length is not known. */
+export interface BodyGate {
+  /** So much is read without asking. */
+  readonly freeBytes: number;
+  /** Asked once. Nothing more is read until it resolves; when it rejects, so does the reading. */
+  pass(): Promise<void>;
 }
 
 /** The response head's headers; array values are sent as several lines. `connection: close` ends it, over HTTP/2 too. */
@@ -75,9 +83,12 @@ export type HttpHandler = (request: HttpRequest) => HttpResponse | Promise<HttpR
 
 /** The body was larger than the limit given to `readBody`. */
 export class BodyTooLargeError extends Error {
+  readonly limitBytes: number;
+
   constructor(limitBytes: number) {
     super(`request body exceeds ${limitBytes} bytes`);
     this.name = 'BodyTooLargeError';
+    this.limitBytes = limitBytes;
   }
 }
 

@@ -33,7 +33,7 @@ export interface ExpectedKind {
 export async function readBytes(scope: RequestScope): Promise<Uint8Array> {
   const { body } = scope.request;
   if (body.kind !== 'bytes') return new Uint8Array();
-  const bytes = await body.read(MAX_BODY_BYTES);
+  const bytes = await body.read(MAX_BODY_BYTES, scope.bodyGate);
   if (bytes.length > LARGE_BYTES) scope.isLarge = true;
   // Many clients may have sent the last bytes at once.
   if (scope.isLarge) await scope.pause();

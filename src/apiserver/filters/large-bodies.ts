@@ -1,40 +1,66 @@
-/** Large bodies of one client are taken a few at a time: what is read, decoded and worked on is several times their size. */
+/**
+ * Large bodies of one client are taken a few at a time: what is read, decoded and worked on is several times their size. A
+ * body whose length is not known counts nothing until more than `LARGE_BYTES` of it have come.
+ */
 import type { ApiRequest } from '../../api/transport.ts';
 import type { ByteBudget, ByteLease } from '../flowcontrol/byte-budget.ts';
 import { LARGE_BYTES } from '../request-context.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Answer, Filter } from './filter.ts';
+import type { Answer, Filter, Handler } from './filter.ts';
 import { isLongRunning } from './max-in-flight.ts';
 
 export interface BodyFilterDeps {
   readonly bodies: ByteBudget;
 }
 
-/** Before anything of a large body is read, it waits for room. Throws or rejects with 429. */
+/** Before a large body is read, or read on, it waits for room. Throws or rejects with 429. */
 export function withLargeBodies({ bodies }: BodyFilterDeps): Filter {
-  return (handler) => {
-    const serve = async (scope: RequestScope, entering: ByteLease | Promise<ByteLease>): Promise<Awaited<Answer>> => {
-      const lease = await entering;
-      try {
-        return await handler(scope);
-      } finally {
-        lease.end();
-      }
-    };
-    return (scope) => {
-      const bytes = bodyBytesOf(scope.request);
-      if (bytes <= LARGE_BYTES || isLongRunning(scope)) return handler(scope);
-      return serve(scope, bodies.enter(scope.user, bytes, scope.request.signal));
-    };
+  return (handler) => (scope) => {
+    if (scope.request.body.kind !== 'bytes' || isLongRunning(scope)) return handler(scope);
+    const bytes = announcedBytes(scope.request);
+    if (bytes === undefined) return serveGated(bodies, handler, scope);
+    return bytes <= LARGE_BYTES
+      ? handler(scope)
+      : serveLarge(bodies.enter(scope.user, bytes, scope.signal), handler, scope);
   };
 }
 
-/** What most bodies are bounded to. */
-const UNKNOWN_BYTES = 3 * 1024 * 1024;
+async function serveLarge(
+  entering: ByteLease | Promise<ByteLease>,
+  handler: Handler,
+  scope: RequestScope,
+): Promise<Awaited<Answer>> {
+  const lease = await entering;
+  try {
+    return await handler(scope);
+  } finally {
+    lease.end();
+  }
+}
 
-function bodyBytesOf({ method, body, headers }: ApiRequest): number {
-  if (body.kind !== 'bytes') return 0;
+async function serveGated(bodies: ByteBudget, handler: Handler, scope: RequestScope): Promise<Awaited<Answer>> {
+  let lease: ByteLease | undefined;
+  let hasEnded = false;
+  scope.bodyGate = {
+    freeBytes: LARGE_BYTES,
+    async pass() {
+      lease = await bodies.enter(scope.user, MAX_BYTES, scope.signal);
+      if (hasEnded) lease.end();
+    },
+  };
+  try {
+    return await handler(scope);
+  } finally {
+    hasEnded = true;
+    lease?.end();
+  }
+}
+
+/** What most bodies are bounded to. */
+const MAX_BYTES = 3 * 1024 * 1024;
+
+/** The length the client gives beforehand; undefined where it gives none. */
+function announcedBytes({ headers }: ApiRequest): number | undefined {
   const length = headers['content-length'];
-  if (length !== undefined && /^\d+$/.test(length)) return Math.min(Number(length), UNKNOWN_BYTES);
-  return method === 'DELETE' && length === undefined && headers['transfer-encoding'] === undefined ? 0 : UNKNOWN_BYTES;
+  return length !== undefined && /^\d+$/.test(length) ? Math.min(Number(length), MAX_BYTES) : undefined;
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
+  type BodyGate,
   BodyBrokenOffError,
   BodyTooLargeError,
   type HttpHeaders,
@@ -72,11 +73,14 @@ export class Http1Request implements HttpRequest {
     return this.#controller.signal;
   }
 
-  readBody(limitBytes: number): Promise<Uint8Array> {
+  readBody(limitBytes: number, gate?: BodyGate): Promise<Uint8Array> {
     const length = this.headers['content-length'];
     if (length === undefined && this.headers['transfer-encoding'] === undefined) return emptyBody;
-    if (Number(length) > limitBytes) return Promise.reject(this.#tooLarge(limitBytes));
-    return this.#collect(limitBytes);
+    if (Number(length) > limitBytes) {
+      this.#endConnection();
+      return Promise.reject(new BodyTooLargeError(limitBytes));
+    }
+    return this.#collect(limitBytes, gate);
   }
 
   bodyStream(): AsyncIterable<Uint8Array> {
@@ -84,20 +88,27 @@ export class Http1Request implements HttpRequest {
   }
 
   /** By events: an iterator over a body that mostly is one chunk costs more than reading it. */
-  #collect(limitBytes: number): Promise<Uint8Array> {
+  #collect(limitBytes: number, gate: BodyGate | undefined): Promise<Uint8Array> {
     const message = this.#message;
     return new Promise((resolve, reject) => {
       const chunks: Uint8Array[] = [];
       let length = 0;
-      const fail = (error: Error): void => {
+      let freeBytes = gate?.freeBytes ?? limitBytes;
+      const refuse = (error: Error): void => {
         message.off('data', onData);
         message.pause();
-        reject(error instanceof BodyTooLargeError ? error : new BodyBrokenOffError(error));
+        this.#endConnection();
+        reject(error);
       };
+      const fail = (error: Error): void => refuse(new BodyBrokenOffError(error));
       const onData = (chunk: Uint8Array): void => {
         length += chunk.byteLength;
-        if (length > limitBytes) fail(this.#tooLarge(limitBytes));
-        else chunks.push(chunk);
+        if (length > limitBytes) return refuse(new BodyTooLargeError(limitBytes));
+        chunks.push(chunk);
+        if (length <= freeBytes || gate === undefined) return;
+        freeBytes = limitBytes;
+        message.pause();
+        gate.pass().then(() => message.resume(), refuse);
       };
       message
         .on('data', onData)
@@ -113,9 +124,8 @@ export class Http1Request implements HttpRequest {
   }
 
   /** The rest of the body is not read: the connection cannot carry another request. */
-  #tooLarge(limitBytes: number): BodyTooLargeError {
+  #endConnection(): void {
     if (this.#response !== undefined) this.#response.shouldKeepAlive = false;
-    return new BodyTooLargeError(limitBytes);
   }
 
   #abort(): void {

@@ -2,6 +2,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
+  type BodyGate,
   BodyBrokenOffError,
   BodyTooLargeError,
   type HttpHeaders,
@@ -74,30 +75,40 @@ export class Http2Request implements HttpRequest {
     return this.#controller.signal;
   }
 
-  /** What is left of a body that is too large is not read: the answer's end resets the stream, as RFC 9113 8.1 asks. */
-  async readBody(limitBytes: number): Promise<Uint8Array> {
+  async readBody(limitBytes: number, gate?: BodyGate): Promise<Uint8Array> {
     if (Number(this.headers['content-length']) > limitBytes) throw new BodyTooLargeError(limitBytes);
     if (this.#stream.readableEnded) return new Uint8Array();
     const chunks: Uint8Array[] = [];
     let length = 0;
+    let freeBytes = gate?.freeBytes ?? limitBytes;
+    let refusal: unknown;
     const stream: AsyncIterable<Uint8Array> = this.#stream.iterator({ destroyOnReturn: false });
     try {
       for await (const chunk of stream) {
         length += chunk.byteLength;
-        if (length > limitBytes) {
-          this.#stream.once('finish', () => setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
-          throw new BodyTooLargeError(limitBytes);
-        }
+        if (length > limitBytes) throw (refusal = new BodyTooLargeError(limitBytes));
         chunks.push(chunk);
+        if (length <= freeBytes || gate === undefined) continue;
+        freeBytes = limitBytes;
+        await gate.pass().catch((error: unknown) => {
+          throw (refusal = error);
+        });
       }
     } catch (error) {
-      throw error instanceof BodyTooLargeError ? error : new BodyBrokenOffError(error);
+      if (error !== refusal) throw new BodyBrokenOffError(error);
+      this.#resetWhenAnswered();
+      throw error;
     }
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
   }
 
   bodyStream(): AsyncIterable<Uint8Array> {
     return this.#stream;
+  }
+
+  /** What is left of a refused body is not read: the answer's end resets the stream, as RFC 9113 8.1 asks. */
+  #resetWhenAnswered(): void {
+    this.#stream.once('finish', () => setImmediate(() => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
   }
 
   #abort(): void {

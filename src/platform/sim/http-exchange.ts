@@ -64,13 +64,17 @@ function toRequest(call: HttpCall, caller: Caller, signal: AbortSignal): HttpReq
     peerCertificate: caller.peerCertificate,
     signal,
     wantsUpgrade: caller.wantsUpgrade,
-    async readBody(limitBytes) {
+    async readBody(limitBytes, gate) {
       const parts: Uint8Array[] = [];
       let length = 0;
+      let freeBytes = gate?.freeBytes ?? limitBytes;
       for await (const chunk of chunks.all) {
         length += chunk.byteLength;
         if (length > limitBytes) throw new BodyTooLargeError(limitBytes);
         parts.push(chunk);
+        if (length <= freeBytes) continue;
+        freeBytes = limitBytes;
+        await gate?.pass();
       }
       return parts.length === 1 ? parts[0]! : Buffer.concat(parts, length);
     },
