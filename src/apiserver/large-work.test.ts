@@ -16,6 +16,9 @@ import type { RevisionCell } from './watch-cache/revision-cell.ts';
 const MIB = 1024 * 1024;
 const tenant = { name: 'system:serviceaccount:tenant:a', groups: [] };
 
+/** What requests do that have no place. */
+const waitFor = <T>(waiting: Promise<T>): Promise<T> => waiting;
+
 /** Work that is done a few turns later; what is under way at a time is counted. */
 function createWork(bytes: number) {
   let [now, most, done] = [0, 0, 0];
@@ -41,7 +44,7 @@ const refusals = (results: readonly PromiseSettledResult<unknown>[]): number =>
 describe('hundreds of large pieces of work of one client', () => {
   test('240 lists of 26 MiB: two are made at a time, some wait, the rest is told to come again', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
-    const call = { store: { services: { lists } }, scope: { user: tenant, request: {} } } as unknown as Call;
+    const call = { store: { services: { lists } }, scope: { user: tenant, request: {}, waitFor } } as unknown as Call;
     const cells = Array.from({ length: 26 }, () => ({ byteLength: MIB })) as unknown as RevisionCell[];
     const work = createWork(26 * MIB);
     const results = await Promise.allSettled(
@@ -56,7 +59,10 @@ describe('hundreds of large pieces of work of one client', () => {
   test('a list that fails gives its place back; small ones and those of components are not counted', async () => {
     const lists = new ByteBudget(new VirtualClock(), LIST_LIMITS);
     const callOf = (name: string): Call =>
-      ({ store: { services: { lists } }, scope: { user: { name, groups: [] }, request: {} } }) as unknown as Call;
+      ({
+        store: { services: { lists } },
+        scope: { user: { name, groups: [] }, request: {}, waitFor },
+      }) as unknown as Call;
     const cells = [{ byteLength: 60 * MIB }] as unknown as RevisionCell[];
     await assert.rejects(
       inBudget(callOf('jane'), cells, () => Promise.reject(new Error('broken'))),
@@ -90,6 +96,7 @@ describe('hundreds of large pieces of work of one client', () => {
   const scopeOf = (request: Partial<ApiRequest>): RequestScope =>
     ({
       user: tenant,
+      waitFor,
       info: { verb: 'create', isResourceRequest: true, subresource: '' },
       params: new URLSearchParams(),
       request: { method: 'POST', body: { kind: 'bytes' }, ...request },

@@ -2,6 +2,7 @@
 import type { ApiHeaders, ApiRequest, Principal } from '../api/transport.ts';
 import type { BodyGate } from '../platform/http.ts';
 import type { PassedPart } from '../component-helpers/refused-request.ts';
+import type { Place } from './filters/place.ts';
 import type { RequestContext, RequestInfo } from './request-context.ts';
 import type { RequestTrace } from './tracing/request-trace.ts';
 
@@ -41,6 +42,9 @@ export class RequestScope implements RequestContext {
   /** How long the request may take; undefined for unlimited requests, and until the deadline filter has run. */
   timeoutMs: number | undefined;
 
+  /** Its place among those being served; undefined for requests that are not counted. */
+  place: Place | undefined;
+
   /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;
 
@@ -78,6 +82,11 @@ export class RequestScope implements RequestContext {
 
   turn(): Promise<void> | undefined {
     return this.request.turn?.();
+  }
+
+  /** Waits for what is no work of this process, without the request's place. */
+  waitFor<T>(waiting: Promise<T>): Promise<T> {
+    return this.place === undefined ? waiting : this.place.waitFor(waiting);
   }
 
   get signal(): AbortSignal {

@@ -112,7 +112,8 @@ export async function inBudget<T>(
   let bytes = 0;
   for (const cell of cells) bytes += cell.byteLength;
   if (bytes < COUNTED_BYTES) return make(undefined);
-  const lease = await store.services.lists.enter(scope.user, bytes, scope.request.signal);
+  const entering = store.services.lists.enter(scope.user, bytes, scope.request.signal);
+  const lease = entering instanceof Promise ? await scope.waitFor(entering) : entering;
   try {
     return await make(lease);
   } finally {

@@ -30,7 +30,7 @@ async function serveLarge(
   handler: Handler,
   scope: RequestScope,
 ): Promise<Awaited<Answer>> {
-  const lease = await entering;
+  const lease = entering instanceof Promise ? await scope.waitFor(entering) : entering;
   try {
     return await handler(scope);
   } finally {
@@ -44,7 +44,8 @@ async function serveGated(bodies: ByteBudget, handler: Handler, scope: RequestSc
   scope.bodyGate = {
     freeBytes: LARGE_BYTES,
     async pass() {
-      lease = await bodies.enter(scope.user, MAX_BYTES, scope.signal);
+      const entering = bodies.enter(scope.user, MAX_BYTES, scope.signal);
+      lease = entering instanceof Promise ? await scope.waitFor(entering) : entering;
       if (hasEnded) lease.end();
     },
   };

@@ -7,6 +7,7 @@ import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import { SlotSet } from '../../base/slot-set.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { Place } from './place.ts';
 
 const LONG_RUNNING_SUBRESOURCES = new Set(['attach', 'exec', 'portforward', 'log', 'proxy']);
 const READ_VERBS = new Set(['get', 'list', 'watch', 'head', 'options']);
@@ -15,12 +16,6 @@ const READ_VERBS = new Set(['get', 'list', 'watch', 'head', 'options']);
 export function isLongRunning(scope: RequestScope): boolean {
   const { verb, subresource } = scope.info;
   return verb === 'watch' || verb === 'proxy' || LONG_RUNNING_SUBRESOURCES.has(subresource);
-}
-
-/** A request's place among those being served. */
-export interface Place {
-  /** Gives it back, once. */
-  leave(): void;
 }
 
 /** Counts what is being served. */
@@ -40,23 +35,48 @@ export class MaxInFlight {
     const { verb } = scope.info;
     const full = READ_VERBS.has(verb) ? this.readOnly >= this.#limits.readOnly : this.mutating >= this.#limits.mutating;
     if (full && !scope.user.groups.includes('system:masters')) throw refused();
-    const read = this.begin(scope);
-    return { leave: () => this.end(read) };
+    return new InFlight(this, this.begin(scope));
   }
 
-  /** Counts a request, whatever the limits. Returns the argument for `end`. */
+  /** Counts a request, whatever the limits. Returns the argument for `end` and `resume`. */
   begin({ info }: RequestScope): boolean {
     const read = READ_VERBS.has(info.verb);
-    if (read) this.readOnly++;
-    else this.mutating++;
+    this.resume(read);
     return read;
   }
 
-  /** A request counted by `begin` has ended. */
+  /** A request whose wait had ended it for a while goes on. */
+  resume(read: boolean): void {
+    if (read) this.readOnly++;
+    else this.mutating++;
+  }
+
+  /** A request counted by `begin` has ended, or waits for something. */
   end(read: boolean): void {
     if (read) this.readOnly--;
     else this.mutating--;
   }
+}
+
+class InFlight extends Place {
+  readonly #requests: MaxInFlight;
+  readonly #read: boolean;
+
+  constructor(requests: MaxInFlight, read: boolean) {
+    super();
+    this.#requests = requests;
+    this.#read = read;
+  }
+
+  protected release(): void {
+    this.#requests.end(this.#read);
+  }
+
+  protected retake(): void {
+    this.#requests.resume(this.#read);
+  }
+
+  protected ended(): void {}
 }
 
 function refused(): StatusError {

@@ -6,7 +6,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { FlowController } from '../flowcontrol/flow-controller.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Answer, Filter, Handler } from './filter.ts';
-import type { MaxInFlight, Place } from './max-in-flight.ts';
+import type { MaxInFlight } from './max-in-flight.ts';
+import type { Place } from './place.ts';
 
 /** What taking a place needs. */
 export interface FairnessFilterDeps {
@@ -39,6 +40,7 @@ export function withPriorityAndFairness(deps: FairnessFilterDeps): Filter {
 }
 
 function inPlace(scope: RequestScope, place: Place, handler: Handler): Answer {
+  scope.place = place;
   let answer: Answer;
   try {
     answer = handler(scope);

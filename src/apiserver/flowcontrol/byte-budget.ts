@@ -16,7 +16,7 @@ export interface ByteLimits {
   readonly totalBytes: number;
   /** The share of one client, see `sharersOf`. One larger piece is let in where it is the only one. */
   readonly ownBytes: number;
-  /** How many pieces of one client may wait. Each keeps its seat of priority and fairness meanwhile. */
+  /** How many pieces of one client may wait. Waiting requests hold no seat of priority and fairness (`Place`). */
   readonly maxWaiting: number;
   readonly waitMs: number;
 }

@@ -10,7 +10,8 @@ import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import type { ApiHeaders, Principal } from '../../api/transport.ts';
 import type { FlowSchema, PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { MaxInFlight, Place } from '../filters/max-in-flight.ts';
+import type { MaxInFlight } from '../filters/max-in-flight.ts';
+import { Place } from '../filters/place.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { FlowConfiguration } from './configuration.ts';
@@ -54,11 +55,14 @@ export interface FlowControllerDeps {
 }
 
 /** Seats a request holds. */
-class Seat implements Place {
+class Seat extends Place {
   readonly #controller: FlowController;
   readonly flow: Flow;
   readonly width: number;
-  readonly startMs: number;
+  /** When it was admitted; later by the time that it waited without seats. */
+  startMs: number;
+  /** Since when it waits without seats. */
+  waitsSinceMs: number | undefined;
   readonly read: boolean;
   readonly queued: Queued<Waiting> | undefined;
 
@@ -71,6 +75,7 @@ class Seat implements Place {
     read: boolean,
     queued?: Queued<Waiting>,
   ) {
+    super();
     this.#controller = controller;
     this.flow = flow;
     this.width = width;
@@ -79,8 +84,16 @@ class Seat implements Place {
     this.queued = queued;
   }
 
-  leave(): void {
-    this.#controller.left(this);
+  protected release(): void {
+    this.#controller.released(this);
+  }
+
+  protected retake(): void {
+    this.#controller.retaken(this);
+  }
+
+  protected ended(): void {
+    this.#controller.ended(this);
   }
 }
 
@@ -177,16 +190,38 @@ export class FlowController {
     return seat;
   }
 
-  /** A request has been served: its seats are free. */
-  left({ flow, width, startMs, read, queued }: Seat): void {
+  /** A request has been served. */
+  ended({ flow, startMs, waitsSinceMs, queued }: Seat): void {
+    if (queued === undefined) return;
+    const endMs = waitsSinceMs ?? this.#deps.clock.monotonicMs();
+    flow.level.queues.ended(queued, (endMs - startMs) / 1000);
+  }
+
+  /** A request waits for something else, with its seats free, and takes them again. */
+  retaken(seat: Seat): void {
+    const { flow, width, read } = seat;
+    const { level, stats } = flow;
+    const nowMs = this.#deps.clock.monotonicMs();
+    seat.startMs += nowMs - (seat.waitsSinceMs ?? nowMs);
+    seat.waitsSinceMs = undefined;
+    this.#deps.inFlight.resume(read);
+    level.take(width);
+    level.demand.add(width, nowMs);
+    stats.executing++;
+    stats.executingSeats += width;
+  }
+
+  /** A request needs its seats no longer, or not now. */
+  released(seat: Seat): void {
+    const { flow, width, read } = seat;
     this.#deps.inFlight.end(read);
     const { level, stats } = flow;
     const nowMs = this.#deps.clock.monotonicMs();
+    seat.waitsSinceMs = nowMs;
     level.giveBack(width);
     level.demand.add(-width, nowMs);
     stats.executing--;
     stats.executingSeats -= width;
-    if (queued !== undefined) level.queues.ended(queued, (nowMs - startMs) / 1000);
     if (level.queues.size > 0) this.#dispatch(level);
     else if (level.quiescing) this.#dropQuiet();
   }
