@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StatusError } from '../../api/status-error.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { ByteBudget, type ByteLease } from './byte-budget.ts';
+import { ByteBudget, type ByteLease, LIST_LIMITS } from './byte-budget.ts';
 
-const limits = { what: 'lists', totalBytes: 100, ownBytes: 40, maxWaiting: 2, waitMs: 30_000 };
+/** 90 for all, and 30 for pieces of 7 of those who have nothing under way. */
+const limits = { what: 'lists', totalBytes: 120, ownBytes: 40, maxWaiting: 2, waitMs: 30_000 };
 const user = (name: string) => ({ name, groups: [] });
 const account = (name: string) => user(`system:serviceaccount:tenant:${name}`);
 
@@ -46,15 +47,87 @@ describe('a budget of bytes', () => {
     assert.equal(budget.bytes, 0);
   });
 
-  test('all together have a bound, and a piece larger than a part is let in alone', async () => {
+  test('all together have a bound; a piece larger than a part counts as the part, one of all clients at a time', async () => {
     const { budget, enter, entered } = createBudget();
     const leases = [await enter(user('a'), 40, 'a'), await enter(user('b'), 40, 'b')];
-    const large = enter(user('c'), 90, 'c');
-    for (const lease of leases) {
-      assert.equal(entered.length, 2);
+    const [huge, other] = [enter(user('c'), 900, 'c'), enter(user('d'), 41, 'd')];
+    await undefined;
+    assert.equal(entered.length, 2);
+    for (const lease of leases) lease.end();
+    const lease = await huge;
+    lease.note(2000);
+    assert.equal(budget.bytes, 40);
+    const e = await enter(user('e'), 40, 'e');
+    assert.deepEqual(entered, ['a', 'b', 'c', 'e']);
+    lease.end();
+    (await other).end();
+    e.end();
+    assert.equal(budget.bytes, 0);
+  });
+
+  test('owners who wait have their turn one after the other', async () => {
+    const { budget, enter, entered } = createBudget();
+    const first = [await enter(user('flood'), 40, 'flood1'), await enter(user('b'), 40, 'b')];
+    const waiting = [
+      enter(user('flood'), 30, 'flood2'),
+      enter(user('flood'), 30, 'flood3'),
+      enter(user('c'), 40, 'c'),
+      enter(user('d'), 40, 'd'),
+    ];
+    for (const lease of first) lease.end();
+    for (const next of ['flood2', 'c', 'd', 'flood3']) {
+      for (let turn = 0; turn < 5; turn++) await undefined;
+      assert.ok(entered.includes(next), `${next} after ${entered.join()}`);
+      const at = ['flood2', 'flood3', 'c', 'd'].indexOf(next);
+      (await waiting[at]!).end();
+    }
+    assert.deepEqual(entered, ['flood1', 'b', 'flood2', 'c', 'd', 'flood3']);
+    assert.equal(budget.bytes, 0);
+  });
+
+  test('a small piece of who has nothing under way is let in while all others have the rest, and wait for more', async () => {
+    const { budget, enter, entered } = createBudget();
+    const leases = [await enter(user('a'), 40, 'a'), await enter(user('b'), 40, 'b')];
+    const waiting = enter(user('c'), 40, 'c');
+    leases.push(await enter(user('polite'), 7, 'polite'));
+    const second = enter(user('polite'), 7, 'polite2');
+    const large = enter(user('d'), 8, 'd');
+    await undefined;
+    assert.deepEqual(entered, ['a', 'b', 'polite']);
+    for (const lease of leases) lease.end();
+    for (const lease of await Promise.all([waiting, second, large])) lease.end();
+    assert.equal(budget.bytes, 0);
+  });
+
+  test('lists of 270 MiB of one client that are asked for without a rest hold up no others', async () => {
+    const clock = new VirtualClock();
+    const budget = new ByteBudget(clock, LIST_LIMITS);
+    const MIB = 1024 * 1024;
+    let [now, most, isOver] = [0, 0, false];
+    const flood = async (): Promise<void> => {
+      while (!isOver) {
+        try {
+          const lease = await budget.enter(account('a'), 270 * MIB);
+          most = Math.max(most, ++now);
+          await clock.sleep(300);
+          now--;
+          lease.end();
+        } catch {
+          await clock.sleep(50);
+        }
+      }
+    };
+    const floods = Array.from({ length: 17 }, flood);
+    for (let at = 0; at < 20; at++) {
+      await clock.advance(777);
+      const lease = budget.enter(user('jane'), at % 2 === 0 ? 450_000 : 60 * MIB);
+      assert.ok(!(lease instanceof Promise), 'at once');
       lease.end();
     }
-    (await large).end();
+    isOver = true;
+    await clock.advance(20_000);
+    await Promise.all(floods);
+    assert.equal(most, 1);
     assert.equal(budget.bytes, 0);
   });
 

@@ -14,7 +14,10 @@ export interface ByteLimits {
   /** What it is, for messages: `lists`. */
   readonly what: string;
   readonly totalBytes: number;
-  /** The share of one client, see `sharersOf`. One larger piece is let in where it is the only one. */
+  /**
+   * The share of one client, see `sharersOf`; at most three quarters of the total. A larger piece counts as this: it is let in
+   * where it is its client's only one, one such piece of all clients at a time.
+   */
   readonly ownBytes: number;
   /** How many pieces of one client may wait. Waiting requests hold no seat of priority and fairness (`Place`). */
   readonly maxWaiting: number;
@@ -48,32 +51,61 @@ export interface ByteLease {
 
 const unbounded: ByteLease = { note: () => undefined, end: () => undefined };
 
+/** A part of the total, with what is let in there. */
+interface Pool {
+  readonly limit: number;
+  bytes: number;
+}
+
 interface Owner {
   bytes: number;
-  waiting: number;
+  readonly waiting: Waiter[];
 }
 
-interface Waiter {
-  readonly owner: string;
+interface Piece {
+  /** What it counts, which is no more than an owner's part. */
   readonly bytes: number;
-  readonly letIn: () => void;
+  /** Larger than an owner's part. */
+  readonly isHuge: boolean;
 }
 
+interface Waiter extends Piece {
+  readonly letIn: (pool: Pool) => void;
+}
+
+/** This part of the total is for small pieces of owners who have nothing under way. */
+const RESERVED_PART = 1 / 4;
+/** Larger ones have no claim to it. */
+const RESERVED_PIECE = 1 / 16;
+
+/**
+ * The budget. Owners who wait have their turn one after the other; nobody waits for another owner whose own part is used up.
+ * Nobody passes one that waits for the common pool, or a large piece would wait for ever while small ones come; but small
+ * ones of owners with nothing under way have a pool of their own.
+ */
 export class ByteBudget {
   readonly #clock: Pick<Clock, 'setTimer'>;
   readonly #limits: ByteLimits;
   readonly #owners = new Map<string, Owner>();
-  #waiters: Waiter[] = [];
-  #bytes = 0;
+  /** Owners of whom some wait, in the order of their turns. */
+  readonly #lines = new Map<string, Owner>();
+  readonly #common: Pool;
+  readonly #reserve: Pool;
+  readonly #reservedPiece: number;
+  #hasHuge = false;
 
   constructor(clock: Pick<Clock, 'setTimer'>, limits: ByteLimits) {
     this.#clock = clock;
     this.#limits = limits;
+    const reserved = Math.floor(limits.totalBytes * RESERVED_PART);
+    this.#common = { limit: limits.totalBytes - reserved, bytes: 0 };
+    this.#reserve = { limit: reserved, bytes: 0 };
+    this.#reservedPiece = Math.floor(limits.totalBytes * RESERVED_PIECE);
   }
 
-  /** Bytes of all that are let in. */
+  /** Bytes of all that are let in, as they count. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#common.bytes + this.#reserve.bytes;
   }
 
   /**
@@ -81,35 +113,38 @@ export class ByteBudget {
    * own are not counted.
    */
   enter(user: Principal, bytes: number, signal?: AbortSignal): ByteLease | Promise<ByteLease> {
-    const owner = sharersOf(user);
-    if (owner === undefined) return unbounded;
+    const name = sharersOf(user);
+    if (name === undefined) return unbounded;
     signal?.throwIfAborted();
-    const own = this.#ownerOf(owner);
-    if (own.waiting === 0 && this.#fitsOwn(owner, bytes) && this.#fitsAll(bytes) && !this.#isTotalAwaited())
-      return this.#letIn(owner, bytes);
-    if (own.waiting >= this.#limits.maxWaiting) throw this.#tooMany(user);
-    own.waiting++;
+    const owner = this.#ownerOf(name);
+    const piece = { bytes: Math.min(bytes, this.#limits.ownBytes), isHuge: bytes > this.#limits.ownBytes };
+    const pool = owner.waiting.length === 0 ? this.#poolFor(owner, piece, this.#isCommonAwaited()) : undefined;
+    if (pool !== undefined) return this.#letIn(name, piece, pool);
+    if (owner.waiting.length >= this.#limits.maxWaiting) throw this.#tooMany(user);
     const { promise, resolve, reject } = Promise.withResolvers<ByteLease>();
     const leave = (): void => {
       cancel();
       unhook();
-      own.waiting--;
-      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      owner.waiting.splice(owner.waiting.indexOf(waiter), 1);
+      if (owner.waiting.length === 0) this.#lines.delete(name);
     };
     const giveUp = (reason: unknown): void => {
       leave();
-      this.#forget(owner);
+      this.#forget(name);
       reject(reason as Error);
       this.#goOn();
     };
     const cancel = this.#clock.setTimer(this.#limits.waitMs, () => giveUp(this.#tooMany(user)));
     const unhook = onAbort(signal, () => giveUp(signal?.reason));
-    const letIn = (): void => {
+    const letIn = (free: Pool): void => {
       leave();
-      resolve(this.#letIn(owner, bytes));
+      // The next of this owner come after one of each other owner.
+      if (this.#lines.delete(name)) this.#lines.set(name, owner);
+      resolve(this.#letIn(name, piece, free));
     };
-    const waiter: Waiter = { owner, bytes, letIn };
-    this.#waiters.push(waiter);
+    const waiter: Waiter = { ...piece, letIn };
+    owner.waiting.push(waiter);
+    this.#lines.set(name, owner);
     return promise;
   }
 
@@ -118,68 +153,81 @@ export class ByteBudget {
     return tooManyRequests(`too many large ${this.#limits.what} of ${who} are under way`, RETRY_AFTER_SECONDS);
   }
 
-  #ownerOf(owner: string): Owner {
-    let found = this.#owners.get(owner);
-    if (found === undefined) this.#owners.set(owner, (found = { bytes: 0, waiting: 0 }));
+  #ownerOf(name: string): Owner {
+    let found = this.#owners.get(name);
+    if (found === undefined) this.#owners.set(name, (found = { bytes: 0, waiting: [] }));
     return found;
   }
 
-  #fitsOwn(owner: string, bytes: number): boolean {
-    const own = this.#owners.get(owner)?.bytes ?? 0;
-    return own === 0 || own + bytes <= this.#limits.ownBytes;
+  /** Whether nothing but the pools keeps a piece out. */
+  #mayEnter({ bytes: own }: Owner, { bytes, isHuge }: Piece): boolean {
+    return own + bytes <= this.#limits.ownBytes && !(isHuge && this.#hasHuge);
   }
 
-  #fitsAll(bytes: number): boolean {
-    return this.#bytes === 0 || this.#bytes + bytes <= this.#limits.totalBytes;
+  /** Where there is room for a piece now. */
+  #poolFor(owner: Owner, piece: Piece, isCommonAwaited: boolean): Pool | undefined {
+    if (!this.#mayEnter(owner, piece)) return undefined;
+    if (!isCommonAwaited && fits(this.#common, piece)) return this.#common;
+    const mayReserve = owner.bytes === 0 && piece.bytes <= this.#reservedPiece;
+    return mayReserve && fits(this.#reserve, piece) ? this.#reserve : undefined;
   }
 
-  #letIn(owner: string, bytes: number): ByteLease {
+  #letIn(name: string, { bytes, isHuge }: Piece, pool: Pool): ByteLease {
     let held = 0;
     const add = (more: number): void => {
       held += more;
-      this.#bytes += more;
-      this.#ownerOf(owner).bytes += more;
+      pool.bytes += more;
+      this.#ownerOf(name).bytes += more;
     };
     add(bytes);
+    if (isHuge) this.#hasHuge = true;
     let hasEnded = false;
     return {
       note: (now) => {
-        if (!hasEnded && now > held) add(now - held);
+        if (!hasEnded && !isHuge && now > held) add(now - held);
       },
       end: () => {
         if (hasEnded) return;
         hasEnded = true;
+        if (isHuge) this.#hasHuge = false;
         add(-held);
-        this.#forget(owner);
+        this.#forget(name);
         this.#goOn();
       },
     };
   }
 
-  #forget(owner: string): void {
-    const own = this.#ownerOf(owner);
-    if (own.bytes === 0 && own.waiting === 0) this.#owners.delete(owner);
+  #forget(name: string): void {
+    const owner = this.#ownerOf(name);
+    if (owner.bytes === 0 && owner.waiting.length === 0) this.#owners.delete(name);
   }
 
-  /**
-   * The first that nothing but the total keeps out, first come, first served: nobody waits for another client whose own part
-   * is used up.
-   */
-  #next(): Waiter | undefined {
-    const stopped = new Set<string>();
-    for (const waiter of this.#waiters) {
-      if (!stopped.has(waiter.owner) && this.#fitsOwn(waiter.owner, waiter.bytes)) return waiter;
-      stopped.add(waiter.owner);
-    }
-    return undefined;
-  }
-
-  /** Nobody passes one that waits for the total: a large one would wait forever while small ones come. */
-  #isTotalAwaited(): boolean {
-    return this.#next() !== undefined;
+  /** Whether somebody waits for the common pool alone. */
+  #isCommonAwaited(): boolean {
+    for (const owner of this.#lines.values()) if (this.#mayEnter(owner, owner.waiting[0]!)) return true;
+    return false;
   }
 
   #goOn(): void {
-    for (let next = this.#next(); next !== undefined && this.#fitsAll(next.bytes); next = this.#next()) next.letIn();
+    while (this.#letInNext());
   }
+
+  #letInNext(): boolean {
+    let isCommonAwaited = false;
+    for (const owner of this.#lines.values()) {
+      const [first] = owner.waiting;
+      if (first === undefined || !this.#mayEnter(owner, first)) continue;
+      const pool = this.#poolFor(owner, first, isCommonAwaited);
+      if (pool !== undefined) {
+        first.letIn(pool);
+        return true;
+      }
+      isCommonAwaited = true;
+    }
+    return false;
+  }
+}
+
+function fits({ limit, bytes }: Pool, piece: Piece): boolean {
+  return bytes + piece.bytes <= limit;
 }
