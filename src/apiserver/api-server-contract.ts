@@ -20,7 +20,6 @@ import type { ResourceDefinition } from './registry/resource-definition.ts';
 import type { HealthCheck } from './routes/health.ts';
 import type { ServerStorage } from './server-storage.ts';
 
-/** What the server is made of. */
 export interface ApiServerDeps {
   readonly storage: ServerStorage;
   readonly platform: BasePlatform;

@@ -24,6 +24,15 @@ export function nodeSelectorTermMatches(term: NodeSelectorTerm, node: Node): boo
   );
 }
 
+/** `zone In (a, b), gpu Exists`, for people. */
+export function termText({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): string {
+  return [...matchExpressions, ...matchFields]
+    .map(
+      ({ key, operator, values = [] }) => `${key} ${operator}${values.length === 0 ? '' : ` (${values.join(', ')})`}`,
+    )
+    .join(', ');
+}
+
 function requirementMatches(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
   const values = requirement.values ?? [];
   switch (requirement.operator) {

@@ -40,11 +40,11 @@ export interface ProbeAnswer {
   readonly threshold: number;
 }
 
-/** A volume that is not ready. */
+/** A volume that is not ready, or not gone yet. */
 export interface AwaitedVolume {
   readonly name: string;
-  /** `process`: it cannot be processed, and no waiting helps. */
-  readonly waitsFor: 'attach' | 'mount' | 'process';
+  /** `process`: it cannot be processed, and no waiting helps. `unmount`: the pod has ended, and its volume is still mounted. */
+  readonly waitsFor: 'attach' | 'mount' | 'process' | 'unmount';
   readonly since: string;
   /** The error of the last try; absent before the first failed. */
   readonly error?: string | undefined;

@@ -40,6 +40,8 @@ export interface PodDecision {
   readonly message: string;
   readonly nodeName?: string;
   readonly nodeCount: number;
+  /** The plugin that refused the pod before any node was looked at. */
+  readonly rejectedBy?: string;
   /** Best first: by score, then by how little is missing. Nodes that were not looked at are not here. */
   readonly nodes: readonly NodeVerdict[];
 }

@@ -10,7 +10,7 @@ import {
 import type { CronJob, Job } from '../api/gen/batch-v1.ts';
 import { createCronJobController } from './cronjob/cronjob-controller.ts';
 import { formatRfc1123 } from './cronjob/cron-jobs.ts';
-import { mostRecentDue, nextDueMs, parseSchedule } from './cronjob/schedule.ts';
+import { mostRecentDue, nextDueMs, parseSchedule } from '../component-helpers/cron-schedule.ts';
 import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
 import { createJobController } from './job/job-controller.ts';
 import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';

@@ -70,6 +70,35 @@ test('an eviction that a disruption budget forbids leads to the budget and what 
   assert.equal((await cluster.client.resource(PodDisruptionBudgets).list()).items.length, 1);
 });
 
+test('an eviction of a pod with two disruption budgets leads to both', async () => {
+  await using cluster = await Cluster.start({ nodes: 1 });
+  const selector = { matchLabels: { app: 'web' } };
+  const budget = (name: string) => ({
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name },
+    spec: { maxUnavailable: 1, selector },
+  });
+  await cluster.apply([
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web', labels: selector.matchLabels },
+      spec: { containers: [{ name: 'a', image: 'web:1' }] },
+    },
+    budget('one'),
+    budget('two'),
+  ]);
+  await cluster.waitFor('pod/web', 'Ready');
+  await cluster.waitFor('poddisruptionbudget/two', '.status.observedGeneration=1');
+  await cluster.waitFor('poddisruptionbudget/one', '.status.observedGeneration=1');
+  const key = { namespace: 'default', name: 'web' };
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key };
+  await assert.rejects(cluster.client.resource(Pods).createSubresource(key, 'eviction', eviction), /more than one/);
+  const { code, first, at } = await explainLast(cluster);
+  assert.deepEqual({ code, first, at }, { code: 'Refused', first: 'PodHasTwoBudgets', at: 'two' });
+});
+
 test('a webhook that denies, and one that gives no answer, are told by name', async () => {
   await using cluster = await Cluster.start({ nodes: 0, controllers: [], scheduler: false });
   const url = cluster.webhook('/deny', (review: AdmissionReview) => ({

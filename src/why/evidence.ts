@@ -9,6 +9,7 @@ import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
 import { StatusError } from '../api/status-error.ts';
 import { parseTime } from '../api/time.ts';
 import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
+import { discoverResources } from '../client/discovery.ts';
 import { objectPath } from '../client/request-path.ts';
 import type { Cause, Diagnosis } from './explanation.ts';
 import { objectText } from './explanation.ts';
@@ -105,6 +106,14 @@ export class Evidence {
   ): Promise<readonly Stored<T>[] | undefined> {
     const what = `all ${groupResourceOf(info)}${options.namespace === undefined ? '' : ` in ${options.namespace}`}`;
     return this.#reads.once<readonly Stored<T>[] | undefined>(what, undefined, () => this.#pages(info, options));
+  }
+
+  /** What the server serves, custom kinds included; none where it does not say. */
+  served(): Promise<readonly ResourceInfo<KubernetesObject>[]> {
+    return this.#reads.once<readonly ResourceInfo<KubernetesObject>[]>('the kinds that are served', [], async () => {
+      const { resources } = await discoverResources(this.client, this.#reads.signal);
+      return resources;
+    });
   }
 
   /** The server's answer to a review, which is never stored; undefined where the caller may not ask. */

@@ -61,11 +61,14 @@ export async function diagnose(
   const explain = explainerOf(info);
   // A pod that is being deleted has containers to end; all others have finalizers alone.
   if (object.metadata.deletionTimestamp !== undefined && info.kind !== 'Pod' && info.kind !== 'Namespace') {
-    const causes = finalizerCauses(info, object);
+    const causes = await finalizerCauses(info, object, evidence);
     return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'is being deleted', causes };
   }
   if (explain === undefined) return explainByConditions(info, object, evidence);
-  const diagnosis = await explain(object, evidence);
+  const found = await explain(object, evidence);
+  // What is in trouble for no known cause is not known.
+  const diagnosis: Diagnosis =
+    found.state === 'Trouble' && found.causes.length === 0 ? { ...found, state: 'Unknown' } : found;
   if (diagnosis.state === 'Unknown' && diagnosis.causes.length === 0) noteConditions(info, object, evidence);
   return diagnosis;
 }

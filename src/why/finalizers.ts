@@ -1,27 +1,52 @@
-/** Finalizers that hold a deleted object, and who set them. */
+/** Finalizers that hold a deleted object: who set them, and for what is known of them, what they wait for. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
-import { cause, type Cause } from './explanation.ts';
+import type { Evidence } from './evidence.ts';
+import { cause, type Cause, type Cure } from './explanation.ts';
+import { knownFinalizers } from './known-finalizers.ts';
 import { inNamespace, nameOfObject } from './object-name.ts';
+import { shellWord } from './shell-word.ts';
 
 /** A cause for each finalizer of an object that is being deleted. */
-export function finalizerCauses(info: ResourceInfo, object: KubernetesObject): readonly Cause[] {
+export async function finalizerCauses(
+  info: ResourceInfo,
+  object: KubernetesObject,
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined) return [];
   const name = nameOfObject(info, object);
-  return finalizers.map((finalizer) => {
+  const causes: Cause[] = [];
+  for (const [index, finalizer] of finalizers.entries()) {
     const manager = managerOf(object, finalizer);
-    return cause({
-      code: 'Finalizer',
-      object: name,
-      message: `finalizer ${finalizer}${manager === undefined ? '' : `, set by ${manager},`} has not been removed`,
-      since: deletionTimestamp,
-      cure: {
-        text: `see why the controller behind ${finalizer} does not finish; only if it will never run again, remove the finalizer`,
-        command: `kubectl edit ${name.kind} ${name.name}${inNamespace(name)}`,
-      },
-    });
-  });
+    const known = Object.hasOwn(knownFinalizers, finalizer) ? knownFinalizers[finalizer] : undefined;
+    causes.push(
+      cause({
+        code: 'Finalizer',
+        object: name,
+        message: `finalizer ${finalizer}${manager === undefined ? '' : `, set by ${manager},`} has not been removed`,
+        since: deletionTimestamp,
+        cure: known === undefined ? removal(info, object, index) : { text: known.text },
+        because: (await known?.causesBehind?.(object, evidence)) ?? [],
+      }),
+    );
+  }
+  return causes;
+}
+
+/** The command fails when another finalizer has the place by then. */
+function removal(info: ResourceInfo, object: KubernetesObject, index: number): Cure {
+  const { kind, name, namespace } = nameOfObject(info, object);
+  const finalizer = object.metadata.finalizers?.[index] ?? '';
+  const path = `/metadata/finalizers/${index}`;
+  const patch = [
+    { op: 'test', path, value: finalizer },
+    { op: 'remove', path },
+  ];
+  return {
+    text: `see why the controller behind ${finalizer} does not finish; only if it will never run again, remove the finalizer`,
+    command: `kubectl patch ${kind} ${name}${inNamespace({ namespace })} --type=json -p ${shellWord(JSON.stringify(patch))}`,
+  };
 }
 
 /** The field manager that owns a finalizer. */

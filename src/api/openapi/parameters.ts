@@ -30,7 +30,6 @@ const dryRun = text('dryRun', "'All' runs every stage of the request but stores 
 const allowWatchBookmarks = flag('allowWatchBookmarks', 'Ask for BOOKMARK events.');
 const watch = flag('watch', 'Stream changes instead of listing.');
 
-/** Parameters of reads and deletions of a collection. */
 const selection: readonly ParameterFact[] = [
   text('continue', 'Token of the page to go on from.'),
   text('fieldSelector', 'Restricts the objects by their fields.'),
@@ -43,10 +42,9 @@ const selection: readonly ParameterFact[] = [
   whole('timeoutSeconds', 'End the request after this time.'),
 ];
 
-/** Parameters of lists and watches. */
 export const listParameters: readonly ParameterFact[] = [allowWatchBookmarks, ...selection, watch];
 
-/** Parameters of creations, updates and patches. */
+/** A patch has `force` as well. */
 export const writeParameters: readonly ParameterFact[] = [
   dryRun,
   text('fieldManager', 'Name under which the changed fields are recorded as owned.'),
@@ -58,7 +56,7 @@ export const patchParameters: readonly ParameterFact[] = [
   flag('force', 'Take over fields other appliers own. Only for apply patches.'),
 ];
 
-/** Parameters of deletions of one object. */
+/** As the query of a DELETE; its body, DeleteOptions, has the same fields. */
 export const deleteParameters: readonly ParameterFact[] = [
   dryRun,
   whole('gracePeriodSeconds', 'Seconds the object has to end; 0 means now.'),
@@ -70,7 +68,6 @@ export const deleteParameters: readonly ParameterFact[] = [
   text('propagationPolicy', "What becomes of dependents: 'Orphan', 'Background' or 'Foreground'."),
 ];
 
-/** Parameters of deletions of a collection. */
 export const deleteCollectionParameters: readonly ParameterFact[] = [...selection, ...deleteParameters];
 
 const container = text('container', 'Container of the pod; the only one or the default one without it.');

@@ -26,7 +26,7 @@ function checkOf(environment: CelEnvironment, returnTypes: readonly string[]): C
   };
 }
 
-/** Compiles the expressions of match conditions. */
+/** The check of a match condition: it compiles with these variables and its result is a bool. */
 export function conditionExpressions(variables: AdmissionVariables): Check {
   return checkOf(admissionEnvironment(variables), ['bool']);
 }

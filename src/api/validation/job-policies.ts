@@ -56,7 +56,7 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
 /** What rules of a policy are checked against. */
 interface FailureContext {
   readonly spec: JobSpec;
-  /** Names of the template's containers. */
+  /** Init containers included: `onExitCodes.containerName` may name any of them. */
   readonly names: Set<string>;
 }
 

@@ -90,7 +90,7 @@ export interface AdmissionDeps {
 export interface AdmissionConfig {
   readonly podSecurity?: PodSecurityConfig;
   readonly eventLimits?: readonly EventLimit[];
-  /** PodNodeSelector: labels by namespace. */
+  /** PodNodeSelector: the labels that pods of a namespace get as their node selector, by the namespace's name. */
   readonly nodeSelectors?: ReadonlyMap<string, Readonly<Record<string, string>>>;
   readonly tolerations?: TolerationConfig;
   readonly imagePolicy?: ImagePolicyConfig;

@@ -21,7 +21,7 @@ import type { Histogram } from '../../platform/metrics.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 import { finishedAs, formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
 import { JobControl } from './job-control.ts';
-import { parseSchedule, type Schedule } from './schedule.ts';
+import { parseSchedule, type Schedule } from '../../component-helpers/cron-schedule.ts';
 import { mostRecentScheduleTime, nextScheduleTimeDuration, scheduleOf } from './schedule-times.ts';
 
 const ACCOUNT = 'cronjob-controller';

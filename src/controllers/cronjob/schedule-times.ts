@@ -7,7 +7,14 @@ import { secondsToMs } from '../../api/int64.ts';
 import { parseTime } from '../../api/time.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
-import { checkTimeZone, type Due, mostRecentDue, nextDueMs, parseSchedule, type Schedule } from './schedule.ts';
+import {
+  checkTimeZone,
+  type Due,
+  mostRecentDue,
+  nextDueMs,
+  parseSchedule,
+  type Schedule,
+} from '../../component-helpers/cron-schedule.ts';
 
 /** The parsed schedule; undefined when it is invalid. */
 export function scheduleOf(cronJob: CronJob, recorder: EventRecorder): Schedule | undefined {

@@ -261,8 +261,12 @@ test('teardown goes on trying when an unmount fails', async (t) => {
   const seen = watchWait(fixture.manager.waitForUnmount(pod, never));
   await fixture.platform.clock.settle();
   assert.equal(seen.state, 'waiting');
+  const [awaited] = fixture.manager.awaitedVolumes('uid-1');
+  assert.deepEqual([awaited?.name, awaited?.waitsFor], ['mem', 'unmount']);
+  assert.match(awaited?.error ?? '', /target is busy/);
   await fixture.platform.clock.advance(500);
   assert.equal(seen.state, 'done');
+  assert.deepEqual(fixture.manager.awaitedVolumes('uid-1'), []);
 });
 
 test('the mount of a server that is gone is taken out of the tree', async (t) => {

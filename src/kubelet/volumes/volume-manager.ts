@@ -5,6 +5,7 @@
  * pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by `waitForUnmount`; a slow sweep tears down
  * the volumes of pods that neither ended.
  */
+import { formatTime } from '../../api/time.ts';
 import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff, KeyedBackoff } from '../../base/backoff.ts';
@@ -95,6 +96,8 @@ class KubeletVolumeManager implements VolumeManager {
   /** Uids whose volumes were found on disk at the start and are not torn down yet. */
   readonly #orphans = new Set<string>();
   readonly #teardowns = new Map<string, Promise<void>>();
+  /** Since when pods wait for their volumes to be gone, with the error of the last try. */
+  readonly #leaving = new Map<string, Pick<AwaitedVolume, 'since' | 'error'>>();
   readonly #failedSweeps = new KeyedBackoff(TEARDOWN_BACKOFF);
   /** Pods that the last sweep did not find among those of `podsLister`. */
   #missing = new Set<string>();
@@ -133,11 +136,14 @@ class KubeletVolumeManager implements VolumeManager {
     const uid = pod.metadata.uid ?? '';
     const deadlineMs = this.#deps.platform.clock.monotonicMs() + TEARDOWN_TIMEOUT_MS;
     const backoff = createBackoff(TEARDOWN_BACKOFF);
+    const since = this.#leaving.get(uid)?.since ?? formatTime(this.#deps.platform.clock.nowMs());
+    this.#leaving.set(uid, { since });
     for (;;) {
       try {
         return await this.#tearDown(uid);
       } catch (error) {
         const text = errorMessage(error);
+        this.#leaving.set(uid, { since, error: text });
         this.#log.warn('Cannot take down volumes', { podUID: uid, err: error });
         if (this.#deps.platform.clock.monotonicMs() >= deadlineMs)
           throw new Error(`mounted volumes=[${[...(this.#pods.get(uid)?.ready().keys() ?? [])].join(' ')}]: ${text}`, {
@@ -168,7 +174,10 @@ class KubeletVolumeManager implements VolumeManager {
   }
 
   awaitedVolumes(podUid: string): readonly AwaitedVolume[] {
-    return this.#pods.get(podUid)?.awaited() ?? [];
+    const volumes = this.#pods.get(podUid);
+    const leaving = this.#leaving.get(podUid);
+    if (leaving === undefined) return volumes?.awaited() ?? [];
+    return [...(volumes?.ready().keys() ?? [])].map((name) => ({ name, waitsFor: 'unmount', ...leaving }));
   }
 
   mountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> {
@@ -224,6 +233,7 @@ class KubeletVolumeManager implements VolumeManager {
       await tearDownPodVolumes(this.#plugins, this.#paths, uid);
     this.#pods.delete(uid);
     this.#orphans.delete(uid);
+    this.#leaving.delete(uid);
     this.#deps.objects.unregisterPod(uid);
     this.#tokens.forget(uid);
   }

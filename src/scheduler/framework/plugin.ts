@@ -108,7 +108,7 @@ export interface SchedulerPlugin {
   preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
   /** What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. */
-  explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): readonly Lack[];
+  explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo, snapshot: Snapshot): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
   /** What if `other` were not on the node? */

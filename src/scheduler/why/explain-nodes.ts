@@ -63,6 +63,7 @@ export function lookNow(look: Look): PodDecision {
       ...head,
       result: 'Unschedulable',
       message: fitErrorMessage({ nodeCount, statuses: new Map(), preFilter: pre.rejection }),
+      rejectedBy: nodeCount === 0 ? undefined : pre.rejection.plugin,
       nodes: [],
     };
   const explained = snapshot.nodes.map((node) => explainNode(look, state, { pre, node }));
@@ -100,7 +101,7 @@ function feasibleNow(
 }
 
 function explainNode(
-  { pod, nominations }: Look,
+  { pod, nominations, snapshot }: Look,
   state: CycleState,
   { pre, node }: { pre: PreFiltered; node: NodeInfo },
 ): Judged {
@@ -124,7 +125,7 @@ function explainNode(
   for (const plugin of pre.filters) {
     const status = plugin.filter?.(state, pod, node);
     if (status === undefined) plugins.push({ name: plugin.name, verdict: 'Passed' });
-    else refuse(status, plugin.explain?.(state, pod, node) ?? []);
+    else refuse(status, plugin.explain?.(state, pod, node, snapshot) ?? []);
   }
   const expected = statuses.length === 0 ? withNominated(pre.filters, state, { pod, node, nominations }) : undefined;
   if (expected !== undefined) refuse(expected, [{ what: 'room is kept for pods nominated to the node', distance: 1 }]);

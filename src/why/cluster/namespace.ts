@@ -3,12 +3,12 @@ import { APIServices, Namespaces } from '../../api/gen/resources.ts';
 import type { Namespace } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { discoverResources } from '../../client/discovery.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { finalizerCauses } from '../finalizers.ts';
-import { nameOfObject, nameOf } from '../object-name.ts';
+import { nameOfObject } from '../object-name.ts';
+import { remainingObjects } from '../remaining-objects.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Objects that are named; the others mostly wait for the same. */
@@ -25,7 +25,7 @@ export async function explainNamespace(namespace: Namespace, evidence: Evidence)
   const causes = [
     ...(await failureCauses(namespace, evidence)),
     ...(await remainingCauses(namespace, evidence)),
-    ...finalizerCauses(Namespaces, namespace),
+    ...(await finalizerCauses(Namespaces, namespace, evidence)),
     ...specFinalizerCauses(namespace),
   ];
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary: 'is being deleted', causes };
@@ -50,27 +50,15 @@ async function remainingCauses(namespace: Namespace, evidence: Evidence): Promis
   const causes: Cause[] = [];
   for (const info of await deletable(evidence)) {
     const objects = await evidence.list(info, { namespace: namespace.metadata.name ?? '', metadataOnly: true });
-    for (const object of objects) {
-      if (causes.length >= MAX_OBJECTS) return causes;
-      causes.push(remainingCause(info, object));
-    }
+    appendAll(causes, await remainingObjects(info, objects.slice(0, MAX_OBJECTS - causes.length), evidence));
+    if (causes.length >= MAX_OBJECTS) return causes;
   }
   return causes;
 }
 
-async function deletable({ client }: Evidence): Promise<readonly ResourceInfo<KubernetesObject>[]> {
-  const { resources } = await discoverResources(client);
+async function deletable(evidence: Evidence): Promise<readonly ResourceInfo<KubernetesObject>[]> {
+  const resources = await evidence.served();
   return resources.filter(({ namespaced, verbs }) => namespaced && verbs.includes('list') && verbs.includes('delete'));
-}
-
-function remainingCause(info: ResourceInfo<KubernetesObject>, object: KubernetesObject): Cause {
-  const name = nameOf(info, object.metadata);
-  return cause({
-    code: 'ContentRemains',
-    object: name,
-    message: `${name.kind} ${name.name} is still in it`,
-    because: finalizerCauses(info, object),
-  });
 }
 
 /** Finalizers of its specification other than the namespace controller's own. */

@@ -1,7 +1,9 @@
-/** Why a certificate signing request has no certificate. */
+/** Why a certificate signing request has no certificate, or one that is of no use. */
 import { CertificateSigningRequests } from '../../api/gen/resources.ts';
 import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
 import { conditionCause, conditionOf } from '../conditions.ts';
+import { formatTime } from '../../api/time.ts';
+import { readIssuer } from '../../component-helpers/pki/read-certificate.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
@@ -24,11 +26,55 @@ const ENDS = [
 
 export async function explainSigningRequest(
   request: CertificateSigningRequest,
-  _evidence: Evidence,
+  { nowMs }: Evidence,
 ): Promise<Diagnosis> {
   const { certificate = '' } = request.status ?? {};
-  if (certificate !== '') return { state: 'Fine', summary: 'has its certificate', causes: [] };
+  if (certificate !== '') return issued(request, certificate, nowMs);
   return { state: 'Trouble', summary: 'has no certificate', causes: [pendingCause(request)] };
+}
+
+function issued(request: CertificateSigningRequest, certificate: string, nowMs: number): Diagnosis {
+  const object = nameOfObject(CertificateSigningRequests, request);
+  const endMs = endOf(certificate);
+  if (endMs === undefined) return { state: 'Unknown', summary: 'has a certificate that cannot be read', causes: [] };
+  const end = formatTime(endMs);
+  if (endMs >= nowMs)
+    return { state: 'Fine', summary: `has its certificate, valid until ${end}`, causes: useNotes(request) };
+  const expired = cause({
+    code: 'CertificateExpired',
+    object,
+    message: `its certificate was valid until ${end}: nobody accepts it any more`,
+    since: end,
+    cure: { text: 'make another request; spec.expirationSeconds asks for a longer time, which the signer may shorten' },
+  });
+  return { state: 'Trouble', summary: 'has a certificate that has expired', causes: [expired] };
+}
+
+/** Undefined: it is no certificate in PEM. */
+function endOf(certificate: string): number | undefined {
+  try {
+    return readIssuer(Buffer.from(certificate, 'base64').toString('latin1')).notAfterMs;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where the API server does not accept it of a client. */
+function useNotes(request: CertificateSigningRequest): readonly Cause[] {
+  const { signerName } = request.spec;
+  if (signerName.startsWith('kubernetes.io/kube-apiserver-client')) return [];
+  const message =
+    signerName === 'kubernetes.io/kubelet-serving'
+      ? 'it is for a kubelet to serve with: the API server does not accept it of a client'
+      : `the API server accepts it of a client only if the authority of signer ${signerName} is in its --client-ca-file`;
+  return [
+    cause({
+      code: 'NotForClients',
+      object: nameOfObject(CertificateSigningRequests, request),
+      message,
+      cure: { text: 'for a client of the API server, ask the signer kubernetes.io/kube-apiserver-client' },
+    }),
+  ];
 }
 
 function pendingCause(request: CertificateSigningRequest): Cause {

@@ -5,16 +5,28 @@ import { parseTime } from '../../api/time.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, type Cause } from '../explanation.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { finalizerCauses } from '../finalizers.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+import { disruptionCauses } from './disruption.ts';
+import { nodeStateOf } from './node-state.ts';
 
 /** How long a node that answers may take for what follows the grace period. */
 const SLACK_MS = 30_000;
 
-export async function deletionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+export async function explainDeletion(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
+  const summary = 'is being deleted';
   const ofNode = await nodeCauses(pod, evidence);
-  return [...ofNode, ...graceCauses(pod, evidence, ofNode.length > 0), ...finalizerCauses(Pods, pod)];
+  const blocking = [
+    ...ofNode,
+    ...overdueCauses(pod, evidence, ofNode.length > 0),
+    ...(await volumeCauses(pod, evidence)),
+    ...(await finalizerCauses(Pods, pod, evidence)),
+  ];
+  const causes = [...(await disruptionCauses(pod, evidence)), ...blocking, ...graceCauses(pod, evidence)];
+  if (blocking.length > 0) return { state: 'Trouble', summary, causes };
+  const isLate = evidence.nowMs > parseTime(pod.metadata.deletionTimestamp) + SLACK_MS;
+  return { state: isLate ? 'Unknown' : 'Progressing', summary, causes };
 }
 
 /** A node that is gone or does not answer ends no containers. */
@@ -48,22 +60,24 @@ async function nodeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[
   ];
 }
 
-function graceCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readonly Cause[] {
-  if ((pod.spec?.nodeName ?? '') === '' || isPodTerminal(pod)) return [];
+function graceCauses(pod: Pod, { nowMs }: Evidence): readonly Cause[] {
   const deadline = pod.metadata.deletionTimestamp ?? '';
-  const deadlineMs = parseTime(deadline);
+  if ((pod.spec?.nodeName ?? '') === '' || isPodTerminal(pod) || nowMs > parseTime(deadline)) return [];
   const grace = Number(pod.metadata.deletionGracePeriodSeconds ?? 0);
-  if (nowMs <= deadlineMs)
-    return [
-      cause({
-        code: 'GracePeriod',
-        object: nameOfObject(Pods, pod),
-        message: `its containers have until ${deadline} to end by themselves (grace period ${grace} s)`,
-        nextTry: deadline,
-        cure: { text: 'let the program end when it gets SIGTERM, or shorten terminationGracePeriodSeconds' },
-      }),
-    ];
-  if (nodeIsAway || nowMs <= deadlineMs + SLACK_MS || running(pod).length === 0) return [];
+  return [
+    cause({
+      code: 'GracePeriod',
+      object: nameOfObject(Pods, pod),
+      message: `its containers have until ${deadline} to end by themselves (grace period ${grace} s)`,
+      nextTry: deadline,
+      cure: { text: 'let the program end when it gets SIGTERM, or shorten terminationGracePeriodSeconds' },
+    }),
+  ];
+}
+
+function overdueCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readonly Cause[] {
+  const deadline = pod.metadata.deletionTimestamp ?? '';
+  if (nodeIsAway || nowMs <= parseTime(deadline) + SLACK_MS || running(pod).length === 0) return [];
   return [
     cause({
       code: 'ContainersDoNotEnd',
@@ -72,6 +86,28 @@ function graceCauses(pod: Pod, { nowMs }: Evidence, nodeIsAway: boolean): readon
       cure: { text: 'read the log of the kubelet of its node' },
     }),
   ];
+}
+
+/** Volumes that are still mounted after the containers have ended. */
+async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  if (running(pod).length > 0) return [];
+  const volumes = (await nodeStateOf(pod, evidence))?.volumes ?? [];
+  return volumes
+    .filter(({ waitsFor, since, error }) => waitsFor === 'unmount' && isStuck(evidence, since, error))
+    .map(({ name, since, error }) =>
+      cause({
+        code: 'VolumeNotUnmounted',
+        object: nameOfObject(Pods, pod),
+        message: `volume ${name} could not be unmounted`,
+        since,
+        facts: error === undefined ? [] : [error],
+        cure: { text: `see what uses the volume on node ${pod.spec?.nodeName}, or whether its server answers` },
+      }),
+    );
+}
+
+function isStuck({ nowMs }: Evidence, since: string, error: string | undefined): boolean {
+  return error !== undefined || nowMs - parseTime(since) > SLACK_MS;
 }
 
 function running(pod: Pod): readonly string[] {

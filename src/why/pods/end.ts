@@ -1,48 +1,38 @@
 /** Why a pod has failed: who ended it, or which container did. */
 import { Pods } from '../../api/gen/resources.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
-import { podCondition } from '../../component-helpers/pods.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { appendAll } from '../../base/lists.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
+import { disruptionCauses } from './disruption.ts';
 import { terminationCause } from './termination.ts';
 
-/** By `status.reason`, as the kubelet and controllers write it. */
-const BY_REASON: Readonly<Record<string, Cure>> = {
-  Evicted: {
-    text: 'free what the node ran short of, or give the pod requests (and limits) as large as what it really uses',
-  },
-  DeadlineExceeded: { text: 'raise activeDeadlineSeconds, or make the work shorter' },
-  NodeAffinity: { text: 'the labels of the node no longer match; let the owner create another pod' },
-  Terminated: { text: 'the node was shut down; the owner of the pod creates another' },
-  UnexpectedAdmissionError: { text: 'read the log of the kubelet of its node' },
-};
-
-/** By the reason of the condition DisruptionTarget. */
-const BY_DISRUPTION: Readonly<Record<string, string>> = {
-  PreemptionByScheduler: 'raise the priority of this pod, or add nodes, so that both have room',
-  DeletionByTaintManager: 'remove the taint of the node, or tolerate it in the pod',
-  EvictionByEvictionAPI: 'somebody evicted it, as kubectl drain does',
-  DeletionByPodGC: 'its node is gone; the owner of the pod creates another',
-  TerminationByKubelet: 'see what its node ran short of, or whether it was shut down',
+/** By `status.reason`, as the kubelet and controllers write it. Upstream: kubelet/lifecycle, kubelet/eviction. */
+const CURES: Readonly<Record<string, string>> = {
+  Evicted: 'free what the node ran short of, or give the pod requests (and limits) as large as what it really uses',
+  DeadlineExceeded: 'raise activeDeadlineSeconds, or make the work shorter',
+  NodeAffinity:
+    'the labels of its node do not match its node selector or affinity: change one of them, or leave out spec.nodeName',
+  NodePorts: 'another pod of its node holds the host port: choose another port or node, or leave out hostPort',
+  TaintToleration: 'tolerate the taint of its node, or leave out spec.nodeName',
+  Terminated: 'the node was shut down; the owner of the pod creates another',
+  NodeShutdown: 'the node was being shut down; the owner of the pod creates another',
+  PodOSNotSupported: 'leave out spec.os, or run it on a node with that operating system',
+  PodOSSelectorNodeLabelDoesNotMatch: 'let the node selector kubernetes.io/os say what its node is',
+  PodFeatureUnsupported: 'leave out what the node does not support, or upgrade its kubelet',
+  SysctlForbidden: "leave out the sysctl, or allow it by the kubelet's allowedUnsafeSysctls",
+  HostNamespaceForbidden: 'leave out hostNetwork, hostPID and hostIPC, which its node does not allow',
+  TopologyAffinityError: 'request what fits into one NUMA node, or use a less strict topology manager policy',
+  SMTAlignmentError: 'request processors in whole cores, or leave out full-pcpus-only of the CPU manager',
+  UnexpectedAdmissionError: 'read the log of the kubelet of its node',
 };
 
 export async function endCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const { reason = '', message = '' } = pod.status ?? {};
-  const disruption = podCondition(pod, 'DisruptionTarget');
   const causes: Cause[] = [];
-  if (reason !== '') causes.push(endedBy(pod, reason, message, BY_REASON[reason]));
-  if (disruption?.status === 'True' && reason !== 'Evicted') {
-    const text = BY_DISRUPTION[disruption.reason ?? ''];
-    causes.push(
-      endedBy(
-        pod,
-        disruption.reason ?? 'Disrupted',
-        disruption.message ?? '',
-        text === undefined ? undefined : { text },
-      ),
-    );
-  }
+  if (reason !== '') causes.push(endedBy(pod, reason, message));
+  if (reason !== 'Evicted') appendAll(causes, await disruptionCauses(pod, evidence));
   if (causes.length > 0) return causes;
   for (const status of [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])])
     if (status.state?.terminated !== undefined && status.state.terminated.exitCode !== 0)
@@ -52,12 +42,40 @@ export async function endCauses(pod: Pod, evidence: Evidence): Promise<readonly 
   return causes;
 }
 
-function endedBy(pod: Pod, code: string, message: string, cure: Cure | undefined): Cause {
+function endedBy(pod: Pod, code: string, message: string): Cause {
   return cause({
     code,
     object: nameOfObject(Pods, pod),
-    message: message === '' ? `the pod was ended: ${code}` : `the pod was ended (${code})`,
-    ...(message === '' ? {} : { facts: [message] }),
-    cure,
+    message: `the pod was ended (${code})`,
+    facts: message === '' ? [] : [message],
+    cure: cureOf(pod, code),
   });
+}
+
+function cureOf(pod: Pod, reason: string): Cure | undefined {
+  const resource = /^OutOf(.+)$/.exec(reason)?.[1];
+  if (resource !== undefined)
+    return {
+      text: `request less ${resource}, or leave out spec.nodeName so that the scheduler finds a node with room`,
+    };
+  const text = CURES[reason];
+  if (text === undefined) return undefined;
+  const limits = reason === 'Evicted' ? diskLimits(pod) : [];
+  return {
+    text: limits.length === 0 ? text : `${text}; if the message names its own limit, raise ${limits.join(', ')}`,
+  };
+}
+
+/** Limits beyond which the kubelet evicts the pod whatever the node has: `ephemeral-storage of container web (1Gi)`. */
+function diskLimits({ spec }: Pod): readonly string[] {
+  const ofContainers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap(limitOf);
+  const ofVolumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }) =>
+    emptyDir?.sizeLimit === undefined ? [] : [`sizeLimit of volume ${name} (${emptyDir.sizeLimit})`],
+  );
+  return [...ofContainers, ...ofVolumes];
+}
+
+function limitOf({ name, resources }: Container): readonly string[] {
+  const limit = resources?.limits?.['ephemeral-storage'];
+  return limit === undefined ? [] : [`ephemeral-storage of container ${name} (${limit})`];
 }

@@ -1,26 +1,33 @@
 /** What helps against each plugin of the scheduler that refuses nodes. One row a plugin. */
-import type { Cure } from '../explanation.ts';
 
-export const PLUGIN_CURES: Readonly<Record<string, Cure>> = {
+export interface PluginCure {
+  readonly text: string;
+  /** For the nearest node of those it refused. */
+  readonly command?: (node: string) => string;
+}
+
+const claims = (): string => 'kubectl get pvc';
+
+export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
   NodeResourcesFit: { text: 'request less, end other pods, or add a node with room' },
   NodeName: { text: 'spec.nodeName names a node that does not exist or does not match' },
-  NodePorts: { text: 'the host port is taken: choose another, or leave out hostPort' },
+  NodePorts: { text: 'end the pod that holds the host port, choose another port, or leave out hostPort' },
   NodeAffinity: {
     text: 'label a node as nodeSelector and nodeAffinity ask, or change them',
-    command: 'kubectl get nodes --show-labels',
+    command: () => 'kubectl get nodes --show-labels',
   },
-  NodeUnschedulable: { text: 'let pods onto the node again', command: 'kubectl uncordon NODE' },
+  NodeUnschedulable: { text: 'let pods onto the node again', command: (node) => `kubectl uncordon ${node}` },
   TaintToleration: {
     text: 'tolerate the taint in the pod, or remove it from the node',
-    command: 'kubectl describe nodes',
+    command: (node) => `kubectl describe node ${node}`,
   },
   InterPodAffinity: { text: 'change podAffinity or podAntiAffinity, or add nodes where their terms hold' },
   PodTopologySpread: { text: 'add nodes in the topologies that have fewest pods, or raise maxSkew' },
-  VolumeBinding: { text: 'see the claims of the pod', command: 'kubectl get pvc' },
+  VolumeBinding: { text: 'see the claims of the pod, and from which nodes their volumes can be used', command: claims },
   VolumeRestrictions: { text: 'another pod uses the volume: end it, or use a volume that may be shared' },
-  VolumeZone: { text: 'the volume is in another zone: add a node there, or use another volume' },
+  VolumeZone: { text: 'the volume is in another zone: add a node there, or use another volume', command: claims },
   NodeVolumeLimits: { text: 'the node has as many volumes attached as it can: add a node' },
-  DynamicResources: { text: 'see the resource claims of the pod', command: 'kubectl get resourceclaims' },
+  DynamicResources: { text: 'see the resource claims of the pod', command: () => 'kubectl get resourceclaims' },
   NodeDeclaredFeatures: { text: 'the nodes lack a feature the pod needs: upgrade their kubelets' },
   ServiceAffinity: { text: 'the pods of the service run on nodes with other labels' },
 };

@@ -4,13 +4,14 @@ import { isPodReady, podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Cause, Diagnosis } from '../explanation.ts';
 import { containerCauses } from './containers.ts';
-import { deletionCauses } from './deletion.ts';
+import { explainDeletion } from './deletion.ts';
 import { endCauses } from './end.ts';
 import { nodeCauses } from './node.ts';
 import { readinessCauses } from './readiness.ts';
 import { resizeCauses } from './resize.ts';
+import { restartNotes } from './restarts.ts';
 import { sandboxCauses } from './sandbox.ts';
-import { schedulingCauses } from './scheduling.ts';
+import { explainScheduling } from './scheduling.ts';
 import { volumeCauses } from './volumes.ts';
 import { appendAll } from '../../base/lists.ts';
 
@@ -27,25 +28,37 @@ const checksOnNode: readonly Check[] = [
 ];
 
 export async function explainPod(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
-  if (pod.metadata.deletionTimestamp !== undefined)
-    return { state: 'Trouble', summary: 'is being deleted', causes: await deletionCauses(pod, evidence) };
+  if (pod.metadata.deletionTimestamp !== undefined) return explainDeletion(pod, evidence);
   const phase = pod.status?.phase ?? 'Pending';
   if (phase === 'Succeeded') return { state: 'Fine', summary: 'ran to its end', causes: [] };
   if (phase === 'Failed') return { state: 'Trouble', summary: 'has failed', causes: await endCauses(pod, evidence) };
+  if ((pod.spec?.nodeName ?? '') === '') return explainScheduling(pod, evidence);
   const causes: Cause[] = [];
-  const checks = (pod.spec?.nodeName ?? '') === '' ? [schedulingCauses] : checksOnNode;
-  for (const check of checks) appendAll(causes, await check(pod, evidence));
-  return { ...stateOf(pod, causes), causes };
+  for (const check of checksOnNode) appendAll(causes, await check(pod, evidence));
+  const found = stateOf(pod, causes);
+  return { ...found, causes: found.state === 'Fine' ? await restartNotes(pod, evidence) : causes };
 }
 
 function stateOf(pod: Pod, causes: readonly Cause[]): Pick<Diagnosis, 'state' | 'summary'> {
   const node = pod.spec?.nodeName ?? '';
-  if (node === '') return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary: 'has no node yet' };
   if (isPodReady(pod))
     return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary: `runs on ${node} and is ready` };
   const summary =
-    pod.status?.phase === 'Running' ? `runs on ${node} and is not ready` : `has a node, ${node}, and does not run yet`;
+    pod.status?.phase === 'Running'
+      ? `runs on ${node} and is not ready`
+      : `has a node, ${node}, and does not run yet${initText(pod)}`;
   return { state: causes.length === 0 ? stateWithoutCause(pod) : 'Trouble', summary };
+}
+
+/** The init container that has to end before the next one starts. */
+function initText({ spec, status }: Pod): string {
+  const awaited = status?.initContainerStatuses?.find(
+    ({ name, state }) =>
+      state?.running !== undefined &&
+      spec?.initContainers?.find((container) => container.name === name)?.restartPolicy !== 'Always',
+  );
+  if (awaited === undefined) return '';
+  return `: it waits for init container ${awaited.name}, which has been running since ${awaited.state?.running?.startedAt}`;
 }
 
 /** A pod that has just been bound is on its way. */

@@ -44,7 +44,9 @@ async function probeCauses(
     cure: { text: 'see whether the program listens where the probe asks, and what it answers' },
     field: `{${container.name}}`,
   });
-  const found = failure ?? waitingForProbe(pod, container, kind);
+  const { lastTransitionTime } = podCondition(pod, 'ContainersReady') ?? {};
+  const said = failure ?? waitingForProbe(pod, container, kind);
+  const found = { ...said, since: lastTransitionTime ?? said.since };
   const type = isStartup ? 'startup' : 'readiness';
   const answers = (await nodeStateOf(pod, evidence))?.probes ?? [];
   const answer = answers.find((one) => one.container === container.name && one.type === type);
@@ -85,6 +87,7 @@ function gateCauses(pod: Pod): readonly Cause[] {
         code: 'ReadinessGate',
         object: nameOfObject(Pods, pod),
         message: `readiness gate ${conditionType} is ${condition === undefined ? 'not set' : condition.status}`,
+        since: condition?.lastTransitionTime ?? undefined,
         facts: text.length === 0 ? [] : [text.join(': ')],
         cure: { text: `see why the controller that sets the condition ${conditionType} does not` },
       }),

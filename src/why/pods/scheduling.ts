@@ -1,27 +1,35 @@
 /** Why a pod has no node: gates, no scheduler, or what each plugin of the scheduler says. */
-import { PersistentVolumeClaims, Pods } from '../../api/gen/resources.ts';
+import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { NodeVerdict, PodWhy } from '../../component-helpers/pod-why.ts';
+import type { PodDecision, PodWhy } from '../../component-helpers/pod-why.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
-import { cause, type Cause } from '../explanation.ts';
-import { nameOf, nameOfObject } from '../object-name.ts';
-import { PLUGIN_CURES } from './plugin-cures.ts';
-import { appendAll } from '../../base/lists.ts';
+import { cause, type Cause, type Diagnosis } from '../explanation.ts';
+import { nameOfObject } from '../object-name.ts';
+import { unboundClaimCauses } from './claims.ts';
+import { resourceClaimCauses } from './resource-claims.ts';
+import { refusalCure, refusals } from './scheduling-cure.ts';
 
 /** Nodes whose verdict is told word for word. */
 const MAX_NODES = 3;
 
-export async function schedulingCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+export async function explainScheduling(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
+  const summary = 'has no node yet';
   const gates = gateCauses(pod);
-  if (gates.length > 0) return gates;
-  const claims = await claimCauses(pod, evidence);
+  if (gates.length > 0) return { state: 'Trouble', summary, causes: gates };
+  const preempted = await preemptedCauses(pod, evidence);
+  if (preempted.length > 0) return { state: 'Progressing', summary, causes: preempted };
   const why = await evidence.subresource<PodWhy>(Pods, pod.metadata as { name: string; namespace: string }, 'why');
   const decision = why?.now ?? why?.lastDecision;
-  if (why !== undefined && decision?.result === 'Unschedulable')
-    return [verdictCause(pod, why, decision.nodes, claims)];
-  if (why?.state === 'Foreign') return [foreignCause(pod, why.message)];
-  return [...conditionCauses(pod, claims), ...(podCondition(pod, 'PodScheduled') === undefined ? claims : [])];
+  if (decision?.result === 'Unschedulable')
+    return { state: 'Trouble', summary, causes: [await verdictCause(pod, decision, evidence)] };
+  if (why?.state === 'Foreign') return { state: 'Trouble', summary, causes: [foreignCause(pod, why.message)] };
+  if (why?.state === 'Gated')
+    return { state: 'Trouble', summary, causes: [await heldBackCause(pod, why.message, evidence)] };
+  if (why !== undefined)
+    return { state: 'Progressing', summary: `${summary}: ${decision?.message ?? why.message}`, causes: [] };
+  const causes = await conditionCauses(pod, evidence);
+  return { state: causes.length === 0 ? 'Unknown' : 'Trouble', summary, causes };
 }
 
 function gateCauses(pod: Pod): readonly Cause[] {
@@ -36,56 +44,67 @@ function gateCauses(pod: Pod): readonly Cause[] {
   );
 }
 
-/** Claims that are missing, or that wait for something else than this pod. */
-async function claimCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
-  const { namespace = '' } = pod.metadata;
-  const causes: Cause[] = [];
-  for (const { persistentVolumeClaim } of pod.spec?.volumes ?? []) {
-    if (persistentVolumeClaim === undefined) continue;
-    const key = { namespace, name: persistentVolumeClaim.claimName };
-    const { object: claim, missing } = await evidence.get(PersistentVolumeClaims, key);
-    if (missing)
-      causes.push(
-        cause({
-          code: 'ClaimMissing',
-          object: nameOf(PersistentVolumeClaims, key),
-          message: `claim ${key.name} does not exist`,
-          cure: { text: `create persistent volume claim ${key.name} in namespace ${namespace}` },
-        }),
-      );
-    else if (claim !== undefined && claim.status?.phase !== 'Bound')
-      appendAll(causes, await evidence.causesOf(PersistentVolumeClaims, claim));
-  }
-  return causes;
-}
-
-/** What the scheduler of this cluster says of its nodes. */
-function verdictCause(pod: Pod, why: PodWhy, nodes: readonly NodeVerdict[], claims: readonly Cause[]): Cause {
-  const plugins = [...new Set(nodes.flatMap((node) => refusals(node).map(({ name }) => name)))];
-  const facts = nodes
-    .slice(0, MAX_NODES)
-    .flatMap((node) => [
-      ...refusals(node).map(
-        ({ name, reasons = [], lacks = [] }) => `${node.name}: ${[...reasons, ...lacks].join('; ')} (${name})`,
-      ),
-    ]);
-  const first = plugins[0];
-  const cure = first === undefined ? undefined : PLUGIN_CURES[first];
-  return cause({
-    code: first === undefined ? 'NoNodes' : `Unschedulable.${first}`,
-    object: nameOfObject(Pods, pod),
-    message:
-      nodes.length === 0
-        ? 'there is no node'
-        : `no node suits it (${nodes.length} ${nodes.length === 1 ? 'was' : 'were'} asked): ${(why.now ?? why.lastDecision)?.message ?? ''}`,
-    facts: [...facts, ...(nodes.length > MAX_NODES ? [`and ${nodes.length - MAX_NODES} more nodes`] : [])],
-    cure: cure ?? { text: 'add a node' },
-    because: claims,
+/** Pods that end to make room for it on the node that is kept for it. */
+async function preemptedCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const node = pod.status?.nominatedNodeName ?? '';
+  if (node === '') return [];
+  const neighbours = await evidence.list(Pods, { fieldSelector: `spec.nodeName=${node}` });
+  const ending = neighbours.filter(
+    (other) =>
+      other.metadata.deletionTimestamp !== undefined &&
+      podCondition(other, 'DisruptionTarget')?.reason === 'PreemptionByScheduler',
+  );
+  return ending.slice(0, MAX_NODES).map((other) => {
+    const object = nameOfObject(Pods, other);
+    return cause({
+      code: 'WaitsForPreempted',
+      object,
+      message: `node ${node} is kept for it until pod ${object.namespace}/${object.name}, which makes room for it, has ended`,
+      nextTry: other.metadata.deletionTimestamp,
+      cure: { text: 'wait; the time that pod has to end is its terminationGracePeriodSeconds' },
+    });
   });
 }
 
-function refusals(node: NodeVerdict): NodeVerdict['plugins'] {
-  return node.plugins.filter(({ verdict }) => verdict !== 'Passed');
+/** What the scheduler of this cluster says of its nodes, or of the pod before it looked at any. */
+async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence): Promise<Cause> {
+  const { nodes, nodeCount, rejectedBy, message } = decision;
+  const object = nameOfObject(Pods, pod);
+  const plugins = [
+    ...new Set([rejectedBy ?? [], nodes.flatMap((node) => refusals(node).map(({ name }) => name))].flat()),
+  ];
+  const [first] = plugins;
+  const because = await objectCauses(
+    pod,
+    first === undefined ? ['VolumeBinding', 'DynamicResources'] : plugins,
+    evidence,
+  );
+  if (nodeCount === 0)
+    return cause({ code: 'NoNodes', object, message: 'there is no node', cure: { text: 'add a node' }, because });
+  const facts = nodes
+    .slice(0, MAX_NODES)
+    .flatMap((node) =>
+      refusals(node).map(
+        ({ name, reasons = [], lacks = [] }) => `${node.name}: ${[...reasons, ...lacks].join('; ')} (${name})`,
+      ),
+    );
+  return cause({
+    code: first === undefined ? 'Unschedulable' : `Unschedulable.${first}`,
+    object,
+    message,
+    facts: [...facts, ...(nodes.length > MAX_NODES ? [`and ${nodes.length - MAX_NODES} more nodes`] : [])],
+    cure: refusalCure(nodes.slice(0, MAX_NODES), first),
+    because,
+  });
+}
+
+/** Objects that the pod names and on account of which the plugins refuse it. */
+async function objectCauses(pod: Pod, plugins: readonly string[], evidence: Evidence): Promise<readonly Cause[]> {
+  const ofVolumes = plugins.some((name) => name.startsWith('Volume'));
+  return [
+    ...(ofVolumes ? await unboundClaimCauses(pod, evidence) : []),
+    ...(plugins.includes('DynamicResources') ? await resourceClaimCauses(pod, evidence) : []),
+  ];
 }
 
 function foreignCause(pod: Pod, message: string): Cause {
@@ -99,10 +118,24 @@ function foreignCause(pod: Pod, message: string): Cause {
   });
 }
 
+/** A plugin keeps it out of the queue: what it names is not there. */
+async function heldBackCause(pod: Pod, message: string, evidence: Evidence): Promise<Cause> {
+  return cause({
+    code: 'HeldBack',
+    object: nameOfObject(Pods, pod),
+    message: 'the scheduler does not try it yet',
+    facts: [message],
+    cure: { text: 'see to what the message names' },
+    because: await resourceClaimCauses(pod, evidence),
+  });
+}
+
 /** What the condition says, where no scheduler answers. */
-function conditionCauses(pod: Pod, claims: readonly Cause[]): readonly Cause[] {
+async function conditionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const claims = await unboundClaimCauses(pod, evidence);
   const condition = podCondition(pod, 'PodScheduled');
-  if (condition?.status !== 'False') return [];
+  if (condition === undefined) return claims;
+  if (condition.status !== 'False') return [];
   return [
     cause({
       code: condition.reason ?? 'Unschedulable',

@@ -4,6 +4,7 @@ import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/g
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
+import { rebootCauses } from './reboot.ts';
 
 /** One end of a container; `previous`: it runs again, or waits to. */
 export interface ContainerEnd {
@@ -32,7 +33,7 @@ const SIGNALS: Readonly<Record<number, string>> = {
 
 export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Evidence): Promise<Cause> {
   const { status, terminated, previous } = end;
-  const { exitCode, reason = '', message = '', finishedAt } = terminated;
+  const { reason = '', message = '', finishedAt } = terminated;
   const self = nameOfObject(Pods, pod);
   const lines = await lastLines(pod, end, evidence);
   const memory = (pod.spec?.containers ?? []).find(({ name }) => name === status.name)?.resources?.limits?.['memory'];
@@ -44,14 +45,20 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
   return cause({
     code: codeOf(terminated),
     object: self,
-    message:
-      reason === 'ContainerStatusUnknown'
-        ? `how container ${status.name} ended is not known: the runtime has no trace of it, as after a restart of its node`
-        : `container ${status.name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`,
+    message: endText(status.name, terminated),
     since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
     cure,
+    because: await rebootCauses(pod, terminated, evidence),
   });
+}
+
+/** `container web ended with exit code 137 (SIGKILL): out of memory`. */
+export function endText(name: string, terminated: ContainerStateTerminated): string {
+  const { reason = '', exitCode } = terminated;
+  return reason === 'ContainerStatusUnknown'
+    ? `how container ${name} ended is not known: the runtime has no trace of it, as after a restart of its node`
+    : `container ${name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`;
 }
 
 function codeOf({ reason = '', exitCode }: ContainerStateTerminated): string {

@@ -6,7 +6,8 @@ import { parseTime } from '../../api/time.ts';
 import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
-import { nameOf, nameOfObject } from '../object-name.ts';
+import { nameOfObject } from '../object-name.ts';
+import { claimsOfVolumes, lookUpClaim, type PodClaim } from './claims.ts';
 import { nodeStateOf } from './node-state.ts';
 import { latestEventCause } from './pod-events.ts';
 import { hasStarted } from './progress.ts';
@@ -19,7 +20,8 @@ const MAX_USUAL_MS = 30_000;
 export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   if (hasStarted(pod)) return [];
   const causes = [...(await mentionCauses(pod, volumeMentions(pod), evidence))];
-  for (const claimName of claimNames(pod)) appendAll(causes, await claimCauses(pod, claimName, evidence));
+  for (const claim of claimsOfVolumes(pod, usedVolumes(pod)))
+    appendAll(causes, await claimCauses(pod, claim, evidence));
   if (causes.length > 0) return causes;
   const state = await nodeStateOf(pod, evidence);
   if (state !== undefined)
@@ -36,7 +38,12 @@ export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readon
 
 /** A volume that the kubelet waits for. */
 function awaitedCause(pod: Pod, { name, waitsFor, since, error }: AwaitedVolume): Cause {
-  const missing = { attach: 'is not attached to the node', mount: 'is not mounted', process: 'cannot be processed' };
+  const missing = {
+    attach: 'is not attached to the node',
+    mount: 'is not mounted',
+    process: 'cannot be processed',
+    unmount: 'is still mounted',
+  };
   return cause({
     code: 'VolumeNotMounted',
     object: nameOfObject(Pods, pod),
@@ -47,32 +54,15 @@ function awaitedCause(pod: Pod, { name, waitsFor, since, error }: AwaitedVolume)
   });
 }
 
-function claimNames(pod: Pod): readonly string[] {
-  return usedVolumes(pod).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (ephemeral !== undefined) return [`${pod.metadata.name}-${name}`];
-    return persistentVolumeClaim === undefined ? [] : [persistentVolumeClaim.claimName];
-  });
-}
-
-async function claimCauses(pod: Pod, name: string, evidence: Evidence): Promise<readonly Cause[]> {
-  const key = { namespace: pod.metadata.namespace ?? '', name };
-  const { object: claim, missing } = await evidence.get(PersistentVolumeClaims, key);
-  if (missing)
-    return [
-      cause({
-        code: 'ClaimMissing',
-        object: nameOf(PersistentVolumeClaims, key),
-        message: `claim ${name} does not exist`,
-        cure: { text: `create persistent volume claim ${name} in namespace ${key.namespace}` },
-      }),
-    ];
-  if (claim === undefined) return [];
+async function claimCauses(pod: Pod, podClaim: PodClaim, evidence: Evidence): Promise<readonly Cause[]> {
+  const { causes, claim } = await lookUpClaim(pod, podClaim, evidence);
+  if (claim === undefined) return causes;
   if (claim.status?.phase !== 'Bound')
     return [
       cause({
         code: 'ClaimNotBound',
         object: nameOfObject(PersistentVolumeClaims, claim),
-        message: `claim ${name} is not bound to a volume`,
+        message: `claim ${podClaim.name} is not bound to a volume`,
         because: await evidence.causesOf(PersistentVolumeClaims, claim),
       }),
     ];

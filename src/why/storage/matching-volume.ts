@@ -26,7 +26,8 @@ export async function namedVolumeCauses(
   const owner = volume.spec?.claimRef;
   if (owner !== undefined && (owner.name !== claim.metadata.name || owner.namespace !== claim.metadata.namespace)) {
     const message = `volume ${name}, which it names, belongs to claim ${owner.namespace}/${owner.name}`;
-    return [cause({ code: 'VolumeTaken', object: at, message, cure: { text: 'name another volume' } })];
+    const cure = { text: 'name another volume, or leave out spec.volumeName', command: 'kubectl get pv' };
+    return [cause({ code: 'VolumeTaken', object: at, message, cure })];
   }
   const faults = mismatches(claim, volume);
   if (faults.length === 0) return [];

@@ -53,17 +53,24 @@ export async function explainAutoscaler(autoscaler: HorizontalPodAutoscaler, evi
   return {
     state: isKnown ? 'Fine' : 'Unknown',
     summary,
-    causes: [...noteCauses(autoscaler), ...disabledCauses(autoscaler)],
+    causes: [...disabledCauses(autoscaler), ...noteCauses(autoscaler)],
   };
 }
 
 function noteCauses(autoscaler: HorizontalPodAutoscaler): readonly Cause[] {
   return ['ScalingLimited', 'AbleToScale'].flatMap((type) => {
     const condition = conditionOf(autoscaler, type);
-    const cure = NOTES[condition?.reason ?? ''];
-    if (condition?.status !== 'True' || cure === undefined) return [];
+    const { reason = '' } = condition ?? {};
+    const cure = NOTES[reason];
+    if (condition?.status !== 'True' || cure === undefined || isOfDisabled(autoscaler, reason)) return [];
     return [{ ...conditionCause(HorizontalPodAutoscalers, autoscaler, condition), cure }];
   });
+}
+
+/** No waiting helps where its specification lets it go no step. */
+function isOfDisabled({ spec }: HorizontalPodAutoscaler, reason: string): boolean {
+  const direction = reason === 'ScaleUpLimit' ? 'scaleUp' : reason === 'ScaleDownLimit' ? 'scaleDown' : undefined;
+  return direction !== undefined && spec?.behavior?.[direction]?.selectPolicy === 'Disabled';
 }
 
 /** Directions in which its specification lets it go no step. */

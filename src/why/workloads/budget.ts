@@ -1,19 +1,23 @@
 /** Why a pod disruption budget allows no eviction. */
 import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/gen/policy-v1.ts';
-import { formatLabelSelector } from '../../api/label-selector.ts';
+import { compileLabelSelector, formatLabelSelector } from '../../api/label-selector.ts';
 import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
-import { nameOfObject } from '../object-name.ts';
+import { inNamespace, nameOfObject } from '../object-name.ts';
 import { isObserved, notObservedCause } from './observed.ts';
 import { unreadyPodCauses } from './owned-pods.ts';
 
 export async function explainBudget(budget: PodDisruptionBudget, evidence: Evidence): Promise<Diagnosis> {
   const { disruptionsAllowed = 0, currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
-  const summary = `allows ${disruptionsAllowed} evictions: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} have to be`;
+  const evictions = disruptionsAllowed === 1 ? 'eviction' : 'evictions';
+  const summary = `allows ${disruptionsAllowed} ${evictions}: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} have to be`;
   if (!isObserved(budget))
     return { state: 'Trouble', summary, causes: [notObservedCause(PodDisruptionBudgets, budget)] };
+  const shared = await sharedPodCauses(budget, evidence);
+  if (shared.length > 0) return { state: 'Trouble', summary, causes: shared };
   if (disruptionsAllowed > 0) return { state: 'Fine', summary, causes: [] };
   const object = nameOfObject(PodDisruptionBudgets, budget);
   const failed = conditionOf(budget, 'DisruptionAllowed');
@@ -34,6 +38,39 @@ export async function explainBudget(budget: PodDisruptionBudget, evidence: Evide
   return { state: 'Trouble', summary, causes: [await healthCause(budget, evidence)] };
 }
 
+/** Other budgets that select some of its pods: no eviction of such a pod is granted, whatever the budgets allow. */
+async function sharedPodCauses(budget: PodDisruptionBudget, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '', name } = budget.metadata;
+  const budgets = (await evidence.list(PodDisruptionBudgets, { namespace })).filter(
+    ({ metadata }) => metadata.name !== name,
+  );
+  if (budgets.length === 0) return [];
+  const pods = await podsOf(budget, evidence);
+  return budgets.flatMap((other) => {
+    const selector = compileLabelSelector(other.spec?.selector);
+    const pod = pods.find(({ metadata }) => selector.matches(metadata.labels));
+    if (pod === undefined) return [];
+    const object = nameOfObject(PodDisruptionBudgets, other);
+    return [
+      cause({
+        code: 'PodHasTwoBudgets',
+        object,
+        message: `budget ${object.name} selects pod ${pod.metadata.name} too, and a pod with two budgets cannot be evicted`,
+        cure: {
+          text: 'give the budgets selectors without a pod in common, or delete one of them',
+          command: `kubectl get pdb -o wide${inNamespace(object)}`,
+        },
+      }),
+    ];
+  });
+}
+
+function podsOf(budget: PodDisruptionBudget, evidence: Evidence): Promise<readonly Pod[]> {
+  const { namespace = '' } = budget.metadata;
+  const labelSelector = formatLabelSelector(budget.spec?.selector);
+  return evidence.list(Pods, { namespace, ...(labelSelector === '' ? {} : { labelSelector }) });
+}
+
 async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Promise<Cause> {
   const { currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
   const object = nameOfObject(PodDisruptionBudgets, budget);
@@ -51,9 +88,7 @@ async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Pro
       message: `it asks for all of its ${expectedPods} pods to stay, so none may ever be evicted`,
       cure: { text: 'raise the replicas, or lower minAvailable (raise maxUnavailable)' },
     });
-  const { namespace = '' } = budget.metadata;
-  const labelSelector = formatLabelSelector(budget.spec?.selector);
-  const pods = await evidence.list(Pods, { namespace, ...(labelSelector === '' ? {} : { labelSelector }) });
+  const pods = await podsOf(budget, evidence);
   return cause({
     code: 'TooFewHealthy',
     object,

@@ -1,7 +1,10 @@
 /** Why a cron job does not start jobs. */
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
-import type { CronJob } from '../../api/gen/batch-v1.ts';
+import type { CronJob, Job } from '../../api/gen/batch-v1.ts';
 import { formatTime, parseTime } from '../../api/time.ts';
+import { parseSchedule } from '../../component-helpers/cron-schedule.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { conditionOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
@@ -20,10 +23,11 @@ export async function explainCronJob(cronJob: CronJob, evidence: Evidence): Prom
   const last = lastScheduleTime == null ? 'has never started a job' : `started its last job at ${lastScheduleTime}`;
   const success = lastSuccessfulTime == null ? '' : `, its last success was at ${lastSuccessfulTime}`;
   const running = active.length === 0 ? '' : `, ${active.length} running`;
+  const held = [...suspendedCauses(cronJob), ...(await forbiddenCauses(cronJob, evidence))];
+  const failed = [...held, ...(await eventCauses(cronJob, evidence))];
   const causes = [
-    ...suspendedCauses(cronJob),
-    ...(await forbiddenCauses(cronJob, evidence)),
-    ...(await eventCauses(cronJob, evidence)),
+    ...(failed.length > 0 ? failed : missedCauses(cronJob, evidence.nowMs)),
+    ...(await lastJobCauses(cronJob, evidence)),
   ];
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary: `${last}${success}${running}`, causes };
 }
@@ -73,6 +77,61 @@ async function eventCauses(cronJob: CronJob, evidence: Evidence): Promise<readon
       since: formatTime(timeOfEvent(event)),
       facts: message === '' ? [] : [message],
       cure: { text: CURES[reason]! },
+    }),
+  ];
+}
+
+/** A start that is due is made within so long. */
+const MAX_USUAL_MS = 30_000;
+
+/** A time of its schedule since the last start, which has passed without one. */
+function missedCauses(cronJob: CronJob, nowMs: number): readonly Cause[] {
+  const { schedule = '', timeZone, startingDeadlineSeconds } = cronJob.spec ?? {};
+  const sinceMs = parseTime(cronJob.status?.lastScheduleTime ?? cronJob.metadata.creationTimestamp);
+  const dueMs = Number.isNaN(sinceMs) ? undefined : nextStart(schedule, timeZone, sinceMs);
+  if (dueMs === undefined || nowMs - dueMs < MAX_USUAL_MS) return [];
+  const due = formatTime(dueMs);
+  const isLimited = startingDeadlineSeconds !== undefined;
+  return [
+    cause({
+      code: 'StartMissed',
+      object: nameOfObject(CronJobs, cronJob),
+      message: `the start that was due at ${due} has not come about`,
+      since: due,
+      facts: isLimited ? [`startingDeadlineSeconds is ${startingDeadlineSeconds}: a later start is left out`] : [],
+      cure: {
+        text: isLimited
+          ? 'raise startingDeadlineSeconds; it was suspended then, or the controller manager was away or late'
+          : 'see whether the controller manager runs, and its clock',
+      },
+    }),
+  ];
+}
+
+/** Undefined: the schedule cannot be read, or never comes due. */
+function nextStart(schedule: string, timeZone: string | undefined, sinceMs: number): number | undefined {
+  try {
+    return parseSchedule(schedule, timeZone).nextMs(sinceMs);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The newest of its jobs, where that has failed. */
+async function lastJobCauses(cronJob: CronJob, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace = '', uid = '' } = cronJob.metadata;
+  const jobs = (await evidence.list(Jobs, { namespace })).filter((job) => controllerOf(job)?.uid === uid);
+  const created = (job: Job): number => parseTime(job.metadata.creationTimestamp) || 0;
+  const last = jobs.toSorted((a, b) => created(b) - created(a))[0];
+  if (last === undefined || conditionOf(last, 'Failed')?.status !== 'True') return [];
+  const object = nameOfObject(Jobs, last);
+  return [
+    cause({
+      code: 'JobFailed',
+      object,
+      message: `its last job ${object.name} has failed`,
+      since: conditionOf(last, 'Failed')?.lastTransitionTime ?? undefined,
+      because: await evidence.causesOf(Jobs, last),
     }),
   ];
 }

@@ -1,5 +1,5 @@
 /** What keeps a horizontal pod autoscaler from its target or its metrics: the target itself, and the APIs that serve metrics. */
-import { allResources, APIServices } from '../../api/gen/resources.ts';
+import { allResources, APIServices, HorizontalPodAutoscalers } from '../../api/gen/resources.ts';
 import type { HorizontalPodAutoscaler } from '../../api/gen/autoscaling-v2.ts';
 import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -7,7 +7,7 @@ import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { Evidence, Lookup } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
-import { nameOf } from '../object-name.ts';
+import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
 
 /** Groups of metrics by the reason of the condition, with the versions that the controller can use. */
 const METRIC_APIS: Readonly<Record<string, readonly string[]>> = {
@@ -24,11 +24,36 @@ export async function causesBehind(
   autoscaler: HorizontalPodAutoscaler,
   evidence: Evidence,
 ): Promise<readonly Cause[]> {
+  if (reason === 'AmbiguousSelector') return rivalCauses(autoscaler, evidence);
   if (reason === 'FailedGetScale') return targetMissingCauses(autoscaler, evidence);
   const apis = METRIC_APIS[reason];
   if (apis === undefined) return [];
   const served = await apiCauses(apis, evidence);
   return served.length > 0 ? served : requestCauses(autoscaler, evidence);
+}
+
+/** Other autoscalers of the same object. */
+async function rivalCauses(autoscaler: HorizontalPodAutoscaler, evidence: Evidence): Promise<readonly Cause[]> {
+  const { namespace, name } = autoscaler.metadata;
+  const { kind = '', name: target = '' } = autoscaler.spec?.scaleTargetRef ?? {};
+  const all = await evidence.list(HorizontalPodAutoscalers, { namespace });
+  return all
+    .filter(({ metadata, spec }) => {
+      const other = spec?.scaleTargetRef;
+      return metadata.name !== name && other?.kind === kind && other.name === target;
+    })
+    .map((other) => {
+      const object = nameOfObject(HorizontalPodAutoscalers, other);
+      return cause({
+        code: 'OtherAutoscaler',
+        object,
+        message: `autoscaler ${object.name} scales ${kind} ${target} too`,
+        cure: {
+          text: `delete one of them, ${name} or ${object.name}`,
+          command: `kubectl get hpa${inNamespace(object)}`,
+        },
+      });
+    });
 }
 
 interface Target extends Lookup<KubernetesObject> {

@@ -29,6 +29,7 @@ import {
   sumOfValues,
   type WeightedValues,
 } from './affinity-scores.ts';
+import { explainAffinity } from './explain-affinity.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
@@ -108,6 +109,7 @@ export function createInterPodAffinity(
       if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
       return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },
+    explain: (_state, pod, node, snapshot) => explainAffinity(termsOf, pod, node, snapshot),
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {

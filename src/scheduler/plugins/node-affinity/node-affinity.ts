@@ -1,7 +1,12 @@
 /** NodeAffinity: node selector and required affinity filter, preferred terms score. Upstream: plugins/nodeaffinity. */
 import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
-import { nodeSelectorMatches, preferredNodeAffinityWeight } from '../../../component-helpers/node-affinity.ts';
+import {
+  nodeSelectorMatches,
+  nodeSelectorTermMatches,
+  preferredNodeAffinityWeight,
+  termText,
+} from '../../../component-helpers/node-affinity.ts';
 import { defaultArgs, type NodeAffinityArgs } from '../../config/plugin-args.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
@@ -40,9 +45,15 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
     },
     explain(_state, pod, info) {
       const labels = info.node.metadata.labels ?? {};
-      return Object.entries(pod.spec?.nodeSelector ?? {})
-        .filter(([key, value]) => labels[key] !== value)
-        .map(([key, value]) => ({ what: `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`, distance: 1 }));
+      const terms =
+        pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+      const isMet = terms.length === 0 || terms.some((term) => nodeSelectorTermMatches(term, info.node));
+      return [
+        ...Object.entries(pod.spec?.nodeSelector ?? {})
+          .filter(([key, value]) => labels[key] !== value)
+          .map(([key, value]) => `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`),
+        ...(isMet ? [] : [`nodeAffinity asks for ${terms.map(termText).join(' or ')}`]),
+      ].map((what) => ({ what, distance: 1 }));
     },
     preScore: (_state, pod) =>
       (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0 &&

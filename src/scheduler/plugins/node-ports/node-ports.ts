@@ -1,7 +1,8 @@
 /** NodePorts: the host ports a pod wants are free. Upstream: plugins/nodeports. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
-import { anyHostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
+import { anyHostPortsCollide, hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
+import { podText, MAX_TOLD } from '../../framework/lack-texts.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unschedulable } from '../../framework/status.ts';
 
@@ -17,6 +18,20 @@ export function createNodePorts(): SchedulerPlugin {
       return anyHostPortsCollide(hostPortsOf(pod), info.usedPorts)
         ? unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports")
         : undefined;
+    },
+    explain(_state, pod, info) {
+      const wanted = hostPortsOf(pod);
+      return info.pods
+        .values()
+        .flatMap((other) => {
+          const held = hostPortsOf(other).filter((port) => wanted.some((own) => hostPortsCollide(own, port)));
+          return held.map(({ port, protocol }) => ({
+            what: `host port ${port}/${protocol} is held by pod ${podText(other)}`,
+            distance: 1,
+          }));
+        })
+        .take(MAX_TOLD)
+        .toArray();
     },
     events: [
       { event: 'assigned-pod/delete', hint: (pod, gone) => collide(pod, gone as Stored<Pod>) },

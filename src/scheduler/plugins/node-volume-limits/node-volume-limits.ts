@@ -29,18 +29,13 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
       state.set(NAME, wanted);
       return undefined;
     },
-    filter(state, _pod, node) {
-      const limits = limitsOf(deps.csiNode(node.name));
-      if (limits.size === 0) return undefined;
-      const present = volumesAt(deps, node);
-      const coming = [...(state.get(NAME) as Volumes)].filter(([volume]) => !present.has(volume));
-      const counts = new Map<string, number>();
-      for (const driver of [...present.values(), ...coming.map(([, comingDriver]) => comingDriver)])
-        counts.set(driver, (counts.get(driver) ?? 0) + 1);
-      return coming.some(([, driver]) => (counts.get(driver) ?? 0) > (limits.get(driver) ?? Infinity))
-        ? TOO_MANY
-        : undefined;
-    },
+    filter: (state, _pod, node) =>
+      beyondLimits(deps, state.get(NAME) as Volumes, node).length > 0 ? TOO_MANY : undefined,
+    explain: (state, _pod, node) =>
+      beyondLimits(deps, state.get(NAME) as Volumes, node).map(({ driver, count, limit }) => ({
+        what: `driver ${driver}: with its volumes there would be ${count}, and the node takes ${limit}`,
+        distance: count - limit,
+      })),
     // Beside upstream's: a node without drivers has no limits yet.
     events: [
       { event: 'node/add' },
@@ -51,6 +46,25 @@ export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin 
       { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
     ],
   };
+}
+
+/** Drivers of which the node would have more volumes than it takes. */
+function beyondLimits(
+  deps: VolumeLimitsDeps,
+  wanted: Volumes,
+  node: NodeInfo,
+): { driver: string; count: number; limit: number }[] {
+  const limits = limitsOf(deps.csiNode(node.name));
+  if (limits.size === 0) return [];
+  const present = volumesAt(deps, node);
+  const coming = [...wanted].filter(([volume]) => !present.has(volume)).map(([, driver]) => driver);
+  const counts = new Map<string, number>();
+  for (const driver of [...present.values(), ...coming]) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  return [...new Set(coming)].flatMap((driver) => {
+    const count = counts.get(driver) ?? 0;
+    const limit = limits.get(driver) ?? Infinity;
+    return count > limit ? [{ driver, count, limit }] : [];
+  });
 }
 
 /** Whether a driver's limit rose or is no more. */

@@ -8,7 +8,7 @@ import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type SpreadArgs } from '../../config/plugin-args.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
-import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
+import type { CycleState, Lack, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
 import { createTopologyTallies, type TopologyTallies } from '../../framework/topology-tallies.ts';
@@ -63,6 +63,7 @@ export function createPodTopologySpread(
       return undefined;
     },
     filter: (state, _pod, node) => filterNode(state.get(NAME) as Kept, node),
+    explain: (state, _pod, node) => explainSkew(state.get(NAME) as Kept, node),
     addPod: (state, _pod, change) => changeCounts(state, change, 1),
     removePod: (state, _pod, change) => changeCounts(state, change, -1),
     cloneState(value) {
@@ -133,6 +134,20 @@ function filterNode(kept: Kept, node: NodeInfo): ReturnType<typeof unschedulable
     if (skew > constraint.maxSkew) return TOO_MANY;
   }
   return undefined;
+}
+
+/** The constraints that the node does not meet. */
+function explainSkew(kept: Kept, { node }: NodeInfo): readonly Lack[] {
+  return kept.constraints.flatMap(({ topologyKey, maxSkew, selfMatches }, i) => {
+    const value = node.metadata.labels?.[topologyKey];
+    if (value === undefined) return [{ what: `the node has no label ${topologyKey}`, distance: 1 }];
+    const count = kept.counts[i]?.get(value) ?? 0;
+    const least = leastOf(kept, i);
+    const over = count + (selfMatches ? 1 : 0) - least - maxSkew;
+    if (over <= 0) return [];
+    const what = `matching pods in ${topologyKey}=${value}: ${count}, in the emptiest: ${least}; maxSkew is ${maxSkew}`;
+    return [{ what, distance: over }];
+  });
 }
 
 /** The count of the emptiest domain; none when there are fewer domains than wanted. */

@@ -4,10 +4,12 @@
  * provisioned, and binding waits for that. Volumes chosen for a pod are promised to it until its claims are bound. Upstream:
  * plugins/volumebinding. Not here: scoring by capacity (`shape`).
  */
-import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
+import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
+import { termText } from '../../../component-helpers/node-affinity.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
-import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
+import { MAX_TOLD } from '../../framework/lack-texts.ts';
+import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
 import { bindClaims } from './bind-claims.ts';
@@ -64,6 +66,7 @@ export function createVolumeBinding(
       if (found === 'no volume') return NO_VOLUME;
       return found === 'no capacity' ? NO_CAPACITY : undefined;
     },
+    explain: (state, _pod, { node }) => explainVolumes(deps, state.get(NAME) as Kept, node),
     reserve(state, pod, nodeName) {
       const kept = state.get(NAME) as Kept | undefined;
       if (kept === undefined || kept.delayed.length === 0) return undefined;
@@ -88,6 +91,22 @@ export function createVolumeBinding(
     },
     events: volumeEvents(deps.claim),
   };
+}
+
+/** Volumes that are out of the node's reach; claims that wait for the pod, where that is none. */
+function explainVolumes(deps: VolumeBindingDeps, { bound, delayed }: Kept, node: Stored<Node>): readonly Lack[] {
+  const far = bound.flatMap(({ metadata, spec }) => {
+    const { volumeName = '' } = spec ?? {};
+    const volume = deps.volume(volumeName);
+    if (volume === undefined) return [`volume ${volumeName} of claim ${metadata.name} does not exist`];
+    if (reachable(volume, node)) return [];
+    const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+    return [`volume ${volumeName} of claim ${metadata.name} is for nodes with ${terms.map(termText).join(' or ')}`];
+  });
+  const waiting = delayed.map(
+    ({ metadata, spec }) => `claim ${metadata.name} of class ${spec?.storageClassName} gets no volume here`,
+  );
+  return (far.length > 0 ? far : waiting).slice(0, MAX_TOLD).map((what) => ({ what, distance: 1 }));
 }
 
 function sortClaims(

@@ -1,6 +1,7 @@
 /** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
+import { podsText } from '../../framework/lack-texts.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
@@ -49,6 +50,22 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       if ((state.get(NAME) as Kept).conflicts > 0) return CLAIM_CONFLICT;
       if (!hasExclusiveDisk(pod)) return undefined;
       return node.pods.values().some((other) => disksConflict(pod, other)) ? DISK_CONFLICT : undefined;
+    },
+    explain(state, pod, node, snapshot) {
+      const { names } = state.get(NAME) as Kept;
+      const users = snapshot.nodes.flatMap((one) =>
+        one.pods
+          .values()
+          .filter((other) => uses(other, pod.metadata.namespace, names))
+          .map((other) => ({ pod: other, node: one.name }))
+          .toArray(),
+      );
+      const sharers = node.pods.values().filter((other) => hasExclusiveDisk(pod) && disksConflict(pod, other));
+      const disks = sharers.map((other) => ({ pod: other, node: node.name })).toArray();
+      return [
+        ...(users.length === 0 ? [] : [`claim ${[...names].join(', ')} is used by ${podsText(users)}`]),
+        ...(disks.length === 0 ? [] : [`the same disk is used by ${podsText(disks)}`]),
+      ].map((what) => ({ what, distance: 1 }));
     },
     addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
     removePod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: -1 }),

@@ -13,6 +13,7 @@ const KEYS = [
 ];
 
 interface ZoneLabel {
+  readonly volume: string;
   readonly key: string;
   readonly values: ReadonlySet<string>;
 }
@@ -41,6 +42,15 @@ export function createVolumeZone(
       );
       return conflict ? unresolvable(NAME, 'node(s) had no available volume zone') : undefined;
     },
+    explain(state, _pod, { node }) {
+      const labels = node.metadata.labels ?? {};
+      return (state.get(NAME) as readonly ZoneLabel[])
+        .filter(({ key, values }) => !values.has(labels[key] ?? ''))
+        .map(({ volume, key, values }) => ({
+          what: `volume ${volume} is in ${key} ${[...values].join(', ')}, the node in ${labels[key] ?? 'none'}`,
+          distance: 1,
+        }));
+    },
     events: [
       { event: 'persistent-volume-claim/add', hint: (pod, _old, now) => isOwnClaim(pod, now) },
       { event: 'persistent-volume-claim/update', hint: (pod, _old, now) => isOwnClaim(pod, now) },
@@ -62,5 +72,8 @@ function zonesOf({ metadata }: PersistentVolume): string {
 /** Several zones are written `a__b`. */
 function zoneLabels(volume: PersistentVolume): ZoneLabel[] {
   const labels = volume.metadata.labels ?? {};
-  return KEYS.flatMap((key) => (labels[key] === undefined ? [] : [{ key, values: new Set(labels[key].split('__')) }]));
+  const { name = '' } = volume.metadata;
+  return KEYS.flatMap((key) =>
+    labels[key] === undefined ? [] : [{ volume: name, key, values: new Set(labels[key].split('__')) }],
+  );
 }

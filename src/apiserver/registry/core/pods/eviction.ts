@@ -91,11 +91,12 @@ async function spendBudget(deps: BindingDeps, pod: Pod, dryRun: boolean): Promis
     .filter((budget) => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels));
   if (budgets.length === 0) return;
   if (budgets.length > 1) {
-    throw statusFailure(
+    const refusal = statusFailure(
       500,
       'InternalError',
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     );
+    throw noteFault(refusal, BUDGETS, { namespace, name: budgets[0]!.metadata.name });
   }
   const budget = budgets[0]!;
   if (mayGoUnhealthy(pod, budget)) return;

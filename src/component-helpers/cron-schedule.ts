@@ -3,9 +3,9 @@
  * Differs on purpose: a time of day that a change to summer time skips runs when the clock has jumped, not a day later.
  */
 import { Cron } from 'croner';
-import { cronScheduleProblem, plainCronSchedule } from '../../api/cron-schedule.ts';
-import { parseDurationMs } from '../../api/duration.ts';
-import { formatTime } from '../../api/time.ts';
+import { cronScheduleProblem, plainCronSchedule } from '../api/cron-schedule.ts';
+import { parseDurationMs } from '../api/duration.ts';
+import { formatTime } from '../api/time.ts';
 
 /** A schedule in its time zone. */
 export interface Schedule {
