@@ -61,6 +61,8 @@ async function bundle(root: string): Promise<readonly OutputChunk[]> {
     input: { main: join(root, ENTRY) },
     platform: 'browser',
     tsconfig: false,
+    // Packages' style sheets are adopted by the views that use them.
+    moduleTypes: { '.css': 'text' },
     transform: { jsx: { runtime: 'automatic', importSource: 'preact' }, target: 'es2023' },
     onLog(level, log, handle) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);

@@ -5,8 +5,34 @@ import { Cluster } from '../../src/testing/index.ts';
 /** Signs in and goes to a place. */
 export async function goTo(page: Page, link: string, place: string): Promise<void> {
   await page.goto(link);
-  await page.locator('nav.menu a').first().waitFor();
+  await page.locator('nav.menu a').first().waitFor({ state: 'attached' });
   await page.evaluate((hash) => (location.hash = hash), place);
+}
+
+/** The address of the console, and the token of a service account in `default` that may do what a cluster role says there. */
+export async function accountWith(
+  cluster: Cluster,
+  role: string,
+): Promise<{ readonly url: string; readonly token: string }> {
+  const name = `only-${role}`;
+  await cluster.apply(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: ${name}, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ${name}, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ${role}}
+subjects: [{kind: ServiceAccount, name: ${name}, namespace: default}]
+`);
+  const { body } = await cluster.client.raw({
+    method: 'POST',
+    path: `/api/v1/namespaces/default/serviceaccounts/${name}/token`,
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  });
+  const { status } = JSON.parse(Buffer.from(body).toString()) as { status: { token: string } };
+  return { url: `${new URL(await cluster.console()).origin}/console/`, token: status.token };
 }
 
 const ESC = '\u001b';
@@ -25,6 +51,7 @@ export const HOSTILE = [
 export async function startPodWorld(): Promise<Cluster> {
   const cluster = await Cluster.start({ clock: 'real', nodes: 2 });
   cluster.image('talker:1', {
+    exec: { exitCode: 3, stdout: `hello ${ESC}[38;2;255;100;0mtrue${ESC}[0m ${ESC}[4:3;31mcurly${ESC}[0m\r\n$ ` },
     async run({ log, sleep, stopped }) {
       for (const line of HOSTILE) log(line);
       for (let tick = 1; !stopped.aborted; tick++) {

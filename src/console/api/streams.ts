@@ -33,6 +33,8 @@ export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, c
 
 /** Hears of a stream of channels. */
 export interface ChannelHandler {
+  /** From here on it can be written to. */
+  opened?(): void;
   data(channel: number, bytes: Uint8Array): void;
   /** Once; `reason` is '' when the server ended it without a word. */
   closed(reason: string): void;
@@ -60,6 +62,7 @@ export function openChannels(
     const bytes = new Uint8Array(data);
     if (bytes.length > 0) handler.data(bytes[0]!, bytes.subarray(1));
   };
+  socket.onopen = () => handler.opened?.();
   socket.onclose = ({ reason }) => handler.closed(reason);
   const write = (channel: number, bytes: Uint8Array): void => {
     if (socket.readyState !== WebSocket.OPEN) return;

@@ -48,5 +48,5 @@ function useAccess(namespace: string): Access | undefined {
 export function actionsOn({ kind }: ObjectRef, mayDo: MayDo): readonly ObjectAction[] {
   return allViews()
     .flatMap(({ actions = [] }) => actions)
-    .filter(({ needs, applies }) => applies(kind) && mayDo(needs));
+    .filter(({ needs, applies }) => applies(kind) && needs.every(mayDo));
 }

@@ -24,7 +24,8 @@ export interface ObjectAction {
   /** As in `KeyboardEvent.key`. */
   readonly key: string;
   readonly label: string;
-  readonly needs: Need;
+  /** All of them are needed. */
+  readonly needs: readonly Need[];
   applies(kind: Kind): boolean;
   /** The address of the place it leads to. */
   href(ref: ObjectRef): string;

@@ -35,7 +35,7 @@ export const views: readonly ViewEntry[] = [
       {
         key: 'e',
         label: texts.edit.begin,
-        needs: { verb: 'patch' },
+        needs: [{ verb: 'patch' }],
         applies: ({ verbs }) => verbs.includes('patch'),
         href: (ref) => objectHref('object', ref, { tab: 'yaml', edit: '1' }),
       },
@@ -49,11 +49,32 @@ export const views: readonly ViewEntry[] = [
       {
         key: 'l',
         label: texts.logs.title,
-        needs: { verb: 'get', resource: 'pods', subresource: 'log' },
+        needs: [
+          { verb: 'get', resource: 'pods' },
+          { verb: 'get', resource: 'pods', subresource: 'log' },
+        ],
         applies: (kind) => WITH_LOGS.includes(kindId(kind)),
         href: (ref) => objectHref('logs', ref),
       },
     ],
     load: () => import('./logs/logs.tsx'),
+  },
+  {
+    name: 'shell',
+    title: texts.terminal.title,
+    actions: [
+      {
+        key: 's',
+        label: texts.terminal.title,
+        needs: [
+          { verb: 'get', resource: 'pods' },
+          { verb: 'get', resource: 'pods', subresource: 'exec' },
+          { verb: 'create', resource: 'pods', subresource: 'exec' },
+        ],
+        applies: (kind) => kindId(kind) === 'pods',
+        href: (ref) => objectHref('shell', ref),
+      },
+    ],
+    load: () => import('./shell/shell.tsx'),
   },
 ];

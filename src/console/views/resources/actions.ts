@@ -2,13 +2,15 @@
 import { kindNamed, may } from '../../app/cluster-state.ts';
 import { allViews } from '../../app/registered-views.ts';
 import type { Kind } from '../../api/kinds.ts';
-import type { ObjectAction } from '../contract.ts';
+import type { Need, ObjectAction } from '../contract.ts';
 
 export function actionsFor(kind: Kind): readonly ObjectAction[] {
   return allViews()
     .flatMap(({ actions = [] }) => actions)
-    .filter(({ needs: { verb, subresource, resource }, applies }) => {
-      const on = resource === undefined ? kind : kindNamed(resource);
-      return applies(kind) && on !== undefined && may(verb, on, subresource);
-    });
+    .filter(({ needs, applies }) => applies(kind) && needs.every((need) => mayOn(kind, need)));
+}
+
+function mayOn(kind: Kind, { verb, subresource, resource }: Need): boolean {
+  const on = resource === undefined ? kind : kindNamed(resource);
+  return on !== undefined && may(verb, on, subresource);
 }

@@ -1,0 +1,5 @@
+/** The rules of a package's style sheet, as text to be adopted. */
+declare module '*.css' {
+  const rules: string;
+  export default rules;
+}

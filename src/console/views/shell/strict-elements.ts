@@ -1,0 +1,65 @@
+/**
+ * Lets xterm work without inline styles, which the page's policy forbids. While a terminal is shown, the document makes
+ * elements for which that is true: the text of a style element becomes an adopted style sheet, and a style attribute is set
+ * through the style object. xterm has no setting for either.
+ */
+
+let users = 0;
+
+/** Until the returned function is called. */
+export function useStrictElements(): () => void {
+  if (users++ === 0) replaceCreateElement();
+  return () => {
+    if (--users === 0) Reflect.deleteProperty(document, 'createElement');
+  };
+}
+
+/** Adopts the rules of a text; the returned function takes them away. */
+export function adoptStyles(css: string): () => void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  document.adoptedStyleSheets.push(sheet);
+  return () => release(sheet);
+}
+
+function replaceCreateElement(): void {
+  const create = document.createElement.bind(document);
+  const strict = (tag: string, options?: ElementCreationOptions): HTMLElement =>
+    tag.toLowerCase() === 'style' ? adoptedStyle(create('template')) : withStyleObject(create(tag, options));
+  Object.defineProperty(document, 'createElement', { value: strict, configurable: true });
+}
+
+/** Stands for a style element: its text is an adopted style sheet, until it is removed. */
+function adoptedStyle(element: HTMLElement): HTMLElement {
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(sheet);
+  Object.defineProperties(element, {
+    textContent: {
+      get: () => '',
+      set(css: string) {
+        sheet.replaceSync(css);
+      },
+    },
+    remove: {
+      value() {
+        release(sheet);
+        Element.prototype.remove.call(element);
+      },
+    },
+  });
+  return element;
+}
+
+function release(sheet: CSSStyleSheet): void {
+  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+}
+
+function withStyleObject(element: HTMLElement): HTMLElement {
+  Object.defineProperty(element, 'setAttribute', {
+    value(name: string, value: string) {
+      if (name === 'style') element.style.cssText = value;
+      else Element.prototype.setAttribute.call(element, name, value);
+    },
+  });
+  return element;
+}

@@ -1,0 +1,76 @@
+/** A terminal and the session in it, as long as they are shown. */
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ObjectRef } from '../../api/kinds.ts';
+import { texts } from '../../app/texts.ts';
+import { type ShellChoice, wordsOf } from './choice.ts';
+import { openSession, type Session, type SessionEnd, type SessionOrder, SHELLS } from './exec-session.ts';
+import { openTerminal, type TerminalView } from './terminal.ts';
+
+export type SessionState = { readonly kind: 'opening' | 'open' } | { readonly kind: 'ended'; readonly end: SessionEnd };
+
+interface Wanted {
+  readonly pod: ObjectRef;
+  readonly choice: ShellChoice;
+  readonly host: RefObject<HTMLDivElement | null>;
+  /** The keys shall mean the page again. */
+  leave(): void;
+}
+
+interface ShownSession {
+  readonly state: SessionState;
+  /** Bytes of output that were left out. */
+  readonly skipped: number;
+  open(): void;
+  end(): void;
+  setScreenReader(on: boolean): void;
+}
+
+export function useSession({ pod, choice, host, leave }: Wanted): ShownSession {
+  const [state, setState] = useState<SessionState>({ kind: 'opening' });
+  const [skipped, setSkipped] = useState(0);
+  const terminal = useRef<TerminalView>(undefined);
+  const session = useRef<Session>(undefined);
+  const open = (): void => {
+    const view = terminal.current;
+    if (view === undefined) return;
+    session.current?.close();
+    view.clear();
+    view.setPlainOutput(choice.mode === 'attach' && !choice.tty);
+    view.focus();
+    setState({ kind: 'opening' });
+    session.current = openSession(orderOf(pod, choice), {
+      output: view.write,
+      opened() {
+        setState({ kind: 'open' });
+        session.current?.resize(view.columns, view.rows);
+      },
+      ended: (end) => setState({ kind: 'ended', end }),
+    });
+  };
+  const end = (): void => {
+    session.current?.close();
+    setState({ kind: 'ended', end: { kind: 'success' } });
+  };
+  useEffect(() => {
+    if (host.current === null) return undefined;
+    terminal.current = openTerminal(host.current, texts.terminal.label, {
+      input: (bytes) => session.current?.input(bytes),
+      resized: (columns, rows) => session.current?.resize(columns, rows),
+      left: leave,
+      skipped: (bytes) => setSkipped((before) => before + bytes),
+    });
+    open();
+    return () => {
+      session.current?.close();
+      terminal.current?.dispose();
+    };
+  }, []);
+  return { state, skipped, open, end, setScreenReader: (on) => terminal.current?.setScreenReader(on) };
+}
+
+function orderOf(pod: ObjectRef, { container, mode, command, tty, stdin }: ShellChoice): SessionOrder {
+  if (mode === 'attach') return { pod, container, commands: [], tty, stdin };
+  const words = wordsOf(command);
+  return { pod, container, commands: words.length === 0 ? SHELLS : [words], tty: true, stdin: true };
+}
