@@ -169,3 +169,16 @@ describe('HTTP/2', () => {
     });
   }
 });
+
+test('after an answer to a chunked body that nobody read, the connection ends', async () => {
+  const answer = { kind: 'bytes', status: 403, headers: {}, chunks: [Buffer.from('no')] } as const;
+  const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0 }, () => answer);
+  const socket = connectTcp(server.port, '127.0.0.1').on('error', () => undefined);
+  let text = '';
+  socket.on('data', (data: Buffer) => (text += data.toString()));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+  await closed;
+  await server.close(0);
+  assert.match(text, /^HTTP\/1.1 403[^]*connection: close/i);
+});

@@ -10,6 +10,7 @@ import {
   type HttpResponse,
   type PeerCertificate,
 } from '../http.ts';
+import { BodyBuffer } from './body-buffer.ts';
 import { writeHead } from './response-head.ts';
 import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
@@ -22,7 +23,7 @@ const TEXT_BYTES = 16 * 1024;
 export const JOIN_BYTES = 256 * 1024;
 
 /** Shorter answers fit the buffers that each connection has anyway. */
-export const COUNTED_BYTES = 32 * 1024;
+const COUNTED_BYTES = 32 * 1024;
 
 /** A request as node:http brought it. */
 export class Http1Request implements HttpRequest {
@@ -91,8 +92,7 @@ export class Http1Request implements HttpRequest {
   #collect(limitBytes: number, gate: BodyGate | undefined): Promise<Uint8Array> {
     const message = this.#message;
     return new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = [];
-      let length = 0;
+      const body = new BodyBuffer();
       let freeBytes = gate?.freeBytes ?? limitBytes;
       const refuse = (error: Error): void => {
         message.off('data', onData);
@@ -102,17 +102,16 @@ export class Http1Request implements HttpRequest {
       };
       const fail = (error: Error): void => refuse(new BodyBrokenOffError(error));
       const onData = (chunk: Uint8Array): void => {
-        length += chunk.byteLength;
-        if (length > limitBytes) return refuse(new BodyTooLargeError(limitBytes));
-        chunks.push(chunk);
-        if (length <= freeBytes || gate === undefined) return;
+        body.add(chunk);
+        if (body.length > limitBytes) return refuse(new BodyTooLargeError(limitBytes));
+        if (body.length <= freeBytes || gate === undefined) return;
         freeBytes = limitBytes;
         message.pause();
         gate.pass().then(() => message.resume(), refuse);
       };
       message
         .on('data', onData)
-        .once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length)))
+        .once('end', () => resolve(body.take()))
         .once('error', fail)
         .once(
           'close',
@@ -145,6 +144,7 @@ export function sendHttp1(
 ): Promise<void> | undefined {
   if (response.destroyed) return undefined;
   if (result.kind === 'stream') return sendStream(response, result);
+  leaveUnreadBody(response);
   let length = 0;
   for (const chunk of result.chunks) length += chunk.byteLength;
   writeHead(response, result.status, withLength(result, length));
@@ -158,6 +158,12 @@ export function sendHttp1(
     return writeInTurns(response, result.chunks, unsent.add(response, length));
   }
   return undefined;
+}
+
+/** Nobody reads the rest of the body, and in chunks it has no end that is known: the connection carries no other request. */
+function leaveUnreadBody(response: ServerResponse): void {
+  const { complete, headers } = response.req;
+  if (!complete && headers['transfer-encoding'] !== undefined) response.shouldKeepAlive = false;
 }
 
 function latin1Of(chunks: readonly Uint8Array[], length: number): string {

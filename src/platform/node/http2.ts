@@ -11,7 +11,8 @@ import {
   type PeerCertificate,
 } from '../http.ts';
 import { sendableHeaderValue } from '../../base/header-text.ts';
-import { COUNTED_BYTES, JOIN_BYTES, plainAddress } from './http1.ts';
+import { BodyBuffer } from './body-buffer.ts';
+import { JOIN_BYTES, plainAddress } from './http1.ts';
 import { CoalescingSink, runInto, writeInTurns } from './streams.ts';
 import { gaveRefusedCertificate, verifiedPeer } from './tls.ts';
 import type { UnsentAnswers } from './unsent-answers.ts';
@@ -78,17 +79,15 @@ export class Http2Request implements HttpRequest {
   async readBody(limitBytes: number, gate?: BodyGate): Promise<Uint8Array> {
     if (Number(this.headers['content-length']) > limitBytes) throw new BodyTooLargeError(limitBytes);
     if (this.#stream.readableEnded) return new Uint8Array();
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+    const body = new BodyBuffer();
     let freeBytes = gate?.freeBytes ?? limitBytes;
     let refusal: unknown;
     const stream: AsyncIterable<Uint8Array> = this.#stream.iterator({ destroyOnReturn: false });
     try {
       for await (const chunk of stream) {
-        length += chunk.byteLength;
-        if (length > limitBytes) throw (refusal = new BodyTooLargeError(limitBytes));
-        chunks.push(chunk);
-        if (length <= freeBytes || gate === undefined) continue;
+        body.add(chunk);
+        if (body.length > limitBytes) throw (refusal = new BodyTooLargeError(limitBytes));
+        if (body.length <= freeBytes || gate === undefined) continue;
         freeBytes = limitBytes;
         await gate.pass().catch((error: unknown) => {
           throw (refusal = error);
@@ -99,7 +98,7 @@ export class Http2Request implements HttpRequest {
       this.#resetWhenAnswered();
       throw error;
     }
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+    return body.take();
   }
 
   bodyStream(): AsyncIterable<Uint8Array> {
@@ -148,10 +147,9 @@ function sendBytes(
   const headers = headHeaders(result);
   if (status !== 204 && status !== 304) headers['content-length'] ??= String(length);
   stream.respond(headers, { endStream: bodiless });
-  if (bodiless) return undefined;
-  if (length > JOIN_BYTES) return writeInTurns(stream, chunks, unsent.add(stream, length));
-  stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-  if (length > COUNTED_BYTES) unsent.add(stream, length);
+  if (!bodiless && length > JOIN_BYTES) return writeInTurns(stream, chunks, unsent.add(stream, length));
+  if (!bodiless) stream.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  unsent.addStream(stream, bodiless ? 0 : length);
   return undefined;
 }
 

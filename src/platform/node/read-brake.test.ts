@@ -7,8 +7,9 @@ import { ReadBrake } from './read-brake.ts';
 /** A connection whose handle says whether it is read. */
 class FakeSocket extends EventEmitter {
   isRead = true;
-  _handle: object | null = {
+  _handle: { reading: boolean; bytesRead: number; readStop(): void; readStart(): void } | null = {
     reading: true,
+    bytesRead: 0,
     readStop: () => void (this.isRead = false),
     readStart: () => void (this.isRead = true),
   };
@@ -115,11 +116,23 @@ describe('brake on reading', () => {
     assert.ok(isQuiet());
   });
 
+  test('a connection that others always come before is read after one turn of theirs', () => {
+    const { open, press, turn } = createWorld();
+    const busy = open(20, 'a');
+    const [quiet] = open(1, 'a');
+    press(5);
+    turn();
+    for (const socket of busy) socket._handle!.bytesRead++;
+    press(5);
+    turn();
+    assert.ok(quiet?.isRead);
+  });
+
   test('what Node.js itself has stopped stays stopped', () => {
     const { open, press, turn } = createWorld();
     const [socket] = open(1, 'a');
     press(5);
-    (socket!._handle as { reading: boolean }).reading = false;
+    socket!._handle!.reading = false;
     turn();
     assert.equal(socket!.isRead, false);
   });

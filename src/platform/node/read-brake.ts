@@ -5,12 +5,15 @@
  * the clients' lanes one after the other, those of the cluster first. What is not read waits in the kernel.
  *
  * Works on the sockets' handles, which have no public way: http and http2 read past the streams of a socket. `reading` is what
- * Node.js itself keeps there; a handle that it has stopped is left alone.
+ * Node.js itself keeps there; a handle that it has stopped is left alone. Of each read but those of HTTP/2 Node.js tells the
+ * timer of the socket: 16 KB may hold thousands of chunks or of TLS records, each of which costs microseconds.
  */
 import { type LoopDeps, loopTurns } from './loop-turns.ts';
 
 /** A phase that has read for so long reads no more connections. */
 const PHASE_MS = 4;
+/** So many reads of a phase are not timed. */
+const FEW_READS = 16;
 /** So many connections are read again in one turn. */
 const RELEASED_AT_ONCE = 16;
 /** While more of a lane's requests wait for their turn, its connections are not read. */
@@ -18,18 +21,23 @@ const WAITING_OF_LANE = 100;
 
 interface Handle {
   readonly reading?: boolean;
+  readonly bytesRead: number;
   readStop(): unknown;
   readStart(): unknown;
 }
 
 /** What is read: a socket of Node.js. */
 export interface BrakedSocket {
+  /** Called by Node.js at each read and write. */
+  _unrefTimer?(): void;
   once(event: 'close', listener: () => void): unknown;
 }
 
 interface Connection {
   readonly socket: BrakedSocket;
   readonly lane: string | undefined;
+  /** What had been read of it when it was last let go on. */
+  bytesRead: number;
 }
 
 function handleOf({ socket }: Connection): Handle | undefined {
@@ -51,6 +59,8 @@ export class ReadBrake {
   readonly #held = new Map<string | undefined, Set<Connection>>();
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
+  /** Reads since the last turn. */
+  #reads = 0;
   #isScheduled = false;
 
   constructor(deps: ReadBrakeDeps) {
@@ -66,10 +76,16 @@ export class ReadBrake {
 
   /** A connection that is read from now on, until it closes or is taken out. */
   add(socket: BrakedSocket, lane: string | undefined): void {
-    const connection = { socket, lane };
+    const connection = { socket, lane, bytesRead: 0 };
     this.#bySocket.set(socket, connection);
     this.#flowing.add(connection);
     socket.once('close', () => this.remove(socket));
+    const tellTimer = socket._unrefTimer;
+    if (tellTimer === undefined) return;
+    socket._unrefTimer = () => {
+      if (++this.#reads > FEW_READS) this.press();
+      tellTimer.call(socket);
+    };
   }
 
   /** Another takes over reading the connection, which is read now. */
@@ -91,16 +107,24 @@ export class ReadBrake {
     } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold();
   }
 
+  /** Those of which nothing was read since they went on are first to go on: the kernel tells of busy ones before them. */
   #hold(): void {
+    const read: Connection[] = [];
     for (const connection of this.#flowing) {
       const handle = handleOf(connection);
       if (handle === undefined) continue;
       handle.readStop();
-      this.#flowing.delete(connection);
-      const lane = this.#held.get(connection.lane);
-      if (lane === undefined) this.#held.set(connection.lane, new Set([connection]));
-      else lane.add(connection);
+      if (handle.bytesRead === connection.bytesRead) this.#enqueue(connection);
+      else read.push(connection);
     }
+    for (const connection of read) this.#enqueue(connection);
+  }
+
+  #enqueue(connection: Connection): void {
+    this.#flowing.delete(connection);
+    const lane = this.#held.get(connection.lane);
+    if (lane === undefined) this.#held.set(connection.lane, new Set([connection]));
+    else lane.add(connection);
   }
 
   #schedule(): void {
@@ -112,6 +136,7 @@ export class ReadBrake {
   readonly #turn = (): void => {
     this.#isScheduled = false;
     this.#phaseMs = undefined;
+    this.#reads = 0;
     this.#release();
     if (this.#held.size > 0) this.#schedule();
   };
@@ -145,7 +170,10 @@ export class ReadBrake {
     connections.delete(connection);
     if (connections.size > 0) this.#held.set(lane, connections);
     this.#flowing.add(connection);
-    handleOf(connection)?.readStart();
+    const handle = handleOf(connection);
+    if (handle === undefined) return;
+    connection.bytesRead = handle.bytesRead;
+    handle.readStart();
   }
 }
 

@@ -1,12 +1,29 @@
 /** Clients that ask for long answers and read nothing of them. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createMemoryLog } from '../sim/log.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
 import { createListenHttp } from './http-server.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
+
+/** A stream of HTTP/2 that has its answer. */
+class FakeStream extends EventEmitter {
+  readonly writableFinished = false;
+  readonly closed = false;
+  readonly session: object;
+
+  constructor(session: object) {
+    super();
+    this.session = session;
+  }
+
+  destroy(): void {
+    this.emit('close');
+  }
+}
 
 /** More than the kernel takes for a connection. */
 const ANSWER_BYTES = 32 * 1024 * 1024;
@@ -80,4 +97,45 @@ test('connections of HTTP/1.1 that are not read are cut until the rest fits', as
     assert.ok(open() > 0, 'those that fit stay');
     for (const socket of sockets) socket.destroy();
   });
+});
+
+test('short answers on many streams of one connection that reads none are cut together, a few are left alone', async () => {
+  const certificate = await (await createTestAuthority('a')).issue('CN=server', ['127.0.0.1']);
+  let open = 0;
+  const backlog = { totalBytes: 1_000_000, stalledMs: 100, stillMs: 60_000 };
+  const at = { host: '127.0.0.1', port: 0, tls: certificate };
+  const body = Buffer.alloc(20_000, 'x');
+  const server = await createListenHttp(
+    createMemoryLog(),
+    undefined,
+    backlog,
+  )(at, ({ signal }) => {
+    open++;
+    signal.addEventListener('abort', () => open--);
+    return { kind: 'bytes', status: 200, headers: {}, chunks: [body] };
+  });
+  const ask = async (count: number) => {
+    const options = { rejectUnauthorized: false, settings: { initialWindowSize: 0 } };
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, options);
+    const streams = Array.from({ length: count }, () => session.request({ ':path': '/' }).on('error', () => undefined));
+    await Promise.all(streams.map((stream) => once(stream, 'response')));
+    return session;
+  };
+  const sessions = [await ask(2), await ask(100)];
+  try {
+    await until(() => open === 2);
+  } finally {
+    for (const session of sessions) session.destroy();
+    await server.close(0);
+  }
+});
+
+test('a connection that reads its answers is counted only while they wait', () => {
+  const unsent = new UnsentAnswers();
+  const session = {};
+  const streams = Array.from({ length: 50 }, () => new FakeStream(session));
+  for (const stream of streams) unsent.addStream(stream, 1000);
+  assert.ok(unsent.bytes > 50_000);
+  for (const stream of streams) stream.emit('close');
+  assert.equal(unsent.bytes, 0);
 });

@@ -18,12 +18,71 @@ function notRead(): Error {
   return Object.assign(new Error('the client does not read its answer'), { code: 'ECONNABORTED' });
 }
 
+/** What a short answer is written to: a stream of HTTP/2. */
+interface AnsweredStream extends Target {
+  readonly session: object | undefined;
+  readonly closed: boolean;
+}
+
+/** What a stream that waits holds beside the answer: its objects, the request's head. */
+const STREAM_BYTES = 8 * 1024;
+/** Less of one connection fits the buffers that it has anyway. */
+const SESSION_BYTES = 64 * 1024;
+
+/** Short answers on the streams of one connection that have not gone out. */
+class SessionAnswers {
+  readonly #streams = new Map<Target, number>();
+  readonly #backlog: Backlog;
+  #bytes = 0;
+  #unread: Unread | undefined;
+
+  constructor(backlog: Backlog) {
+    this.#backlog = backlog;
+  }
+
+  /** Whether they are so many that the backlog counts them. */
+  add(stream: AnsweredStream, bytes: number): boolean {
+    if (stream.closed) return false;
+    this.#streams.set(stream, bytes + STREAM_BYTES);
+    this.#change(bytes + STREAM_BYTES);
+    stream.once('close', () => {
+      const held = this.#streams.get(stream) ?? 0;
+      this.#streams.delete(stream);
+      this.#change(-held);
+    });
+    return this.#unread !== undefined;
+  }
+
+  #change(by: number): void {
+    this.#bytes += by;
+    if (this.#bytes > SESSION_BYTES) this.#unread ??= this.#backlog.reader(() => this.#cut());
+    this.#unread?.set(this.#bytes > SESSION_BYTES ? this.#bytes : 0);
+    if (this.#bytes <= SESSION_BYTES) this.#unread = undefined;
+  }
+
+  /** Ends the streams; others of the connection, watches for one, go on. */
+  #cut(): void {
+    this.#unread = undefined;
+    for (const stream of [...this.#streams.keys()]) stream.destroy(notRead());
+  }
+}
+
 export class UnsentAnswers {
   readonly #backlog: Backlog;
+  readonly #bySession = new WeakMap<object, SessionAnswers>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limits?: BacklogLimits) {
     this.#backlog = new Backlog(() => performance.now(), limits);
+  }
+
+  /** A short answer on a stream of HTTP/2. A connection has hundreds of them: they are counted by connection. */
+  addStream(stream: AnsweredStream, bytes: number): void {
+    const { session } = stream;
+    if (session === undefined) return;
+    let answers = this.#bySession.get(session);
+    if (answers === undefined) this.#bySession.set(session, (answers = new SessionAnswers(this.#backlog)));
+    if (answers.add(stream, bytes)) this.#startChecks();
   }
 
   /** Bytes that wait, of all answers. */
@@ -39,8 +98,12 @@ export class UnsentAnswers {
     target.once('close', done);
     target.once('finish', done);
     unread.set(bytes);
-    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+    this.#startChecks();
     return unread;
+  }
+
+  #startChecks(): void {
+    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   #check(): void {
