@@ -20,15 +20,25 @@ function fixture() {
   const log = createMemoryLog();
   const metrics = createMemoryMetrics();
   let halted: ((haltMs: number) => void) | undefined;
+  let expected = 0;
   const loop = {
     onHalt: (listener: (haltMs: number) => void) => {
       halted = listener;
-      return () => (halted = undefined);
+      return { expectWork: () => void expected++, stop: () => void (halted = undefined) };
     },
   };
   const watchdog = new LoopWatchdog({ loop, clock, log, metrics });
   const stop = watchdog.start();
-  return { clock, log, metrics, watchdog, stop, halt: (ms: number) => halted?.(ms), isOn: () => halted !== undefined };
+  return {
+    clock,
+    log,
+    metrics,
+    watchdog,
+    stop,
+    halt: (ms: number) => halted?.(ms),
+    isOn: () => halted !== undefined,
+    expected: () => expected,
+  };
 }
 
 const CONFIG_MAPS = '/api/v1/namespaces/a/configmaps';
@@ -83,4 +93,12 @@ test('the measuring ends with the server', () => {
   assert.ok(isOn());
   stop();
   assert.ok(!isOn());
+});
+
+test('requests of clients let measuring go on, those of the cluster itself do not', () => {
+  const { watchdog, expected } = fixture();
+  const { request } = scopeOf('GET', CONFIG_MAPS);
+  watchdog.began({ request });
+  watchdog.began({ request: { ...request, principal: { name: 'system:apiserver', groups: [] } } });
+  assert.equal(expected(), 1);
 });

@@ -1,6 +1,6 @@
 /** Measures how long the loop stood still and logs which requests were under way. Upstream has a thread per request instead. */
 import type { Clock } from '../platform/clock.ts';
-import type { EventLoop } from '../platform/event-loop.ts';
+import type { EventLoop, HaltMeasurement } from '../platform/event-loop.ts';
 import type { Log } from '../platform/log.ts';
 import type { Histogram, Metrics } from '../platform/metrics.ts';
 import type { RequestScope } from './request-scope.ts';
@@ -34,6 +34,7 @@ export interface LoopWatchdogDeps {
 export class LoopWatchdog {
   readonly #deps: LoopWatchdogDeps;
   readonly #stalls: Histogram;
+  #measurement: HaltMeasurement | undefined;
   #slow: SlowRequest[] = [];
   #quietUntilMs = -Infinity;
   #leftOut = 0;
@@ -49,10 +50,17 @@ export class LoopWatchdog {
 
   /** The function that is returned ends it. */
   start(): () => void {
-    return this.#deps.loop.onHalt((haltMs) => {
+    const measurement = this.#deps.loop.onHalt((haltMs) => {
       this.#stalls.observe(haltMs / 1000);
       if (haltMs >= LOGGED_MS) this.#report(haltMs);
     });
+    this.#measurement = measurement;
+    return () => measurement.stop();
+  }
+
+  /** Hears of each request before anything is done for it. Those of the cluster's own parts end no rest. */
+  began({ request }: Pick<RequestScope, 'request'>): void {
+    if (request.principal === undefined) this.#measurement?.expectWork();
   }
 
   /** Hears of each request that ended. */

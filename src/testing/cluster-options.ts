@@ -125,10 +125,11 @@ export async function createPace({
   const { keepAlive } = await import('../platform/node/keep-alive.ts');
   const { createNodeRandom } = await import('../platform/node/random.ts');
   const { createNodeEventLoop } = await import('../platform/node/event-loop.ts');
+  const realClock = createNodeClock();
   return {
-    pace: createRealPace(createNodeClock(), keepAlive),
+    pace: createRealPace(realClock, keepAlive),
     seed: seed ?? createNodeRandom().uuid(),
-    eventLoop: createNodeEventLoop(),
+    eventLoop: createNodeEventLoop(realClock),
   };
 }
 

@@ -36,6 +36,7 @@ export interface Outcome {
 export function createOutcome(deps: OutcomeDeps): Outcome {
   return {
     of(scope, handler) {
+      deps.watchdog?.began(scope);
       try {
         const answer = handler(scope);
         if (!(answer instanceof Promise)) return succeed(deps, scope, answer);

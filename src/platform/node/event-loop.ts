@@ -1,27 +1,115 @@
-/** Node's own sampling of the loop's delay: a timer of libuv, whose callback runs no JavaScript. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { EventLoop } from '../event-loop.ts';
+/**
+ * Node's own sampling of the loop's delay: a timer of libuv, whose callback runs no JavaScript. In a process that is idle those
+ * wake-ups would be most of its processor time, so after some quiet seconds sampling rests until work is expected, or until the
+ * loop turns out to have been busy.
+ */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { CancelTimer, Clock } from '../clock.ts';
+import type { EventLoop, HaltMeasurement } from '../event-loop.ts';
 
 /** Halts are seen by a timer that comes late: one that lasts less than its period may be missed. */
 const PERIOD_MS = 50;
 const REPORT_EVERY_MS = 1000;
 const LEAST_MS = 10;
+/** Sampling rests after so many seconds without expected work in each of which the loop ran for less than this share. */
+const QUIET_REPORTS = 10;
+const QUIET_SHARE = 0.05;
+/** How often a resting measurement looks whether the loop was busy after all. */
+const LOOK_EVERY_MS = 30_000;
+
+/** The delays that Node.js samples while it is enabled, in nanoseconds. */
+export interface DelaySampling {
+  readonly max: number;
+  enable(): void;
+  disable(): void;
+  reset(): void;
+}
+
+/** What a measurement works with. */
+export interface EventLoopDeps {
+  readonly clock: Pick<Clock, 'setTicker'>;
+  createSampling(): DelaySampling;
+  /** Milliseconds for which the loop has run, rather than waited, since the process began. */
+  activeMs(): number;
+}
 
 /** The loop of this thread. */
-export function createNodeEventLoop(): EventLoop {
-  return {
-    onHalt(listener) {
-      const delays = monitorEventLoopDelay({ resolution: PERIOD_MS });
-      delays.enable();
-      const timer = setInterval(() => {
-        const haltMs = delays.max / 1e6 - PERIOD_MS;
-        delays.reset();
-        if (haltMs >= LEAST_MS) listener(haltMs);
-      }, REPORT_EVERY_MS).unref();
-      return () => {
-        clearInterval(timer);
-        delays.disable();
-      };
-    },
-  };
+export function createNodeEventLoop(clock: EventLoopDeps['clock']): EventLoop {
+  return createEventLoop({
+    clock,
+    createSampling: () => monitorEventLoopDelay({ resolution: PERIOD_MS }),
+    activeMs: () => performance.eventLoopUtilization().active,
+  });
+}
+
+/** The same over anything that samples delays. */
+export function createEventLoop(deps: EventLoopDeps): EventLoop {
+  return { onHalt: (listener) => new SampledHalts(deps, listener) };
+}
+
+class SampledHalts implements HaltMeasurement {
+  readonly #deps: EventLoopDeps;
+  readonly #listener: (haltMs: number) => void;
+  readonly #sampling: DelaySampling;
+  #cancel: CancelTimer;
+  #activeMs = 0;
+  #isResting = false;
+  #isWorkExpected = false;
+  #quietReports = 0;
+
+  constructor(deps: EventLoopDeps, listener: (haltMs: number) => void) {
+    this.#deps = deps;
+    this.#listener = listener;
+    this.#sampling = deps.createSampling();
+    this.#cancel = this.#sample();
+  }
+
+  expectWork(): void {
+    this.#isWorkExpected = true;
+    if (this.#isResting) this.#wake();
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#sampling.disable();
+  }
+
+  #sample(): CancelTimer {
+    this.#isResting = false;
+    this.#quietReports = 0;
+    this.#activeMs = this.#deps.activeMs();
+    this.#sampling.reset();
+    this.#sampling.enable();
+    return this.#deps.clock.setTicker(REPORT_EVERY_MS, () => this.#report());
+  }
+
+  #wake(): void {
+    this.#cancel();
+    this.#cancel = this.#sample();
+  }
+
+  #report(): void {
+    const haltMs = this.#sampling.max / 1e6 - PERIOD_MS;
+    this.#sampling.reset();
+    const isQuiet = this.#isQuietSince(REPORT_EVERY_MS) && !this.#isWorkExpected;
+    this.#isWorkExpected = false;
+    this.#quietReports = isQuiet ? this.#quietReports + 1 : 0;
+    if (this.#quietReports >= QUIET_REPORTS) this.#rest();
+    if (haltMs >= LEAST_MS) this.#listener(haltMs);
+  }
+
+  #rest(): void {
+    this.#isResting = true;
+    this.#cancel();
+    this.#sampling.disable();
+    this.#cancel = this.#deps.clock.setTicker(LOOK_EVERY_MS, () => {
+      if (!this.#isQuietSince(LOOK_EVERY_MS)) this.#wake();
+    });
+  }
+
+  #isQuietSince(periodMs: number): boolean {
+    const beforeMs = this.#activeMs;
+    this.#activeMs = this.#deps.activeMs();
+    return this.#activeMs - beforeMs < periodMs * QUIET_SHARE;
+  }
 }

@@ -73,7 +73,7 @@ export function createNodePlatform(options: NodePlatformOptions = {}): NodePlatf
     listenRpc: createListenRpc(log.child('rpc')),
     compression: createNodeCompression(),
     threads: createNodeThreads(),
-    eventLoop: createNodeEventLoop(),
+    eventLoop: createNodeEventLoop(clock),
     datagrams: createNodeDatagrams(log.child('datagrams')),
     host: createNodeHost({ files }),
     mounter: createNodeMounter({ files, exec }),

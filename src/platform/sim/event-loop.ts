@@ -2,5 +2,5 @@ import type { EventLoop } from '../event-loop.ts';
 
 /** Virtual time never stands still for anybody. */
 export function createSimEventLoop(): EventLoop {
-  return { onHalt: () => () => undefined };
+  return { onHalt: () => ({ expectWork: () => undefined, stop: () => undefined }) };
 }
