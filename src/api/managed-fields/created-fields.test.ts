@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import type { JsonObject } from '../codec/own-property.ts';
+import { canonicalize } from '../codec/canonical.ts';
 import { schemaOf } from '../schema/schema.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
 import { createdFields } from './created-fields.ts';
-import { trackUpdate } from './field-manager.ts';
+import { createdEntries, trackUpdate } from './field-manager.ts';
+import { fieldsOf } from './field-set.ts';
 
 const schema = schemaOf('', 'v1', 'Event')!;
 const event = (parts: object): JsonObject => ({
@@ -53,7 +56,7 @@ test('fields of created objects: the second of a shape owns what the first does,
   assert.deepEqual(owned(event({ message: 'another text' })), owned(event({ message: 'a' })));
 });
 
-test('shapes that differ are computed each, equal ones once, and lists every time', () => {
+test('shapes that differ are computed each, equal ones once', () => {
   let times = 0;
   const compute = (): undefined => void times++;
   for (const parts of [
@@ -64,12 +67,82 @@ test('shapes that differ are computed each, equal ones once, and lists every tim
     { a: {} },
     { a: { b: 1 } },
     { a: null },
+    { a: undefined },
+    { a: '0' },
+    { a: [] },
+    { a: ['x'] },
+    { a: ['y', 'z'] },
     { ab: '' },
   ])
     createdFields(schema, parts, compute);
-  assert.equal(times, 7);
-  for (const list of [['x'], ['x']]) createdFields(schema, { list }, compute);
-  assert.equal(times, 9);
+  assert.equal(times, 11);
+  const metadata = (finalizers: readonly string[]): JsonObject => ({ metadata: { finalizers } });
+  for (const finalizers of [['x'], ['x'], ['y'], ['x', 'y']]) createdFields(schema, metadata(finalizers), compute);
+  assert.equal(times, 14);
+});
+
+const podSchema = schemaOf('', 'v1', 'Pod')!;
+/** The schema of a kind of which no shape is known. */
+const unknownSchema = (): StructSchema => ({ ...podSchema, fields: podSchema.fields });
+const container = (parts: object = {}): object => ({ name: 'main', image: 'a', ...parts });
+const spec = (parts: object = {}): object => ({ spec: { containers: [container()], ...parts } });
+const containers = (...all: readonly object[]): object => ({ spec: { containers: all } });
+
+const pods: readonly object[] = [
+  spec(),
+  spec({ nodeName: '' }),
+  spec({ nodeName: 'n' }),
+  spec({ nodeName: undefined }),
+  spec({ hostNetwork: false }),
+  spec({ hostNetwork: true }),
+  spec({ terminationGracePeriodSeconds: 0 }),
+  spec({ volumes: [] }),
+  spec({ volumes: [{ name: 'v', emptyDir: {} }] }),
+  spec({ volumes: [{ name: 'w', emptyDir: {} }] }),
+  spec({ volumes: [{ name: 'w', configMap: { name: 'c' } }] }),
+  spec({ nodeSelector: { a: 'b' } }),
+  spec({ nodeSelector: {} }),
+  spec({ tolerations: [{ key: 'a' }] }),
+  spec({ tolerations: [{ key: 'b' }, { key: 'c' }] }),
+  containers(container({ image: 'b' })),
+  containers(container({ name: 'other' })),
+  containers(container(), container({ name: 'other' })),
+  containers(container({ name: 'other' }), container()),
+  containers(container({ ports: [{ containerPort: 80 }] })),
+  containers(container({ ports: [{ containerPort: 81 }] })),
+  containers(container({ ports: [{ containerPort: 80, protocol: 'UDP' }] })),
+  containers(container({ ports: [{ containerPort: 80, protocol: 'TCP' }] })),
+  containers(container({ env: [{ name: 'A', value: '1' }] })),
+  containers(container({ env: [{ name: 'A', value: '' }] })),
+  containers(container({ env: [{ name: 'B', value: '1' }] })),
+  containers(container({ args: ['a'] })),
+  containers(container({ args: ['a', 'b'] })),
+  containers(container({ resources: { requests: { cpu: '0' } } })),
+  containers(container({ resources: { requests: { cpu: '1' } } })),
+  containers(container(), container()),
+  { ...spec(), status: { phase: 'Running' } },
+  { ...spec(), status: {} },
+  { ...spec(), metadata: { name: 'p', labels: { a: 'b' }, creationTimestamp: null } },
+];
+
+test('pods of a known shape own what they own when nothing is known, in whatever order they come', () => {
+  const request = { manager: 'm', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', resetFields: fieldsOf('status') };
+  const fieldsOfPod = (known: StructSchema, parts: object): string => {
+    const pod = { kind: 'Pod', apiVersion: 'v1', metadata: { name: 'p', creationTimestamp: null }, ...parts };
+    const entries = createdEntries(pod, { ...request, schema: known }, (object) => canonicalize(podSchema, object));
+    return JSON.stringify(entries.map(({ fieldsV1 }) => fieldsV1));
+  };
+  const canonicalPods = pods.map((parts) => canonicalize(podSchema, parts));
+  for (const order of [pods, pods.toReversed(), canonicalPods])
+    for (const parts of order)
+      assert.equal(fieldsOfPod(podSchema, parts), fieldsOfPod(unknownSchema(), parts), JSON.stringify(parts));
+});
+
+test('objects of more parts than a shape may have are computed each time', () => {
+  let times = 0;
+  const labels = Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`l${index}`, 'x']));
+  for (let time = 0; time < 2; time++) createdFields(schema, { metadata: { labels } }, () => void times++);
+  assert.equal(times, 2);
 });
 
 test('a shape in use is kept, however many others come and go; one that is not makes room', () => {

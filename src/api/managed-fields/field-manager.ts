@@ -16,7 +16,16 @@ import { describeConflicts, type ConflictReport, type ManagerConflict } from './
 import { compare, exclude, isUnchanged, unchanged, type Comparison } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { mergeApplied, removePaths } from './field-merge.ts';
-import { difference, intersection, recursiveDifference, sameSet, union, unionAll, type FieldSet } from './field-set.ts';
+import {
+  difference,
+  intersection,
+  leaf,
+  recursiveDifference,
+  sameSet,
+  union,
+  unionAll,
+  type FieldSet,
+} from './field-set.ts';
 import { badRequest } from '../status-error.ts';
 import { ListKeyError } from './path-element.ts';
 import { lastAppliedFields, withLastApplied } from './last-applied.ts';
@@ -155,7 +164,7 @@ export function* updatedEntriesSteps(
     : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
   if (untracked) return [];
-  if (live === undefined && managers.size === 0 && resetFields === undefined) return createdEntries(next, request);
+  if (live === undefined && managers.size === 0 && areTopLevel(resetFields)) return createdEntries(next, request);
   const before = live ?? emptyObject(schema, next);
   yield;
   const comparison = exclude(compareLeniently(schema, before, next), resetFields);
@@ -166,15 +175,34 @@ export function* updatedEntriesSteps(
   return writeManagers(after);
 }
 
-/** The entries of a new object that came without any, at an endpoint that ignores no fields. */
-function createdEntries(next: JsonObject, request: FieldManagerRequest): ManagedFieldsEntry[] {
-  const { schema } = request;
-  const object = stripManaged(next);
+/**
+ * The entries of a new object that came without any. `canonicalOf`: gives the canonical shape of a decoded object that may
+ * have undefined or zero fields; absent where the object has it. The endpoint ignores no fields, or whole fields of the object.
+ */
+export function createdEntries(
+  next: JsonObject,
+  request: FieldManagerRequest,
+  canonicalOf: (object: JsonObject) => JsonObject = (object) => object,
+): ManagedFieldsEntry[] {
+  const { schema, resetFields } = request;
+  const object = withoutReset(stripManaged(next), resetFields);
   const fields = createdFields(schema, object, () => {
-    const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
-    return withoutMetadata(changed);
+    const { changed } = compareLeniently(schema, emptyObject(schema, object), canonicalOf(object));
+    return withoutMetadata(recursiveDifference(changed, resetFields));
   });
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
+}
+
+/** Whether nothing but whole fields of the object are ignored. */
+function areTopLevel(resetFields: FieldSet): boolean {
+  return Object.values(resetFields ?? {}).every((node) => node === leaf);
+}
+
+function withoutReset(object: JsonObject, resetFields: FieldSet): JsonObject {
+  if (resetFields === undefined) return object;
+  const out: JsonObject = {};
+  for (const key of Object.keys(object)) if (!Object.hasOwn(resetFields, `f:${key}`)) setOwn(out, key, object[key]);
+  return out;
 }
 
 /** Gives the updater what it added and changed, and takes that from the others, and what is gone from everyone. */

@@ -7,7 +7,8 @@ import type { AnySchema, ListSchema, MapSchema, StructSchema, TypeSchema } from 
 /** A granular object: known fields, or keys with values of one type. */
 export type ObjectShape = StructSchema | MapSchema | AnySchema;
 
-const ANYTHING: AnySchema = { kind: 'any', form: 'json' };
+/** The type of what no schema names. */
+export const ANYTHING: AnySchema = { kind: 'any', form: 'json' };
 
 /** The list whose items are walked, if this type is one. */
 export function granularList(type: TypeSchema): ListSchema | undefined {

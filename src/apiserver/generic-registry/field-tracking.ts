@@ -7,6 +7,7 @@ import { canonicalize } from '../../api/codec/canonical.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import {
   applySteps,
+  createdEntries,
   updatedEntriesSteps,
   withManaged,
   type ApplyResult,
@@ -87,10 +88,20 @@ export interface DraftChange {
  * update.go.
  */
 export function trackDraft(store: GenericStore, { draft, live, manager, context }: DraftChange): void | Promise<void> {
+  if (live === undefined && draft.metadata.managedFields === undefined && context.isLarge !== true)
+    return setManaged(draft, entriesOfNew(store, draft, manager));
   const next = isCanonical(store, live) ? draft : objectOf(canonicalize(store.schema, draft, live));
   const entries = updatedEntries(store, { live, next, manager, subresource: '', context });
   if (entries instanceof Promise) return entries.then((later) => setManaged(draft, later));
   setManaged(draft, entries);
+}
+
+/** What is owned follows from the draft's shape, which is mostly known: its canonical shape is made where it is not. */
+function entriesOfNew(store: GenericStore, draft: KubernetesObject, manager: string): Entries {
+  const canonicalOf = isCanonical(store, undefined)
+    ? undefined
+    : (object: JsonObject): JsonObject => canonicalize(store.schema, object);
+  return createdEntries(jsonOf(draft), requestOf(store, manager, ''), canonicalOf);
 }
 
 /**
