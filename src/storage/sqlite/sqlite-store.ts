@@ -3,6 +3,7 @@
  * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
  * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
+import { setImmediate } from 'node:timers';
 import { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -27,7 +28,7 @@ import {
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
 import { DiskReturn } from './disk-return.ts';
-import { pack, unpacker, type WireEntry, type WirePage, type WireRequests } from './protocol.ts';
+import { pack, unpacker, type WireEntry, type WirePage, type WireRequests, type WireWrites } from './protocol.ts';
 import { createScanReader } from './scan-pace.ts';
 import { WorkerClient } from './worker-client.ts';
 
@@ -43,6 +44,8 @@ export interface SqliteStoreOptions {
 /** A batch holds at most so many writes, and about so many bytes. */
 const MAX_BATCH_WRITES = 2_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+/** A commit waits for at most so many turns of the loop. */
+const GATHERING_TURNS = 8;
 
 type StoreClient = WorkerClient<WireRequests>;
 
@@ -75,6 +78,8 @@ class SqliteStore implements Store {
   readonly #expiries: ExpiryQueue;
   readonly #diskReturn: DiskReturn;
   #queue: PendingWrite[] = [];
+  /** Writes of the last batch. */
+  #lastBatch = 0;
   #inFlight: Promise<void> | undefined;
   /** What the hub has been given. */
   #publishedRevision: number;
@@ -216,8 +221,26 @@ class SqliteStore implements Store {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) await this.#commit(this.#takeBatch());
+    while (this.#queue.length > 0) {
+      if (this.#queue.length > 1 || this.#lastBatch > 1) await this.#gather();
+      const batch = this.#takeBatch();
+      this.#lastBatch = batch.length;
+      await this.#commit(batch);
+    }
     this.#inFlight = undefined;
+  }
+
+  /**
+   * Several are writing: those whose requests the loop is about to serve come along, as long as each of its turns brings
+   * more. A turn takes microseconds when there is nothing to serve; a commit costs the processor as much as ten writes.
+   */
+  async #gather(): Promise<void> {
+    const release = this.#clock.holdBusy('store batch');
+    for (let turn = 0, before = 0; turn < GATHERING_TURNS && this.#queue.length > before; turn++) {
+      before = this.#queue.length;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    release();
   }
 
   #takeBatch(): PendingWrite[] {
@@ -235,15 +258,7 @@ class SqliteStore implements Store {
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {
-    const keys = batch.map(({ key }) => key);
-    const numbers = Float64Array.from(
-      batch.flatMap(({ value, expectRevision = -1, expiresMs = -1 }) => [
-        value?.byteLength ?? -1,
-        expectRevision,
-        expiresMs,
-      ]),
-    );
-    const values = pack(batch.flatMap(({ value }) => value ?? []));
+    const { keys, numbers, values } = toWire(batch);
     const finish = (answer: WireRequests['write']['answer']): void => this.#finish(batch, answer);
     try {
       finish(
@@ -297,6 +312,21 @@ class SqliteStore implements Store {
       backlog.fail(error as Error);
     }
   }
+}
+
+function toWire(batch: readonly PendingWrite[]): WireWrites {
+  const keys: string[] = [];
+  const numbers = new Float64Array(batch.length * 3);
+  const values: Uint8Array[] = [];
+  let at = 0;
+  for (const { key, value, expectRevision = -1, expiresMs = -1 } of batch) {
+    keys.push(key);
+    numbers[at++] = value?.byteLength ?? -1;
+    numbers[at++] = expectRevision;
+    numbers[at++] = expiresMs;
+    if (value !== undefined) values.push(value);
+  }
+  return { keys, numbers, values: pack(values) };
 }
 
 function endOf(start: string, end: string): string {
