@@ -3,24 +3,35 @@
  * against the cluster's client CA. Upstream: authentication/request/x509 with CommonNameUserConversion.
  */
 import { unauthorized } from '../../api/status-error.ts';
+import type { Principal } from '../../api/transport.ts';
+import type { PeerCertificate } from '../../platform/http.ts';
 import type { Authenticator } from './contract.ts';
 
 /** The group of everyone who authenticated. */
 export const AUTHENTICATED_GROUP = 'system:authenticated';
+
+/** One user per certificate that TLS has read: what is remembered by user is found again at a connection's next request. */
+const users = new WeakMap<PeerCertificate, Principal>();
 
 /** Authenticates by the verified peer certificate. */
 export const clientCertificateAuthenticator: Authenticator = {
   authenticate(request) {
     const certificate = request.peerCertificate;
     if (certificate === undefined || certificate.commonName === '') return undefined;
-    const { uids = [] } = certificate;
-    // Its user is unknown: other credentials of the request are not tried.
-    if (uids.length > 1 || uids[0] === '') throw unauthorized();
-    return {
-      name: certificate.commonName,
-      uid: uids.length === 1 ? uids[0]! : undefined,
-      groups: [...new Set([...certificate.organizations, AUTHENTICATED_GROUP])],
-      extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${certificate.fingerprint256}`] },
-    };
+    let user = users.get(certificate);
+    if (user === undefined) users.set(certificate, (user = userOf(certificate)));
+    return user;
   },
 };
+
+/** Throws 401. */
+function userOf({ commonName, organizations, uids = [], fingerprint256 }: PeerCertificate): Principal {
+  // Its user is unknown: other credentials of the request are not tried.
+  if (uids.length > 1 || uids[0] === '') throw unauthorized();
+  return {
+    name: commonName,
+    uid: uids.length === 1 ? uids[0]! : undefined,
+    groups: [...new Set([...organizations, AUTHENTICATED_GROUP])],
+    extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint256}`] },
+  };
+}

@@ -48,7 +48,19 @@ function inPlace(scope: RequestScope, place: Place, handler: Handler): Answer {
     place.leave();
     throw error;
   }
-  if (answer instanceof Promise) return answer.finally(() => place.leave());
-  place.leave();
-  return answer;
+  if (!(answer instanceof Promise)) {
+    place.leave();
+    return answer;
+  }
+  // `finally` would make three promises more for each request.
+  return answer.then(
+    (response) => {
+      place.leave();
+      return response;
+    },
+    (error: unknown) => {
+      place.leave();
+      throw error;
+    },
+  );
 }
