@@ -128,14 +128,18 @@ export class HeldChanges {
     const found = this.#pending.findIndex(({ record }) => record.timeMs > untilMs);
     const count = found < 0 ? this.#pending.length : found;
     if (count === 0 && this.#gaps.length === 0) return undefined;
-    const changes = this.#pending.slice(0, count);
-    const covered = found < 0 ? this.#seen : changes.reduce((most, { record }) => Math.max(most, record.revision), 0);
-    const bytes = changes.reduce((sum, { record }) => sum + record.value.length, 0);
+    const changes = found < 0 ? this.#pending : this.#pending.slice(0, count);
+    this.#pending = found < 0 ? [] : this.#pending.slice(count);
     const gaps = this.#gaps;
     this.#gaps = [];
-    this.#pending = this.#pending.slice(count);
-    for (const { record } of changes)
-      if (record.change !== 'known') record.author ??= this.#authors.get(record.revision);
+    let bytes = 0;
+    let newest = 0;
+    for (const { record } of changes) {
+      bytes += record.value.length;
+      newest = Math.max(newest, record.revision);
+      if (record.author === undefined && record.change !== 'known') record.author = this.#authors.get(record.revision);
+    }
+    const covered = found < 0 ? this.#seen : newest;
     for (const revision of this.#authors.keys()) if (revision <= covered) this.#authors.delete(revision);
     return { changes, gaps, covered, bytes };
   }

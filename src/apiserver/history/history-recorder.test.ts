@@ -118,7 +118,8 @@ test('leases of nodes are not recorded; nothing is opened and nothing told for t
     close: () => log.close(),
   });
   const { storage, platform } = await start({ wrap });
-  await storage.store.put({ key: '/registry/leases/kube-node-lease/n', value: Buffer.from('{}') });
+  for (const lease of ['kube-node-lease/n', `kube-system/apiserver-${'0'.repeat(26)}`])
+    await storage.store.put({ key: `/registry/leases/${lease}`, value: Buffer.from('{}') });
   await platform.clock.advance(60_000);
   assert.deepEqual(batches, []);
 });

@@ -3,7 +3,7 @@
  * a second, or when there are many.
  *
  * Invariants: no write waits for it. What is held is bounded; what does not fit is counted and recorded as a gap. Leases of
- * nodes are not recorded: they say nothing, every ten seconds.
+ * nodes and API servers are not recorded: they say nothing, every ten seconds.
  */
 import { errorMessage } from '../../base/errors.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
