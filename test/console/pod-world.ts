@@ -51,6 +51,8 @@ export const HOSTILE = [
 export async function startPodWorld(): Promise<Cluster> {
   const cluster = await Cluster.start({ clock: 'real', nodes: 2 });
   cluster.image('talker:1', {
+    usage: { cpu: '150m', memory: '40Mi' },
+    http: { status: 200, body: '<h1>hello</h1>', headers: { 'content-type': 'text/html' } },
     exec: { exitCode: 3, stdout: `hello ${ESC}[38;2;255;100;0mtrue${ESC}[0m ${ESC}[4:3;31mcurly${ESC}[0m\r\n$ ` },
     async run({ log, sleep, stopped }) {
       for (const line of HOSTILE) log(line);
@@ -76,7 +78,13 @@ kind: Pod
 metadata: {name: talk, namespace: default, labels: {app: talk}}
 spec:
   initContainers: [{name: prepare, image: prepare:1}]
-  containers: [{name: main, image: talker:1}, {name: side, image: crasher:1}]
+  containers:
+    - name: main
+      image: talker:1
+      resources: {requests: {cpu: 100m, memory: 64Mi}, limits: {cpu: 1, memory: 128Mi}}
+      ports: [{containerPort: 8080, name: http}]
+      readinessProbe: {httpGet: {path: /ready, port: 8080}}
+    - {name: side, image: crasher:1}
 ---
 apiVersion: v1
 kind: Pod

@@ -43,6 +43,20 @@ export const views: readonly ViewEntry[] = [
     load: () => import('./object/object.tsx'),
   },
   {
+    name: 'pod',
+    title: texts.pod.title,
+    actions: [
+      {
+        key: 'p',
+        label: texts.pod.title,
+        needs: [{ verb: 'get' }],
+        applies: (kind) => kindId(kind) === 'pods',
+        href: (ref) => objectHref('pod', ref),
+      },
+    ],
+    load: () => import('./pod/pod.tsx'),
+  },
+  {
     name: 'logs',
     title: texts.logs.title,
     actions: [

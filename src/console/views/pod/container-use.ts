@@ -1,0 +1,63 @@
+/** What containers use: the metrics API is asked while the page is shown. */
+import type { Container } from '../../../api/gen/core-v1.ts';
+import { quantityAsFloat } from '../../../api/quantity.ts';
+import { sendJson } from '../../api/http.ts';
+import type { ObjectRef } from '../../api/kinds.ts';
+
+/** Cores and bytes. */
+export interface Use {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+interface PodMetrics {
+  readonly timestamp: string;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly usage: { readonly cpu: string; readonly memory: string };
+  }[];
+}
+
+/** Samples of some minutes. */
+const SAMPLES = 60;
+
+/** What each container used, the newest last. */
+export type UseHistory = ReadonlyMap<string, readonly Use[]>;
+
+export async function readUse({ namespace, name }: ObjectRef, signal: AbortSignal): Promise<PodMetrics> {
+  const path = [namespace, 'pods', name].map(encodeURIComponent).join('/');
+  return sendJson(`/apis/metrics.k8s.io/v1beta1/namespaces/${path}`, { signal });
+}
+
+export function withSample(before: UseHistory, { containers }: PodMetrics): UseHistory {
+  return new Map(
+    containers.map(({ name, usage }) => {
+      const use = { cpu: quantityAsFloat(usage.cpu), memory: quantityAsFloat(usage.memory) };
+      return [name, [...(before.get(name) ?? []), use].slice(-SAMPLES)];
+    }),
+  );
+}
+
+/** What the use is measured by: the limit, else the request; 0 where there is neither. */
+export function limitOf({ resources }: Container): Use {
+  const amount = (resource: string): number => {
+    const text = resources?.limits?.[resource] ?? resources?.requests?.[resource];
+    return text === undefined ? 0 : quantityAsFloat(text);
+  };
+  return { cpu: amount('cpu'), memory: amount('memory') };
+}
+
+export function coresText(cores: number): string {
+  return cores < 1 ? `${Math.round(cores * 1000)}m` : cores.toFixed(2);
+}
+
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,37 @@
+/** A pod from within: its containers with what they use, and where the time of its start went. */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { type ObjectRef, objectPath } from '../../api/kinds.ts';
+import { kindNamed, kinds } from '../../app/cluster-state.ts';
+import { objectOf } from '../../app/places.ts';
+import { texts } from '../../app/texts.ts';
+import { useMayDo } from '../../parts/access.ts';
+import { ObjectHeader } from '../../parts/object-header.tsx';
+import { useObject } from '../../parts/use-object.ts';
+import type { ViewProps } from '../contract.ts';
+import { Containers } from './containers.tsx';
+import { Start } from './start.tsx';
+
+export function View({ route }: ViewProps) {
+  if (kinds.value.length === 0) return <p class="notice">{texts.shell.loading}</p>;
+  const ref = objectOf(route, kindNamed);
+  if (ref === undefined) return <p class="notice">{texts.shell.noView}</p>;
+  return <PodPage key={objectPath(ref)} of={ref} />;
+}
+
+function PodPage({ of: ref }: { readonly of: ObjectRef }) {
+  const { object, gone, error } = useObject(ref);
+  const mayDo = useMayDo(ref);
+  return (
+    <section class="pod">
+      <ObjectHeader of={ref} mayDo={mayDo} title={texts.pod.title} />
+      {gone ? <p role="alert">{texts.object.gone}</p> : null}
+      {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
+      {object === undefined ? null : (
+        <>
+          <Containers of={ref} pod={object as Pod} mayDo={mayDo} />
+          <Start of={ref} uid={object.metadata.uid ?? ''} />
+        </>
+      )}
+    </section>
+  );
+}
