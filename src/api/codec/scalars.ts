@@ -74,6 +74,9 @@ function decodeInteger(type: 'int32' | 'int64', value: unknown, report: (fault: 
 }
 
 function decodeBytes(value: unknown, report: (fault: ScalarFault) => void): unknown {
+  // Go takes a list of numbers for bytes as well.
+  if (Array.isArray(value) && value.every((item) => Number.isInteger(item) && item >= 0 && item <= 255))
+    return Buffer.from(value as number[]).toString('base64');
   if (typeof value !== 'string') {
     report({ mismatch: jsonKind(value) });
     return value;

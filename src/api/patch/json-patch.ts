@@ -130,7 +130,8 @@ function find(work: Work, path: string): unknown {
 function source(work: Work, op: 'move' | 'copy', from: string): unknown {
   const key = steps(from).at(-1) ?? '';
   const parent = find(work, from.slice(0, from.lastIndexOf('/')));
-  if (!isContainer(parent)) throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
+  if (from === '' || !isContainer(parent))
+    throw missing(`${op} operation does not apply: doc is missing from path: ${from}`);
   const value = child(parent, key);
   if (value !== undefined) return value;
   if (Array.isArray(parent)) {
@@ -143,10 +144,20 @@ function source(work: Work, op: 'move' | 'copy', from: string): unknown {
 }
 
 function test(work: Work, path: string, wanted: unknown): void {
-  if (path !== '' && !isContainer(find(work, path.slice(0, path.lastIndexOf('/'))))) {
-    throw missing(`test operation does not apply: is missing path: ${path}`);
+  if (path !== '') {
+    const parent = find(work, path.slice(0, path.lastIndexOf('/')));
+    if (!isContainer(parent)) throw missing(`test operation does not apply: is missing path: ${path}`);
+    if (Array.isArray(parent)) checkIndex(parent, steps(path).at(-1) ?? '', path);
   }
   if (!equal(find(work, path) ?? null, wanted)) throw new PatchError(422, `testing value ${path} failed: test failed`);
+}
+
+/** A field that is not there is taken for null, an item is not. */
+function checkIndex(list: readonly unknown[], key: string, path: string): void {
+  const index = indexOf(key, list.length);
+  if (index === undefined)
+    throw new PatchError(422, `error in test for path: '${path}': strconv.Atoi: parsing "${key}": invalid syntax`);
+  if (index < 0 || index >= list.length) throw badIndex('test', path, key);
 }
 
 function own(work: Work, container: Container): Container {
@@ -181,10 +192,6 @@ function put(parent: Container, key: string, value: unknown): void {
 }
 
 function insert(work: Work, op: string, { path, value }: { path: string; value: unknown }): void {
-  if (path === '') {
-    work.root = value;
-    return;
-  }
   const at = parentOf(work, path);
   if (at === undefined) {
     const target = op === 'add' ? `path: "${path}"` : `destination path: ${path}`;
@@ -236,7 +243,8 @@ function remove(work: Work, op: string, path: string): void {
 
 function replace(work: Work, path: string, value: unknown): void {
   if (path === '') {
-    work.root = value;
+    // As upstream: the whole is replaced by an object or a list, and by nothing else.
+    if (isContainer(value)) work.root = value;
     return;
   }
   const at = parentOf(work, path);

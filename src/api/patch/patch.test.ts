@@ -43,6 +43,8 @@ test('JSON patch operations change documents as RFC 6902 says', () => {
     [{ a: { b: 1, c: 2 } }, [{ op: 'test', path: '/a', value: { c: 2, b: 1 } }], { a: { b: 1, c: 2 } }],
     [{}, [{ op: 'test', path: '/a', value: null }], {}],
     [{ a: 1 }, [{ op: 'replace', path: '', value: { b: 1 } }], { b: 1 }],
+    [{ a: 1 }, [{ op: 'replace', path: '', value: 'b' }], { a: 1 }],
+    [{ a: [null] }, [{ op: 'test', path: '/a/0', value: null }], { a: [null] }],
   ];
   for (const [original, patch, want] of cases)
     assert.deepEqual(jsonPatch(freeze(original), freeze(patch)), want, JSON.stringify(patch));
@@ -51,6 +53,31 @@ test('JSON patch operations change documents as RFC 6902 says', () => {
 test('JSON patches that do not apply', () => {
   const cases: [unknown, unknown, string][] = [
     [{ a: 1 }, [{ op: 'test', path: '/a', value: 2 }], 'testing value /a failed: test failed'],
+    [
+      { a: [1] },
+      [{ op: 'test', path: '/a/1', value: null }],
+      "error in test for path: '/a/1': Unable to access invalid index: 1: invalid index referenced",
+    ],
+    [
+      { a: [1] },
+      [{ op: 'test', path: '/a/b', value: null }],
+      `error in test for path: '/a/b': strconv.Atoi: parsing "b": invalid syntax`,
+    ],
+    [
+      { a: 1 },
+      [{ op: 'add', path: '', value: {} }],
+      'add operation does not apply: doc is missing path: "": missing value',
+    ],
+    [
+      { a: 1 },
+      [{ op: 'copy', from: '', path: '/b' }],
+      'copy operation does not apply: doc is missing from path: : missing value',
+    ],
+    [
+      { a: {} },
+      [{ op: 'move', from: '/a', path: '' }],
+      'move operation does not apply: doc is missing destination path: : missing value',
+    ],
     [
       {},
       [{ op: 'add', path: '/a/b', value: 2 }],
@@ -310,7 +337,25 @@ test('strategic merge patch', () => {
       'an empty $setElementOrder says nothing of the patch',
       { metadata: { finalizers: ['a'] } },
       { metadata: { '$setElementOrder/finalizers': [], finalizers: ['b'] } },
-      { metadata: { finalizers: ['b', 'a'] } },
+      { metadata: { finalizers: ['a', 'b'] } },
+    ],
+    [
+      '$setElementOrder of a list that a deletion takes from',
+      { metadata: { finalizers: ['a', 'b', 'c'] } },
+      { metadata: { '$setElementOrder/finalizers': ['c', 'a'], '$deleteFromPrimitiveList/finalizers': ['b'] } },
+      { metadata: { finalizers: ['c', 'a'] } },
+    ],
+    [
+      'a list that is replaced has elements of one key together',
+      { metadata: { ownerReferences: [{ uid: 'x' }] } },
+      { metadata: { ownerReferences: [{ uid: 'c' }, { uid: 'a' }, { uid: 'c' }, { $patch: 'replace' }] } },
+      { metadata: { ownerReferences: [{ uid: 'c' }, { uid: 'c' }, { uid: 'a' }] } },
+    ],
+    [
+      'a null where a list may stand meets nothing to merge with',
+      { spec: { template: { spec: { containers: null } } } },
+      { spec: { template: { spec: { containers: [{ image: 'i' }] } } } },
+      { spec: { template: { spec: { containers: [{ image: 'i' }] } } } },
     ],
     [
       '$setElementOrder of a list that is new',
@@ -372,6 +417,26 @@ test('strategic merge patches that are refused', () => {
       'list element types are not identical: [[a] [[b]]]',
     ],
     [{ metadata: { finalizers: [] } }, { metadata: { finalizers: [['b']] } }, 'lists of lists are not supported'],
+    [
+      { spec: { template: { spec: { containers: null } } } },
+      { spec: { template: { spec: { '$setElementOrder/containers': [] } } } },
+      'expected a []interface {}, but received a %!s(<nil>)',
+    ],
+    [
+      { metadata: { ownerReferences: [{ kind: 'c' }] } },
+      { metadata: { ownerReferences: [] } },
+      'map: map[kind:c] does not contain declared merge key: uid',
+    ],
+    [
+      { metadata: {} },
+      { metadata: { finalizers: ['a', null], '$setElementOrder/finalizers': ['a', null] } },
+      'list element types are not identical: [[] [a <nil>]]',
+    ],
+    [
+      spec([{ name: 'a', resources: { limits: { cpu: { a: 1 } } } }]),
+      spec([{ name: 'a', resources: { limits: { cpu: { a: 2 } } } }]),
+      'merging an object in json but data type is not struct, instead is: map',
+    ],
     [
       { metadata: { finalizers: [] } },
       { metadata: { '$setElementOrder/finalizers': [] } },

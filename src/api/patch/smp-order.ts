@@ -30,10 +30,33 @@ export function normalizeOrder(merged: readonly unknown[], { order, server, keyO
     (placed.wanted === undefined ? others : named).push(placed);
   }
   named.sort((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0));
-  // What neither list has goes to the front, the last first: so upstream's comparison sorts it.
-  const known = others.filter((item) => item.live !== undefined).toSorted((a, b) => a.live! - b.live!);
-  const unknown = others.filter((item) => item.live === undefined);
-  return interleave([...unknown.toReversed(), ...known], named);
+  return interleave(sortByLive(others), named);
+}
+
+/** Up to so many elements Go's stable sort inserts one after another. */
+const INSERTED = 20;
+
+/**
+ * In the order of the live list. Upstream's comparison says of elements that the live list lacks that each comes before
+ * every other, so where they end depends on how Go sorts; of long lists they go to the front, the last first.
+ */
+function sortByLive(items: readonly Placed[]): readonly Placed[] {
+  const unknown = items.filter(({ live }) => live === undefined);
+  const known = (): readonly Placed[] =>
+    items.filter(({ live }) => live !== undefined).toSorted((a, b) => a.live! - b.live!);
+  if (unknown.length === 0) return known();
+  if (items.length > INSERTED) return [...unknown.toReversed(), ...known()];
+  const sorted: Placed[] = [];
+  for (const item of items) {
+    let at = sorted.length;
+    while (at > 0 && comesBefore(item, sorted[at - 1]!)) at--;
+    sorted.splice(at, 0, item);
+  }
+  return sorted;
+}
+
+function comesBefore(a: Placed, b: Placed): boolean {
+  return a.live === undefined || b.live === undefined || a.live < b.live;
 }
 
 function positions(items: readonly unknown[], keyOf: (item: unknown) => string): Map<string, number> {
@@ -55,15 +78,4 @@ function interleave(left: readonly Placed[], right: readonly Placed[]): unknown[
   }
   for (; i < left.length; i++) out.push(left[i]!.item);
   return out;
-}
-
-/** Whether the items are in the order wanted, with none that the order lacks. */
-export function followsOrder(
-  items: readonly unknown[],
-  order: readonly unknown[],
-  keyOf: (item: unknown) => string,
-): boolean {
-  let next = 0;
-  for (const item of order) if (next < items.length && keyOf(items[next]) === keyOf(item)) next++;
-  return next === items.length;
 }

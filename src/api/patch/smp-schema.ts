@@ -12,25 +12,27 @@ export interface PatchMeta {
 
 const unknownMeta: PatchMeta = { type: undefined, strategies: [], mergeKey: undefined };
 
-/** The meta of a list's or map's element. */
-function elementMeta(type: TypeSchema | undefined): PatchMeta {
-  if (type?.kind === 'list') return { ...unknownMeta, type: type.items };
-  if (type?.kind === 'map') return { ...unknownMeta, type: type.values };
-  return unknownMeta;
-}
-
-/** The meta of the field `key` within a value of `type`. A struct without the field is an error, as upstream. */
+/**
+ * The meta of the field `key` within a value of `type`. A struct without the field is an error, as upstream, and so are
+ * objects and lists that are merged into an entry of a map.
+ */
 export function fieldMeta(type: TypeSchema | undefined, key: string): PatchMeta {
-  if (type?.kind === 'map') return elementMeta(type);
+  if (type?.kind === 'map')
+    throw new PatchError(500, 'merging an object in json but data type is not struct, instead is: map');
+  if (type?.kind === 'any' && type.form in GO_STRUCTS) throw unknownField(GO_STRUCTS[type.form]!, key);
   if (type?.kind !== 'struct') return unknownMeta;
   const field = type.fields.get(key);
   if (field !== undefined)
     return { type: field.type, strategies: field.patchStrategies, mergeKey: field.patchMergeKey };
   if (type.preserveUnknown) return unknownMeta;
-  throw new PatchError(
-    500,
-    `unable to find api field in struct ${shortName(type)} for the json field ${JSON.stringify(key)}`,
-  );
+  throw unknownField(shortName(type), key);
+}
+
+/** The structs upstream that keep any value: their fields are not those of the value. */
+const GO_STRUCTS: Readonly<Record<string, string>> = { object: 'RawExtension', fieldsV1: 'FieldsV1', json: 'JSON' };
+
+function unknownField(struct: string, key: string): PatchError {
+  return new PatchError(500, `unable to find api field in struct ${struct} for the json field ${JSON.stringify(key)}`);
 }
 
 const shortName = (struct: StructSchema): string => struct.name.slice(struct.name.lastIndexOf('.') + 1);

@@ -2,13 +2,14 @@
 // $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
 // changed, and what the patch does not touch is shared.
 
-import { stringifyJson } from '../codec/json.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { goPrint } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
 import { fieldMeta, type PatchMeta } from './smp-schema.ts';
-import { followsOrder, normalizeOrder } from './smp-order.ts';
+import { normalizeOrder } from './smp-order.ts';
+import { orderList } from './smp-ordered-list.ts';
+import { checkKeys, elementType, goTypeName, keyText, withoutMergeKey } from './smp-elements.ts';
 
 const DIRECTIVE = '$patch';
 const RETAIN_KEYS = '$retainKeys';
@@ -53,23 +54,46 @@ function mergeObject(original: JsonObject, patch: JsonObject, { type, work }: Me
     throw unknownType(patch);
   }
   const out = Object.hasOwn(patch, RETAIN_KEYS) ? retained(original, patch) : { ...original };
-  const ordered = new Set<string>();
+  const ordered = mergeOrderedLists(out, patch, { type, work });
   for (const key of Object.keys(patch)) {
-    if (key.startsWith(ORDER_PREFIX)) ordered.add(key.slice(ORDER_PREFIX.length));
-  }
-  for (const key of Object.keys(patch)) {
-    if (key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX)) continue;
+    if (key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX) || ordered.has(key)) continue;
     const isDeletion = key.startsWith(DELETE_PREFIX);
     const name = isDeletion ? key.slice(DELETE_PREFIX.length) : key;
     mergeField(out, name, { change: patch[key], isDeletion, type, work });
   }
-  for (const key of ordered) reorder(out, key, { original, patch, type });
   return out;
+}
+
+/** Merges the lists that have an order. Their names: the rest of the patch passes over them. */
+function mergeOrderedLists(out: JsonObject, patch: JsonObject, { type, work }: Merging): ReadonlySet<string> {
+  const ordered = new Set<string>();
+  for (const key of Object.keys(patch)) {
+    if (!key.startsWith(ORDER_PREFIX)) continue;
+    const name = key.slice(ORDER_PREFIX.length);
+    const valueIn = (object: JsonObject): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
+    const meta = fieldMeta(type, name);
+    const list = orderList({
+      order: patch[key],
+      before: valueIn(out),
+      set: valueIn(patch),
+      meta,
+      merge(before, set) {
+        if (before === undefined) return withoutDirectives(set, { keepsNulls: true }) as readonly unknown[];
+        return meta.strategies.includes('merge')
+          ? mergeList(before, set, { ...meta, work })
+          : (unmarked(set) as readonly unknown[]);
+      },
+    });
+    if (list === undefined) continue;
+    ordered.add(name);
+    setOwn(out, name, list);
+  }
+  return ordered;
 }
 
 function unknownType(patch: JsonObject): PatchError {
   const kind = patch[DIRECTIVE];
-  const type = typeof kind === 'boolean' ? 'bool' : Number.isInteger(kind) ? 'int64' : 'float64';
+  const type = goTypeName(kind);
   const shown = typeof kind === 'number' || typeof kind === 'boolean' ? `%!s(${type}=${kind})` : goPrint(kind);
   return new PatchError(500, `unknown patch type: ${shown} in map: ${goPrint(patch)}`);
 }
@@ -119,27 +143,6 @@ function mergeField(out: JsonObject, key: string, { change, isDeletion = false, 
   }
 }
 
-/** Values of different types are never the same key. */
-const keyText = (value: unknown): string =>
-  typeof value === 'object' ? stringifyJson(value) : `${typeof value} ${String(value)}`;
-
-/** The type that elements have in Go; undefined for null, which has none. */
-function goType(value: unknown): string | undefined {
-  if (value === null) return undefined;
-  if (typeof value === 'object') return Array.isArray(value) ? 'slice' : 'map';
-  return typeof value === 'number' ? (Number.isInteger(value) ? 'int64' : 'float64') : typeof value;
-}
-
-/** The type of all elements. Throws when they have several, or are lists. */
-function elementType(original: readonly unknown[], patch: readonly unknown[]): string {
-  const [first, ...others] = new Set([...original, ...patch].map(goType));
-  if (first === 'slice') throw new PatchError(422, 'lists of lists are not supported');
-  if (others.length > 0)
-    throw new PatchError(500, `list element types are not identical: ${goPrint([original, patch])}`);
-  if (first === undefined) throw new PatchError(500, 'no elements in any of the given slices');
-  return first;
-}
-
 function mergeList(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -158,10 +161,15 @@ function mergeList(
     patch as readonly JsonObject[],
     mergeKey,
   );
-  if (kept === undefined) return plain.map(unmarked);
-  const type = meta.type?.kind === 'list' ? meta.type.items : undefined;
   const keyOf = (item: unknown): string => keyText((item as JsonObject)[mergeKey]);
+  if (kept === undefined) {
+    checkKeys(plain, mergeKey);
+    const items = plain.map(unmarked);
+    return normalizeOrder(items, { order: [], server: items, keyOf });
+  }
+  const type = meta.type?.kind === 'list' ? meta.type.items : undefined;
   const merged = mergeElements(kept, plain, { keyOf, type, work });
+  checkKeys(merged, mergeKey);
   return normalizeOrder(merged, { order: plain, server: kept, keyOf });
 }
 
@@ -227,52 +235,19 @@ function applySpecialElements(
   return { kept: isReplaced ? undefined : original.filter(stays), plain };
 }
 
-function withoutMergeKey(item: unknown, mergeKey: string): PatchError {
-  return new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
-}
-
-interface Reorder {
-  original: JsonObject;
-  patch: JsonObject;
-  type: TypeSchema | undefined;
-}
-
-/** Applies `$setElementOrder/<key>` to the merged list. */
-function reorder(out: JsonObject, key: string, { original, patch, type }: Reorder): void {
-  const order = patch[ORDER_PREFIX + key];
-  const merged = out[key];
-  if (!Array.isArray(order)) throw new PatchError(400, 'invalid patch format of setElementOrder list');
-  if (!Array.isArray(merged) || !Object.hasOwn(out, key)) return;
-  const { mergeKey } = fieldMeta(type, key);
-  const keyless = order.find((item) => mergeKey !== undefined && isObject(item) && !Object.hasOwn(item, mergeKey));
-  if (keyless !== undefined) throw withoutMergeKey(keyless, mergeKey!);
-  const server = Array.isArray(original[key]) ? (original[key] as unknown[]) : [];
-  const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
-  const set = patch[key];
-  const present = Array.isArray(set) ? set.filter((item) => !isObject(item) || item[DIRECTIVE] === undefined) : [];
-  if (order.length > 0 && !followsOrder(present, order, keyOf)) {
-    throw new PatchError(
-      500,
-      `the order in patch list:\n${goPrint(set)}\n doesn't match $setElementOrder list:\n${goPrint(order)}`,
-    );
-  }
-  if (server.length === 0 && (!Array.isArray(set) || set.length === 0))
-    throw new PatchError(500, 'no elements in any of the given slices');
-  setOwn(out, key, normalizeOrder(merged, { order, server, keyOf }));
-}
-
 const isDirective = (key: string): boolean =>
   key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX);
 
-/** A patch value that meets nothing to merge with: nulls and what a `$patch` stands in go; undefined when it goes itself. */
-function withoutDirectives(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+/** A patch value that meets nothing to merge with: what a `$patch` stands in goes; undefined when it goes itself. */
+function withoutDirectives(value: unknown, { keepsNulls = false } = {}): unknown {
+  if (Array.isArray(value))
+    return value.map((item) => withoutDirectives(item, { keepsNulls })).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
   if (Object.hasOwn(value, DIRECTIVE)) return undefined;
   const out: JsonObject = {};
   for (const key of Object.keys(value)) {
-    if (isDirective(key) || value[key] === null) continue;
-    const inner = withoutDirectives(value[key]);
+    if (isDirective(key) || (value[key] === null && !keepsNulls)) continue;
+    const inner = withoutDirectives(value[key], { keepsNulls });
     if (inner !== undefined) setOwn(out, key, inner);
   }
   return out;

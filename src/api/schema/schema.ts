@@ -105,7 +105,8 @@ function fieldOf(line: string, owner: string): FieldSchema {
     type: annotate(resolve(type, owner), { listType: mark('l'), keys: mark('k')?.split(','), mapType: mark('m') }),
     required: flags.includes('r'),
     pointer: flags.includes('p'),
-    omitempty: flags.includes('o'),
+    // Objects within objects have their kind only where it was written.
+    omitempty: flags.includes('o') || (pb === '-' && (name === 'apiVersion' || name === 'kind')),
     nullable: false,
     pb: pb === '-' ? [] : pb.split('.').map(Number),
     pbWrapped: flags.includes('w'),

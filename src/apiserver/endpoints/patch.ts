@@ -103,7 +103,7 @@ export function patched(
     if (patch.type === 'strategic' && patch.value === null) return original;
     if (!isObject(patch.value)) throw noObject(patch);
     if (patch.type === 'merge') return mergePatch(original, patch.value);
-    return strategicMergePatch(original, patch.value, schema);
+    return strategicMergePatch(asWritten(original), patch.value, schema);
   } catch (error) {
     if (!(error instanceof PatchError)) throw error;
     throw patchFailure(error);

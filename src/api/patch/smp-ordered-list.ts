@@ -1,0 +1,68 @@
+// A list for which a patch has `$setElementOrder`: it is merged and put in order in one step, before other fields of its
+// object. Upstream: mergePatchIntoOriginal in strategicpatch.
+
+import { isObject, type JsonObject } from '../codec/own-property.ts';
+import { goPrint } from './go-print.ts';
+import { PatchError } from './patch-error.ts';
+import { checkKeys, elementType, goTypeName, keyIn, keyText, withoutMergeKey } from './smp-elements.ts';
+import { normalizeOrder } from './smp-order.ts';
+import type { PatchMeta } from './smp-schema.ts';
+
+/** One such list; undefined is no list. */
+export interface OrderedList {
+  readonly order: unknown;
+  /** What the object has. */
+  readonly before: unknown;
+  /** What the patch sets. */
+  readonly set: unknown;
+  readonly meta: PatchMeta;
+  /** The list after the patch, not yet in order. */
+  readonly merge: (before: readonly unknown[] | undefined, set: readonly unknown[]) => readonly unknown[];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value as readonly unknown[];
+  throw new PatchError(500, `expected a []interface {}, but received a ${goTypeName(value)}`);
+}
+
+/** The list after the patch; undefined where there is none, before or after. */
+export function orderList({ order, before, set, meta, merge }: OrderedList): readonly unknown[] | undefined {
+  const wanted = listOf(order);
+  const original = before === undefined ? undefined : listOf(before);
+  const changes = set === undefined ? undefined : listOf(set);
+  const { mergeKey } = meta;
+  checkOrder(changes ?? [], wanted, mergeKey);
+  if (original === undefined && changes === undefined) return undefined;
+  const merged = changes === undefined ? original! : merge(original, changes);
+  if (elementType(original ?? [], changes ?? []) === 'map') {
+    for (const items of [merged, wanted, original ?? []]) checkKeys(items, mergeKey ?? '');
+    // Upstream has no key to know elements by, and fails in one of several ways.
+    if (mergeKey === undefined) throw withoutMergeKey((changes ?? [])[0] ?? (original ?? [])[0], '');
+  }
+  const keyOf = (item: unknown): string => keyText(isObject(item) && mergeKey !== undefined ? item[mergeKey] : item);
+  return normalizeOrder(merged, { order: wanted, server: original ?? [], keyOf });
+}
+
+const isMarked = (item: unknown): boolean => isObject(item) && Object.hasOwn(item, '$patch');
+const isDeletion = (item: unknown): boolean => isObject(item) && (item as JsonObject)['$patch'] === 'delete';
+
+/** What the patch sets must stand in the order, in that order. Upstream: validatePatchWithSetOrderList. */
+function checkOrder(changes: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
+  if (order.length === 0 || changes.length === 0) return;
+  const equals = (item: unknown, place: unknown): boolean =>
+    mergeKey === undefined
+      ? keyText(item) === keyText(place)
+      : keyText(keyIn(item, mergeKey)) === keyText(keyIn(place, mergeKey));
+  const stays = mergeKey === undefined ? changes : changes.filter((item) => !isDeletion(item));
+  let next = 0;
+  let place = 0;
+  while (next < stays.length && place < order.length) {
+    if (isMarked(stays[next])) next++;
+    else if (equals(stays[next], order[place++])) next++;
+  }
+  if (next < stays.length)
+    throw new PatchError(
+      500,
+      `the order in patch list:\n${goPrint(changes)}\n doesn't match $setElementOrder list:\n${goPrint(order)}`,
+    );
+}
