@@ -18,7 +18,7 @@ import { CACHE_CONTROL, statusOf } from '../responses.ts';
 import { warningHeaders } from '../warning-headers.ts';
 import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
-import type { ListenerTrigger } from '../watch-cache/watch-cache.ts';
+import type { ListenerTrigger } from '../watch-cache/listeners.ts';
 import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
 import { paceOf, Turns } from '../turns.ts';
 import { FlushRounds } from '../watch-cache/flush-rounds.ts';
@@ -220,7 +220,10 @@ async function startWatch<T>(
     },
     clock,
   );
-  const events = eventsOf(store, (error) => watcher.fail(statusOf(error, store.services.log)));
+  const events = eventsOf(store, {
+    fail: (error) => watcher.fail(statusOf(error, store.services.log)),
+    giveUp: scope.request.wantsObjects ? undefined : () => watcher.end(),
+  });
   // A watch from a future revision begins there. One that starts with the present state must know the newest revision.
   if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
   const trigger = triggerOf(store, selection);
@@ -335,5 +338,5 @@ function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
   const missed = store.cache.changesAfter(from);
   if (missed === undefined)
     watcher.fail(expired(`too old resource version: ${from} (${store.cache.rememberedSince})`).status);
-  else watcher.resume(missed, from);
+  else watcher.resume(missed, from, hub.revision);
 }

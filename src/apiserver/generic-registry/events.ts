@@ -2,7 +2,7 @@
  * The changes of a resource as its watches see them: at once, or, where objects must be converted by a call first, one
  * commit after the other when that is done.
  */
-import type { CacheListener, ListenerTrigger } from '../watch-cache/watch-cache.ts';
+import type { CacheListener, ListenerTrigger } from '../watch-cache/listeners.ts';
 import type { GenericStore } from './generic-store.ts';
 
 /** A stream of changes for one watch. */
@@ -13,12 +13,25 @@ export interface ResourceEvents {
   isBehind(): boolean;
 }
 
-/** Makes it. `fail` is called when changes cannot be converted or the listener throws; the watch must end then. */
-export function eventsOf(store: GenericStore, fail: (error: unknown) => void): ResourceEvents {
+/** Whose changes they are. */
+export interface Hearer {
+  /** Called when changes cannot be converted or the listener throws; the watch must end then. */
+  fail(error: unknown): void;
+  /** Ends a watch that lags too far behind. Absent: it hears of each change before the cache takes the next. */
+  readonly giveUp?: (() => void) | undefined;
+}
+
+export function eventsOf(store: GenericStore, hearer: Hearer): ResourceEvents {
+  const { giveUp } = hearer;
+  const fail = (error: unknown): void => hearer.fail(error);
   if (store.definition.reading?.convert === undefined)
     return {
-      listen: (listener, trigger) => store.cache.listen(failing(listener, fail), trigger),
-      isBehind: () => false,
+      listen(unguarded, trigger) {
+        const listener = failing(unguarded, fail);
+        if (giveUp === undefined) return store.cache.listen(listener, trigger);
+        return store.cache.listenPatiently({ listener, giveUp }, trigger);
+      },
+      isBehind: () => giveUp !== undefined && store.cache.isDispatching,
     };
   let pending = 0;
   return {
@@ -31,6 +44,8 @@ export function eventsOf(store: GenericStore, fail: (error: unknown) => void): R
         pending++;
         tail = tail.then(async () => {
           try {
+            const due = giveUp && store.services.clock.turn();
+            if (due !== undefined) await due;
             if (ended) return;
             await store.prepare(
               events.flatMap(({ cell, previous }) => (previous === undefined ? [cell] : [cell, previous])),

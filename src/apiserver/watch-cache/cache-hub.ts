@@ -77,7 +77,7 @@ export class CacheHub {
   #newCache(prefix: string): WatchCache {
     const onThrow = (error: unknown): void =>
       this.#deps.log.unexpected('a listener of a watch cache threw', error, { prefix });
-    return new WatchCache(prefix, onThrow, this.#deps.recorder);
+    return new WatchCache(prefix, onThrow, { recorder: this.#deps.recorder, pace: this.#deps.clock });
   }
 
   /** Reads everything, then watches. */

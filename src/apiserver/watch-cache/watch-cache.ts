@@ -3,33 +3,17 @@
  * ring of changes, and those who watch. Upstream: storage/cacher.
  *
  * Invariants: changes arrive in revision order through `apply`; a listener gets every change once, whole commits
- * together, after the cache holds them. A list's array never changes once handed out.
+ * together, after the cache holds them; a patient one perhaps in a later turn. A list's array never changes once handed out.
  */
 import { Lru } from '../../base/lru.ts';
 import { SortedKeys } from '../../base/sorted-keys.ts';
 import { compareKeys } from '../../storage/key-order.ts';
 import { prefixEnd, type StoredEntry, type StoreEvent } from '../../storage/store.ts';
+import type { Pace } from '../turns.ts';
 import { type CacheEvent, EventRing } from './cache-event.ts';
+import { Dispatch, TOLD_AT_ONCE, type PatientListener } from './dispatch.ts';
+import { type CacheListener, Listeners, type ListenerTrigger } from './listeners.ts';
 import { RevisionCell } from './revision-cell.ts';
-
-/** Called with the changes of one commit. */
-export type CacheListener = (events: readonly CacheEvent[]) => void;
-
-/**
- * Restricts a listener to changes of objects whose field has, or had, this value. Without it each of 5,000 kubelets would
- * check every change of every pod. Upstream: the cacher's trigger functions.
- */
-export interface ListenerTrigger {
-  /** Names the field and how it is read; equal names read alike. */
-  readonly field: string;
-  readonly value: string;
-  valueOf(cell: RevisionCell): string | undefined;
-}
-
-interface TriggerIndex {
-  readonly valueOf: (cell: RevisionCell) => string | undefined;
-  readonly byValue: Map<string, Set<CacheListener>>;
-}
 
 /** Takes down every change. `previous`: the state before; absent when the object is new. */
 export interface ChangeRecorder {
@@ -50,6 +34,15 @@ export interface CacheLoad {
   finish(revision: number): void;
 }
 
+/** Nobody waits for the loop. */
+const NO_TURNS: Pace = { monotonicMs: () => 0, turn: () => undefined, yield: () => Promise.resolve() };
+
+export interface WatchCacheDeps {
+  readonly recorder?: ChangeRecorder | undefined;
+  /** By which patient listeners are told. */
+  readonly pace?: Pace;
+}
+
 /** The cache of one storage prefix. */
 export class WatchCache {
   readonly prefix: string;
@@ -58,17 +51,19 @@ export class WatchCache {
   readonly #recorder: ChangeRecorder | undefined;
   #cells: Map<string, RevisionCell> = new Map<string, RevisionCell>();
   readonly #keys = new SortedKeys(compareKeys);
-  readonly #listeners = new Set<CacheListener>();
-  readonly #triggers = new Map<string, TriggerIndex>();
+  readonly #listeners = new Listeners<CacheListener>();
+  readonly #patient = new Listeners<PatientListener>();
+  readonly #dispatch: Dispatch;
   readonly #snapshots = new Lru<string, readonly RevisionCell[]>(SNAPSHOT_COUNT);
   #ring = new EventRing(0);
   readonly #lists = new Lru<string, readonly RevisionCell[]>(LIST_COUNT);
   #loaded = false;
 
-  constructor(prefix: string, onThrow: (error: unknown) => void, recorder?: ChangeRecorder) {
+  constructor(prefix: string, onThrow: (error: unknown) => void, { recorder, pace = NO_TURNS }: WatchCacheDeps = {}) {
     this.prefix = prefix;
     this.#onThrow = onThrow;
     this.#recorder = recorder;
+    this.#dispatch = new Dispatch(pace, onThrow);
   }
 
   get size(): number {
@@ -102,11 +97,11 @@ export class WatchCache {
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
-    if (changes.length > 0) this.#tell(changes);
+    if (changes.length > 0) this.#tell(changes, () => undefined);
   }
 
   #isHeard(): boolean {
-    return this.#listeners.size > 0 || this.#triggers.size > 0;
+    return this.#listeners.size > 0 || this.#patient.size > 0;
   }
 
   /** Applies the changes of one commit and passes them to the listeners. */
@@ -120,19 +115,22 @@ export class WatchCache {
     }
     if (changes.length === 0) return;
     this.#lists.clear();
-    this.#tell(changes);
-    for (const change of changes) {
-      change.frames = undefined;
-      change.previous?.dropDecoded();
-      if (change.deleted) change.cell.dropDecoded();
-    }
+    this.#tell(changes, () => dropForms(changes));
   }
 
-  #tell(changes: readonly CacheEvent[]): void {
-    for (const listener of this.#listeners) this.#call(listener, changes);
-    for (const index of this.#triggers.values()) {
-      for (const [listener, concerned] of concernedBy(index, changes)) this.#call(listener, concerned);
+  #tell(changes: readonly CacheEvent[], done: () => void): void {
+    this.#listeners.visit(changes, (listener, concerned) => this.#call(listener, concerned));
+    if (this.#patient.size <= TOLD_AT_ONCE && !this.#dispatch.isBehind) {
+      this.#patient.visit(changes, ({ listener }, concerned) => this.#call(listener, concerned));
+      return done();
     }
+    const bytes = changes.reduce((sum, { cell, previous }) => sum + cell.byteLength + (previous?.byteLength ?? 0), 0);
+    this.#dispatch.tell({ hearers: this.#patient.concerned(changes), bytes, done });
+  }
+
+  /** Whether patient listeners have yet to hear of changes that are here. */
+  get isDispatching(): boolean {
+    return this.#dispatch.isBehind;
   }
 
   #call(listener: CacheListener, changes: readonly CacheEvent[]): void {
@@ -222,26 +220,21 @@ export class WatchCache {
 
   /** Registers a listener, of all changes or of those its trigger names; the result removes it. */
   listen(listener: CacheListener, trigger?: ListenerTrigger): () => void {
-    if (trigger === undefined) {
-      this.#listeners.add(listener);
-      return () => this.#listeners.delete(listener);
-    }
-    const { field, value } = trigger;
-    let index = this.#triggers.get(field);
-    if (index === undefined)
-      this.#triggers.set(field, (index = { valueOf: trigger.valueOf.bind(trigger), byValue: new Map() }));
-    let listeners = index.byValue.get(value);
-    if (listeners === undefined) index.byValue.set(value, (listeners = new Set()));
-    listeners.add(listener);
-    return () => this.#leave(field, value, listener);
+    return this.#listeners.add(listener, trigger);
   }
 
-  #leave(field: string, value: string, listener: CacheListener): void {
-    const index = this.#triggers.get(field);
-    const listeners = index?.byValue.get(value);
-    if (listeners?.delete(listener) !== true || listeners.size > 0) return;
-    index!.byValue.delete(value);
-    if (index!.byValue.size === 0) this.#triggers.delete(field);
+  /** The same for one that may hear of changes later: there may be thousands of them. */
+  listenPatiently(listener: PatientListener, trigger?: ListenerTrigger): () => void {
+    return this.#patient.add(listener, trigger);
+  }
+}
+
+/** What was kept for those who hear of the changes. */
+function dropForms(changes: readonly CacheEvent[]): void {
+  for (const change of changes) {
+    change.frames = undefined;
+    change.previous?.dropDecoded();
+    if (change.deleted) change.cell.dropDecoded();
   }
 }
 
@@ -261,26 +254,4 @@ function differences(
     if (!after.has(key))
       changes.push({ ...common, key, revision, cell: previous.at(revision), previous, deleted: true });
   return changes;
-}
-
-/** The listeners of an index with their changes. Both the new and the old value of the field count. */
-function concernedBy(
-  { valueOf, byValue }: TriggerIndex,
-  changes: readonly CacheEvent[],
-): Map<CacheListener, CacheEvent[]> {
-  const concerned = new Map<CacheListener, CacheEvent[]>();
-  const add = (value: string | undefined, change: CacheEvent): void => {
-    for (const listener of byValue.get(value ?? '') ?? []) {
-      const list = concerned.get(listener);
-      if (list === undefined) concerned.set(listener, [change]);
-      else list.push(change);
-    }
-  };
-  for (const change of changes) {
-    const now = valueOf(change.cell);
-    add(now, change);
-    const before = change.previous === undefined ? now : valueOf(change.previous);
-    if (before !== now) add(before, change);
-  }
-  return concerned;
 }

@@ -107,10 +107,10 @@ export class Watcher<T> {
     this.#push(items);
   }
 
-  /** Sends missed changes and goes on after `revision`. */
-  resume(missed: readonly CacheEvent[], revision: number): void {
+  /** Sends missed changes to a reader that has `revision`, and goes on after what the cache has. */
+  resume(missed: readonly CacheEvent[], revision: number, cacheRevision: number): void {
     this.onEvents(missed);
-    this.#after = Math.max(this.#after, revision);
+    this.#after = Math.max(this.#after, revision, cacheRevision);
     this.#told = Math.max(this.#told, revision);
   }
 

@@ -1,0 +1,130 @@
+/** Those who hear of a cache's changes: of all, or of those that concern the value of one field. */
+import type { CacheEvent } from './cache-event.ts';
+import type { RevisionCell } from './revision-cell.ts';
+
+/** Called with the changes of one commit. */
+export type CacheListener = (events: readonly CacheEvent[]) => void;
+
+/**
+ * Restricts a listener to changes of objects whose field has, or had, this value. Without it each of 5,000 kubelets would
+ * check every change of every pod. Upstream: the cacher's trigger functions.
+ */
+export interface ListenerTrigger {
+  /** Names the field and how it is read; equal names read alike. */
+  readonly field: string;
+  readonly value: string;
+  valueOf(cell: RevisionCell): string | undefined;
+}
+
+interface TriggerIndex<T> {
+  readonly valueOf: (cell: RevisionCell) => string | undefined;
+  readonly byValue: Map<string, Set<T>>;
+}
+
+/** The listeners of one cache, in the order in which they came. */
+export class Listeners<T> {
+  readonly #all = new Set<T>();
+  readonly #triggers = new Map<string, TriggerIndex<T>>();
+
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The result removes it. */
+  add(listener: T, trigger: ListenerTrigger | undefined): () => void {
+    this.#size++;
+    if (trigger === undefined) {
+      this.#all.add(listener);
+      return () => this.#left(this.#all.delete(listener));
+    }
+    const { field, value } = trigger;
+    let index = this.#triggers.get(field);
+    if (index === undefined)
+      this.#triggers.set(field, (index = { valueOf: trigger.valueOf.bind(trigger), byValue: new Map() }));
+    let listeners = index.byValue.get(value);
+    if (listeners === undefined) index.byValue.set(value, (listeners = new Set()));
+    listeners.add(listener);
+    return () => this.#leave(field, value, listener);
+  }
+
+  #leave(field: string, value: string, listener: T): void {
+    const index = this.#triggers.get(field);
+    const listeners = index?.byValue.get(value);
+    if (listeners?.delete(listener) !== true) return;
+    this.#left(true);
+    if (listeners.size > 0) return;
+    index!.byValue.delete(value);
+    if (index!.byValue.size === 0) this.#triggers.delete(field);
+  }
+
+  #left(wasThere: boolean): void {
+    if (wasThere) this.#size--;
+  }
+
+  /** Calls back for each listener with the changes that concern it. */
+  visit(changes: readonly CacheEvent[], tell: (listener: T, concerned: readonly CacheEvent[]) => void): void {
+    for (const listener of this.#all) tell(listener, changes);
+    for (const index of this.#triggers.values()) {
+      const [only] = changes;
+      if (changes.length > 1 || only === undefined)
+        for (const [listener, concerned] of concernedByMany(index, changes)) tell(listener, concerned);
+      else
+        for (const value of valuesOf(index.valueOf, only))
+          for (const listener of index.byValue.get(value) ?? []) tell(listener, changes);
+    }
+  }
+
+  /**
+   * For who visits them little by little: each listener with the changes that concern it. Those who come meanwhile may be among them, those who leave are not.
+   * Throws at once where a field cannot be read.
+   */
+  concerned(changes: readonly CacheEvent[]): Iterator<Concerned<T>> {
+    if (this.#triggers.size === 0) return each(changes, [this.#all]);
+    const [only] = changes;
+    const indices = [...this.#triggers.values()];
+    if (changes.length > 1 || only === undefined)
+      return each(
+        changes,
+        [this.#all],
+        indices.flatMap((index) => [...concernedByMany(index, changes)]),
+      );
+    const sets = indices.flatMap(({ valueOf, byValue }) => valuesOf(valueOf, only).map((value) => byValue.get(value)));
+    return each(changes, [this.#all, ...sets]);
+  }
+}
+
+/** A listener and the changes it is to hear. */
+export type Concerned<T> = readonly [T, readonly CacheEvent[]];
+
+function* each<T>(
+  changes: readonly CacheEvent[],
+  sets: readonly (ReadonlySet<T> | undefined)[],
+  more: readonly Concerned<T>[] = [],
+): Generator<Concerned<T>> {
+  for (const listeners of sets) for (const listener of listeners ?? []) yield [listener, changes];
+  yield* more;
+}
+
+/** The new value of the field and the old one, where it is another. */
+function valuesOf(valueOf: ListenerTrigger['valueOf'], { cell, previous }: CacheEvent): string[] {
+  const now = valueOf(cell) ?? '';
+  const before = previous === undefined ? now : (valueOf(previous) ?? '');
+  return before === now ? [now] : [now, before];
+}
+
+function concernedByMany<T>(
+  { valueOf, byValue }: TriggerIndex<T>,
+  changes: readonly CacheEvent[],
+): Map<T, CacheEvent[]> {
+  const concerned = new Map<T, CacheEvent[]>();
+  for (const change of changes)
+    for (const value of valuesOf(valueOf, change))
+      for (const listener of byValue.get(value) ?? []) {
+        const list = concerned.get(listener);
+        if (list === undefined) concerned.set(listener, [change]);
+        else list.push(change);
+      }
+  return concerned;
+}
