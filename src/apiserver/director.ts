@@ -67,7 +67,7 @@ function namesApi(path: string, registry: ResourceRegistry): boolean {
   if (first === 'api' || first === 'version') return true;
   if (first !== 'apis') return false;
   if (group === undefined || group === '') return true;
-  return [...registry.served].some(({ info, definition }) => info.group === group && definition.schema === undefined);
+  return registry.servesBuiltIn(group);
 }
 
 /** Paths that are not found outside the APIs are answered in plain text, as by Go's multiplexer. */

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RangeRequest, RangeResult, Store } from '../storage/store.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import { MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
+import { type Asker, MAX_WAITING_READS, PastReads } from './generic-registry/past-reads.ts';
+import { answerPaceOf } from './turns.ts';
+import type { Clock } from '../platform/clock.ts';
 import { createServerStorage } from './server-storage.ts';
 import { startTestServer, type TestServer, testPlatform } from './server-fixture.ts';
+
+/** A request without a seat. */
+const askerOf = (signal = new AbortController().signal): Asker => ({ signal, waitFor: (waiting) => waiting });
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const COUNT = 100;
@@ -92,10 +97,40 @@ test('so many lists of past revisions may wait, and places are free again when t
   await store.put({ key: 'a', value: Buffer.from('2') });
   const past = new PastReads(store);
   const read = async (): Promise<number> => {
-    for await (const { entries } of past.pages({ start: 'a', end: 'b', revision: 2, most: 1 })) return entries.length;
+    for await (const { entries } of past.pages({ start: 'a', end: 'b', revision: 2, most: 1 }, askerOf()))
+      return entries.length;
     return 0;
   };
   const results = await Promise.allSettled(Array.from({ length: MAX_WAITING_READS + 10 }, read));
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX_WAITING_READS + 2);
   assert.equal(await read(), 1);
+});
+
+test('nothing more is read for a client that has left, and nothing for one that left while it waited', async () => {
+  const store = createMemoryStore({ clock: testPlatform().clock });
+  for (let at = 0; at < 100; at++) await store.put({ key: `a${at + 100}`, value: Buffer.alloc(100_000) });
+  const reads = new Reads();
+  const range = store.range.bind(store);
+  store.range = (request) => reads.range(range, request);
+  const past = new PastReads(store);
+  const gone = new AbortController();
+  const leavers = Array.from({ length: 10 }, async () => {
+    const pages = past.pages({ start: 'a', end: 'b', revision: 101, most: Infinity }, askerOf(gone.signal));
+    for await (const { left } of pages) if (left > 0) gone.abort(new Error('the client left'));
+  });
+  for (const leaver of leavers) await assert.rejects(leaver, /the client left/);
+  assert.ok(reads.entries <= 2 * 8, `${reads.entries} entries`);
+  const { entries } = (await past.pages({ start: 'a', end: 'b', revision: 101, most: 1 }, askerOf()).next()).value!;
+  assert.equal(entries.length, 1);
+});
+
+test('an answer that is made in steps ends at the next one when its client has left', async () => {
+  const gone = new AbortController();
+  const clock = { monotonicMs: () => 0, yield: async () => undefined } as unknown as Clock;
+  const pace = answerPaceOf({ signal: gone.signal, pause: async () => undefined, turn: async () => undefined }, clock);
+  await pace.yield();
+  await pace.turn();
+  gone.abort(new Error('the client left'));
+  await assert.rejects(pace.yield(), /the client left/);
+  await assert.rejects(async () => pace.turn(), /the client left/);
 });

@@ -17,6 +17,23 @@ export function paceOf({ pause, turn }: Pick<ApiRequest, 'pause' | 'turn'>, cloc
   };
 }
 
+/** The same for an answer that is not read once the client has left: waiting rejects with the signal's reason then. */
+export function answerPaceOf(request: Pick<ApiRequest, 'pause' | 'turn' | 'signal'>, clock: Clock): Pace {
+  const pace = paceOf(request, clock);
+  const unlessLeft = async (due: Promise<void>): Promise<void> => {
+    await due;
+    request.signal.throwIfAborted();
+  };
+  return {
+    monotonicMs: () => pace.monotonicMs(),
+    yield: () => unlessLeft(pace.yield()),
+    turn() {
+      const due = pace.turn();
+      return due && unlessLeft(due);
+    },
+  };
+}
+
 /** The turns of one piece of work. */
 export class Turns {
   readonly #pace: Pace;

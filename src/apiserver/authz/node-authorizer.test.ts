@@ -255,3 +255,32 @@ test('a node lists all pods and namespaces while there are network policies, and
   objects.put(NetworkPolicies, { metadata: { name: 'p', namespace: 'ns' } });
   assert.deepEqual(decisions(), ['allow', 'allow', no, 'allow', no, 'allow', 'allow', no, no, no]);
 });
+
+test('secrets of volumes are found by an index that follows the volumes, not by going over all of them', () => {
+  const { objects, ask } = fixture();
+  const { list } = objects.store;
+  objects.store.list = ((info: never, namespace?: string) => {
+    assert.notEqual(info, PersistentVolumes);
+    return list(info, namespace);
+  }) as typeof list;
+  const decide = (name: string, namespace = 'csi'): string => ask(secret(name, { namespace })).decision;
+  assert.equal(decide('nobody'), 'noOpinion');
+  const volume = (claim: string, stage: string, namespace?: string) => ({
+    metadata: { name: 'pv3' },
+    spec: {
+      claimRef: { namespace: 'ns', name: claim },
+      csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { namespace, name: stage } },
+    },
+  });
+  objects.put(PersistentVolumes, volume('claim', 'first', 'csi'));
+  assert.deepEqual([decide('first'), decide('second'), decide('stage-pv1')], ['allow', 'noOpinion', 'allow']);
+  objects.put(PersistentVolumes, volume('claim', 'second', 'csi'));
+  assert.deepEqual([decide('first'), decide('second')], ['noOpinion', 'allow']);
+  objects.put(PersistentVolumes, volume('claim', 'stage-pv1', 'csi'));
+  objects.remove(PersistentVolumes, '', 'pv3');
+  assert.deepEqual([decide('second'), decide('stage-pv1')], ['noOpinion', 'allow']);
+  objects.put(PersistentVolumes, volume('claim', 'home'));
+  assert.deepEqual([decide('home', 'ns'), decide('home')], ['allow', 'noOpinion']);
+  objects.put(PersistentVolumes, volume('unused', 'home'));
+  assert.equal(decide('home', 'ns'), 'noOpinion');
+});

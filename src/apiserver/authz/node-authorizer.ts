@@ -18,8 +18,9 @@ import {
 import { claimNamesOf } from '../../component-helpers/resource-claims.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
-import { claimNames, configMapNames, secretNames, volumeSecrets } from '../../component-helpers/pod-references.ts';
+import { claimNames, configMapNames, secretNames } from '../../component-helpers/pod-references.ts';
 import { ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
+import { createVolumeSecrets, type VolumeSecrets } from './volume-secrets.ts';
 
 const ALLOW: AuthorizationDecision = { decision: 'allow', reason: '' };
 const NO_OPINION: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
@@ -48,15 +49,20 @@ export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly P
     if (pods === undefined) podsByNode.set(node, (pods = new Map()));
     pods.set(keyOf(pod), pod);
   });
+  const volumeSecrets = createVolumeSecrets(objects);
   return {
-    stop,
+    stop() {
+      stop();
+      volumeSecrets.stop();
+    },
     authorize(asked) {
       const { user } = asked;
       if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length)
         return NO_OPINION;
       const node = user.name.slice(PREFIX.length);
       const check = asked.isResourceRequest ? CHECKS[`${asked.apiGroup}/${asked.resource}`] : undefined;
-      if (check !== undefined) return check(asked, { node, pods: podsByNode.get(node) ?? NO_PODS, objects });
+      if (check !== undefined)
+        return check(asked, { node, pods: podsByNode.get(node) ?? NO_PODS, objects, volumeSecrets });
       return nodeRules.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
     },
   };
@@ -66,6 +72,7 @@ interface NodeView {
   readonly node: string;
   readonly pods: ReadonlyMap<string, Pod>;
   readonly objects: ObjectStore;
+  readonly volumeSecrets: VolumeSecrets;
 }
 type Check = (asked: AuthorizationAttributes, view: NodeView) => AuthorizationDecision;
 
@@ -183,11 +190,9 @@ function volumeOfPod(asked: Pick<AuthorizationAttributes, 'name'>, view: NodeVie
 
 /** Secrets that the volumes of the node's pods are mounted with. Asked only when no pod names the secret itself. */
 function secretOfVolume(asked: AuthorizationAttributes, view: NodeView): boolean {
-  if (![...view.pods.values()].some((pod) => !isMirror(pod) && claimNames(pod).size > 0)) return false;
-  const wanted = `${asked.namespace}/${asked.name}`;
-  return view.objects
-    .list(PersistentVolumes)
-    .some((volume) => volumeSecrets(volume).has(wanted) && volumeOfPod({ name: volume.metadata.name }, view));
+  for (const name of view.volumeSecrets.volumesOf(`${asked.namespace}/${asked.name}`))
+    if (volumeOfPod({ name }, view)) return true;
+  return false;
 }
 
 function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {

@@ -1,7 +1,7 @@
 /** What counts of a watch's first state in the budget of lists. */
 import { select } from '../generic-registry/list.ts';
 import type { Selection } from '../generic-registry/selection.ts';
-import { paceOf } from '../turns.ts';
+import { answerPaceOf } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 
@@ -16,6 +16,6 @@ export async function countedCells(
 ): Promise<readonly RevisionCell[]> {
   if (scope.request.wantsObjects) return [];
   if (selection.isEverything) return cells;
-  const pace = paceOf(scope.request, store.services.clock);
+  const pace = answerPaceOf(scope.request, store.services.clock);
   return (await select(store, selection, { cells, from: 0, limit: 0, pace })).page;
 }

@@ -17,7 +17,7 @@ import type { ByteLease } from '../flowcontrol/byte-budget.ts';
 import { selectionOf } from '../generic-registry/selection.ts';
 import { type MediaForm, negotiate } from '../negotiation.ts';
 import { warningHeaders } from '../warning-headers.ts';
-import { type Pace, paceOf, Turns } from '../turns.ts';
+import { answerPaceOf, type Pace, paceOf, Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { Call } from './endpoint.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
@@ -50,7 +50,8 @@ export function listRequestOf({ store, scope }: Call): ListRequest {
     continue: token === '' ? undefined : decodeContinue(token),
     exactRevision: exact ? revision : undefined,
     minRevision: exact ? 0 : revision,
-    pace: paceOf(scope.request, store.services.clock),
+    pace: answerPaceOf(scope.request, store.services.clock),
+    asker: scope,
   };
 }
 
@@ -152,7 +153,7 @@ export async function writeList({ store, scope }: Call, list: ObjectList, lease?
   const { form, count, object, metadata } = list;
   const { clock } = store.services;
   const { asVersion } = form;
-  const turns = new Turns(paceOf(scope.request, clock));
+  const turns = new Turns(answerPaceOf(scope.request, clock));
   const headers = headersFor(form, scope);
   const write = async (items: ItemList, schema: StructSchema | undefined): Promise<ApiResponse> => {
     const chunks = await writeItems(items, { form, schema, scope, turns, lease });
@@ -189,6 +190,7 @@ async function joinCells({ store, scope }: Call, head: object, { cells }: ListPa
   if (byCells === undefined) sharedItems.set(store, (byCells = new WeakMap()));
   let items = byCells.get(cells)?.deref();
   if (items === undefined) {
+    // Others may share them: they are made also when this client leaves.
     items = joinItems(store, cells, paceOf(scope.request, store.services.clock));
     byCells.set(cells, new WeakRef(items));
     items.catch(() => byCells.delete(cells));

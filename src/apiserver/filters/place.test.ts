@@ -48,7 +48,7 @@ function createServer(isFair: boolean) {
   const clock = new VirtualClock();
   const inFlight = new MaxInFlight({ readOnly: 4, mutating: 4 });
   const configuration = flowConfigurationOf(bootstrapFlowSchemas(), bootstrapPriorityLevels());
-  const fairness = new FlowController({ clock, inFlight, countObjects: () => 0 }, 20, configuration);
+  const fairness = new FlowController({ clock, inFlight, measureStored: () => undefined }, 20, configuration);
   const bodies = new ByteBudget(clock, BODY_LIMITS);
   const deps = { clock, inFlight, requestTimeoutMs: 60_000, ...(isFair && { fairness }) };
   const running: (() => void)[] = [];

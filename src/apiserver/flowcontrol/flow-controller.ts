@@ -21,7 +21,7 @@ import { PriorityLevel } from './priority-level.ts';
 import { policyMatches, subjectsMatch } from './rules.ts';
 import { lendSeats, shareSeats } from './seat-limits.ts';
 import { hashFlow } from './shuffle-sharding.ts';
-import { type CountObjects, seatsFor } from './work-estimate.ts';
+import { type MeasureStored, seatsFor } from './work-estimate.ts';
 
 /** Between two settlements of who lends to whom. As upstream. */
 const LENDING_PERIOD_MS = 10_000;
@@ -51,7 +51,7 @@ export interface FlowControllerDeps {
   readonly clock: Clock;
   /** Counts what is being served; its own limits should not bind. */
   readonly inFlight: MaxInFlight;
-  readonly countObjects: CountObjects;
+  readonly measureStored: MeasureStored;
 }
 
 /** Seats a request holds. */
@@ -167,7 +167,7 @@ export class FlowController {
     const { level } = flow;
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#cancelLending === undefined) this.#startLending(nowMs);
-    const width = level.exempt ? 1 : seatsFor(scope, level.limits.nominal, this.#deps.countObjects);
+    const width = level.exempt ? 1 : seatsFor(scope, level.limits.nominal, this.#deps.measureStored);
     if (level.exempt || (level.queues.size === 0 && level.fits(width))) {
       level.demand.add(width, nowMs);
       flow.stats.served.add(0);

@@ -54,7 +54,7 @@ async function started(): Promise<TestServer & { controller: FlowController; sto
   const server = await startTestServer({ definitions });
   const { clock } = server.platform;
   const controller = new FlowController(
-    { clock, inFlight: new MaxInFlight({ readOnly: 1, mutating: 1 }), countObjects: () => 0 },
+    { clock, inFlight: new MaxInFlight({ readOnly: 1, mutating: 1 }), measureStored: () => undefined },
     600,
     flowConfigurationOf([], []),
   );

@@ -43,9 +43,10 @@ interface Setup {
   readonly levels?: readonly PriorityLevelConfiguration[];
   readonly seats?: number;
   readonly objects?: number;
+  readonly bytesEach?: number;
 }
 
-function controllerOf({ schemas = [], levels = [], seats = 600, objects = 0 }: Setup = {}): {
+function controllerOf({ schemas = [], levels = [], seats = 600, objects = 0, bytesEach = 1000 }: Setup = {}): {
   controller: FlowController;
   clock: VirtualClock;
   inFlight: MaxInFlight;
@@ -56,7 +57,11 @@ function controllerOf({ schemas = [], levels = [], seats = 600, objects = 0 }: S
     [...bootstrapFlowSchemas(), ...schemas],
     [...bootstrapPriorityLevels(), ...levels],
   );
-  const controller = new FlowController({ clock, inFlight, countObjects: () => objects }, seats, configuration);
+  const controller = new FlowController(
+    { clock, inFlight, measureStored: () => ({ count: objects, bytes: objects * bytesEach }) },
+    seats,
+    configuration,
+  );
   return { controller, clock, inFlight };
 }
 
@@ -274,7 +279,7 @@ test('refusals: no queue, a full one, a long wait, a client that left', async ()
 });
 
 test('lists take seats by what they go through, a watch while it begins', async (t) => {
-  const cases: readonly (readonly [string, string, number, number])[] = [
+  const cases: readonly (readonly [string, string, number, number, number?])[] = [
     ['an object', '/api/v1/namespaces/a/pods/p', 5000, 1],
     ['a small list', '/api/v1/pods', 100, 1],
     ['a list', '/api/v1/pods', 350, 4],
@@ -284,10 +289,14 @@ test('lists take seats by what they go through, a watch while it begins', async 
     ['one by name', '/api/v1/pods?fieldSelector=metadata.name%3Dx', 50_000, 1],
     ['a watch from a revision', '/api/v1/pods?watch=true&resourceVersion=7', 350, 1],
     ['a watch that begins with all', '/api/v1/pods?watch=true', 350, 4],
+    ['nothing', '/api/v1/pods', 0, 1],
+    ['few large objects', '/api/v1/pods', 10, 6, 60_000],
+    ['one of few large objects', '/api/v1/pods?limit=1', 10, 1, 60_000],
+    ['many small objects', '/api/v1/pods', 500, 2, 300],
   ];
-  for (const [name, target, objects, expected] of cases)
+  for (const [name, target, objects, expected, bytesEach] of cases)
     await t.test(name, async () => {
-      const { controller } = controllerOf({ ...queueing('tight'), objects });
+      const { controller } = controllerOf({ ...queueing('tight'), objects, ...(bytesEach && { bytesEach }) });
       const place = await controller.enter(scopeOf({ user: user('u'), target }), 1000);
       const { seatsTaken } = controller.levels.find((level) => level.name === 'tight')!;
       assert.equal(seatsTaken, expected);

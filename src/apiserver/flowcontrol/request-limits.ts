@@ -39,7 +39,7 @@ export function createRequestLimits(
     {
       clock,
       inFlight,
-      countObjects: ({ info }) => registry.find(info.apiGroup, info.apiVersion, info.resource)?.cache.size,
+      measureStored: ({ info }) => registry.find(info.apiGroup, info.apiVersion, info.resource)?.cache.stored,
     },
     maxRequestsInFlight + maxMutatingRequestsInFlight,
     flowConfigurationOf([], []),

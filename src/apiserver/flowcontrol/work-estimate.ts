@@ -1,5 +1,6 @@
 /**
- * How many seats a request takes: lists by what they go through, all others one. Upstream: util/flowcontrol/request.
+ * How many seats a request takes: lists by the bytes of what they go through, all others one. Upstream: util/flowcontrol/request
+ * with SizeBasedListCostEstimate.
  *
  * A watch that begins with what is there is a list while it begins. Differs: writes do not hold seats for the events they
  * cause; sending those is coalesced, and one write's are gone before a timer could fire.
@@ -7,26 +8,33 @@
 import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-const OBJECTS_PER_SEAT = 100;
+const BYTES_PER_SEAT = 100_000;
 const MAX_SEATS = 10;
 /** No request takes more than this part of its level. */
 const MAX_PART_OF_LEVEL = 0.15;
 
-/** Objects of a request's resource that are stored; undefined: not ours to know. */
-export type CountObjects = (scope: RequestScope) => number | undefined;
+/** The objects of a resource that are stored. */
+export interface StoredSize {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** What is stored of a request's resource; undefined: not ours to know. */
+export type MeasureStored = (scope: RequestScope) => StoredSize | undefined;
 
 /** The seats, at least one. `levelSeats`: the level's nominal seats. */
-export function seatsFor(scope: RequestScope, levelSeats: number, count: CountObjects): number {
+export function seatsFor(scope: RequestScope, levelSeats: number, measure: MeasureStored): number {
   const { info, params } = scope;
   if (!info.isResourceRequest || info.name !== '' || info.subresource !== '') return 1;
   if (info.verb !== 'list' && !(info.verb === 'watch' && beginsWithAll(params))) return 1;
-  const stored = count(scope) ?? 0;
+  const stored = measure(scope);
+  if (stored === undefined || stored.count === 0) return 1;
   const limit = Number(params.get('limit') ?? 0);
   // What is selected from must be gone through whole.
   const selects = info.labelSelector !== undefined || info.fieldSelector !== undefined;
-  const objects = limit > 0 && !selects ? Math.min(limit, stored) : stored;
+  const part = limit > 0 && !selects ? Math.min(limit, stored.count) / stored.count : 1;
   const most = Math.min(MAX_SEATS, Math.max(1, Math.ceil(levelSeats * MAX_PART_OF_LEVEL)));
-  return Math.min(most, Math.max(1, Math.ceil(objects / OBJECTS_PER_SEAT)));
+  return Math.min(most, Math.max(1, Math.ceil((stored.bytes * part) / BYTES_PER_SEAT)));
 }
 
 function beginsWithAll(params: URLSearchParams): boolean {

@@ -8,6 +8,7 @@ import { compareKeys } from '../../storage/key-order.ts';
 import { type Pace, Turns } from '../turns.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { type ContinueToken, encodeContinue } from './continue-token.ts';
+import type { Asker } from './past-reads.ts';
 import { untilFresh, waitUntilFresh } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import { type Selection, selects } from './selection.ts';
@@ -23,6 +24,8 @@ export interface ListRequest {
   readonly exactRevision: number | undefined;
   /** By which its work goes on. */
   readonly pace: Pace;
+  /** Who waits for it. */
+  readonly asker: Asker;
   /** At least as new as this; undefined: as everything acknowledged so far. */
   readonly minRevision: number | undefined;
 }
@@ -98,7 +101,7 @@ function expiredPage(token: ContinueToken): StatusError {
 
 /** Reads no further than the page is full. */
 async function listPast(store: GenericStore, request: ListRequest, past: Past): Promise<ListPage> {
-  const { selection, limit, namespace, pace } = request;
+  const { selection, limit, namespace, pace, asker } = request;
   const { revision, key, onExpired } = past;
   const under = store.prefixOf(namespace);
   const most = selection.isEverything && limit > 0 ? limit : Infinity;
@@ -106,7 +109,7 @@ async function listPast(store: GenericStore, request: ListRequest, past: Past): 
   let left = 0;
   let isFull = false;
   try {
-    const pages = store.services.pastReads.pages({ start: key, end: prefixEnd(under), revision, most });
+    const pages = store.services.pastReads.pages({ start: key, end: prefixEnd(under), revision, most }, asker);
     for await (const read of pages) {
       const cells = read.entries.map((entry) => new RevisionCell(entry.key, entry.modRevision, entry.value));
       await store.prepare(cells);

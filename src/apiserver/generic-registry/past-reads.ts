@@ -3,6 +3,7 @@
  * reads at a time, and no more entries than are wanted. Upstream: etcd's ranges, which no write waits for.
  */
 import { tooManyRequests } from '../../api/status-error.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
 
 /** Reads at a time; others wait for their turn. */
@@ -23,6 +24,14 @@ export interface PastRange {
   readonly most: number;
 }
 
+/** Who a range is read for: a request. */
+export interface Asker {
+  /** Aborts when the client has left: nothing more is read then. */
+  readonly signal: AbortSignal;
+  /** Waits without the request's seat of priority and fairness. */
+  waitFor<T>(waiting: Promise<T>): Promise<T>;
+}
+
 /** Some of the entries of a range. */
 export interface PastPage {
   readonly entries: readonly StoredEntry[];
@@ -33,16 +42,17 @@ export interface PastPage {
 /** The reads of one server. */
 export class PastReads {
   readonly #store: Store;
-  readonly #waiting: (() => void)[] = [];
+  #waiting: (() => void)[] = [];
   #running = 0;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** The range in the order of its keys. Rejects as the store does, and with 429. */
-  async *pages({ start, end, revision, most }: PastRange): AsyncGenerator<PastPage> {
-    await this.#enter();
+  /** The range in the order of its keys. Rejects as the store does, with 429, and with the signal's reason. */
+  async *pages({ start, end, revision, most }: PastRange, asker: Asker): AsyncGenerator<PastPage> {
+    const entered = this.#enter(asker.signal);
+    if (entered !== undefined) await asker.waitFor(entered);
     try {
       let request: RangeRequest & { readonly limit: number } = {
         start,
@@ -51,6 +61,7 @@ export class PastReads {
         limit: Math.min(most, FIRST_ENTRIES),
       };
       for (let wanted = most; ;) {
+        asker.signal.throwIfAborted();
         const { entries, count } = await this.#store.range(request);
         const left = count - entries.length;
         yield { entries, left };
@@ -64,11 +75,26 @@ export class PastReads {
     }
   }
 
-  async #enter(): Promise<void> {
+  /** Undefined where there is a place. */
+  #enter(signal: AbortSignal): Promise<void> | undefined {
     if (this.#waiting.length >= MAX_WAITING_READS)
       throw tooManyRequests('too many lists of past revisions are waiting, please try again later', 1);
-    if (this.#running < READS_AT_ONCE) this.#running++;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    signal.throwIfAborted();
+    if (this.#running < READS_AT_ONCE) {
+      this.#running++;
+      return undefined;
+    }
+    return new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        unhook();
+        resolve();
+      };
+      const unhook = onAbort(signal, () => {
+        this.#waiting = this.#waiting.filter((other) => other !== go);
+        reject(signal.reason as Error);
+      });
+      this.#waiting.push(go);
+    });
   }
 
   /** The place goes to whoever waits longest. */

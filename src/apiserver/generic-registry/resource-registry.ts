@@ -22,6 +22,8 @@ export class ResourceRegistry {
   /** By the resources' names, which few share: every request looks one up. */
   readonly #stores = new Map<string, readonly GenericStore[]>();
   readonly #served = new Set<GenericStore>();
+  /** How many served resources of each group are no custom ones: unknown paths of anybody ask for it. */
+  readonly #builtIn = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #log: Log;
 
@@ -32,6 +34,18 @@ export class ResourceRegistry {
   /** Stores of the served resources, in the order they were added. */
   get served(): Iterable<GenericStore> {
     return this.#served;
+  }
+
+  /** Whether resources of the group are served that are no custom ones. */
+  servesBuiltIn(group: string): boolean {
+    return this.#builtIn.has(group);
+  }
+
+  #countBuiltIn({ info, definition }: GenericStore, more: number): void {
+    if (definition.schema !== undefined) return;
+    const count = (this.#builtIn.get(info.group) ?? 0) + more;
+    if (count > 0) this.#builtIn.set(info.group, count);
+    else this.#builtIn.delete(info.group);
   }
 
   /** The served resource of a path. */
@@ -60,7 +74,10 @@ export class ResourceRegistry {
       this.remove([definition.info]);
       const { resource } = definition.info;
       this.#stores.set(resource, [...(this.#stores.get(resource) ?? []), store]);
-      if (isServed(definition)) this.#served.add(store);
+      if (isServed(definition)) {
+        this.#served.add(store);
+        this.#countBuiltIn(store, 1);
+      }
       added.push(store);
     }
     this.#changed();
@@ -76,7 +93,7 @@ export class ResourceRegistry {
       const others = this.#stores.get(key.resource)!.filter((other) => other !== store);
       if (others.length === 0) this.#stores.delete(key.resource);
       else this.#stores.set(key.resource, others);
-      this.#served.delete(store);
+      if (this.#served.delete(store)) this.#countBuiltIn(store, -1);
       changed = true;
     }
     if (changed) this.#changed();

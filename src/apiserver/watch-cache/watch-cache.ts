@@ -58,6 +58,8 @@ export class WatchCache {
   #ring = new EventRing(0);
   readonly #lists = new Lru<string, readonly RevisionCell[]>(LIST_COUNT);
   #loaded = false;
+  /** Bytes of the newest cells. */
+  #bytes = 0;
 
   constructor(prefix: string, onThrow: (error: unknown) => void, { recorder, pace = NO_TURNS }: WatchCacheDeps = {}) {
     this.prefix = prefix;
@@ -68,6 +70,11 @@ export class WatchCache {
 
   get size(): number {
     return this.#cells.size;
+  }
+
+  /** How many objects there are, and their bytes. */
+  get stored(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#cells.size, bytes: this.#bytes };
   }
 
   /** False until the first load. Nothing may be read before. */
@@ -91,6 +98,8 @@ export class WatchCache {
   #replace(cells: Map<string, RevisionCell>, revision: number): void {
     const before = this.#cells;
     this.#cells = cells;
+    this.#bytes = 0;
+    for (const cell of cells.values()) this.#bytes += cell.byteLength;
     this.#keys.replace([...cells.keys()]);
     const changes = this.#loaded || this.#isHeard() ? differences(before, cells, revision) : [];
     this.#lists.clear();
@@ -144,6 +153,7 @@ export class WatchCache {
   #change(event: StoreEvent, atMs: number): CacheEvent | undefined {
     const { key, revision } = event;
     const previous = this.#cells.get(key);
+    this.#bytes -= previous?.byteLength ?? 0;
     if (event.value === undefined) {
       if (previous === undefined) return undefined;
       this.#recorder?.take(event, previous);
@@ -154,6 +164,7 @@ export class WatchCache {
     this.#recorder?.take(event, previous);
     const cell = new RevisionCell(key, revision, event.value);
     this.#cells.set(key, cell);
+    this.#bytes += cell.byteLength;
     if (previous === undefined) this.#keys.add(key);
     return { key, revision, cell, previous, deleted: false, atMs, frames: undefined };
   }
