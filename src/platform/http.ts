@@ -15,6 +15,8 @@ export interface PeerCertificate {
   readonly fingerprint256: string;
   /** The same of the trusted authority that issued it. Absent: one between, which the peer brought along, did. */
   readonly authorityFingerprint256?: string;
+  /** Whether the server's authorities, which may change, vouch for it now. Absent: they never change. */
+  readonly isTrusted?: () => boolean;
   /** When it or that authority ends, wall-clock milliseconds. Servers leave expired ones out of their requests. */
   readonly expiresAtMs?: number;
 }

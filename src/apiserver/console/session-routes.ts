@@ -97,7 +97,7 @@ function credentialOf({ request, user }: RequestScope): SessionCredential {
   const certificate = request.peerCertificate;
   if (request.principal !== undefined) return { kind: 'user', user };
   if (certificate !== undefined && certificate.commonName !== '')
-    return { kind: 'user', user, expiresAtMs: certificate.expiresAtMs };
+    return { kind: 'user', user, expiresAtMs: certificate.expiresAtMs, isTrusted: certificate.isTrusted };
   const token = bearerTokenOf(request.headers['authorization']);
   if (token === undefined) throw refused('a bearer token, a client certificate or a one-time code is needed');
   return { kind: 'token', user, token };

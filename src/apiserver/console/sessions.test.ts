@@ -48,11 +48,43 @@ test('sessions and codes are bounded per user and in all, the longest unused go'
   sessions.open(user('ann'));
   assert.ok(sessions.find(ids[0]!));
   assert.equal(sessions.find(ids[1]!), undefined);
-  for (let index = 0; index < 5000; index++) {
+  for (let index = 0; index < 1100; index++) {
     sessions.open(user(`user-${index}`));
     sessions.issueCode(user(`user-${index % 10}`));
     sessions.issueCode(user(`guest-${index}`));
   }
   assert.deepEqual(sessions.size, { sessions: 1000, codes: 1000 });
-  assert.equal(sessions.find(ids[0]!), undefined);
+});
+
+test("who may make service accounts ends nobody else's sessions and codes", () => {
+  const { sessions, user } = make();
+  const { id } = sessions.open(user('admin'));
+  const code = sessions.issueCode(user('admin'));
+  for (let index = 0; index < 500; index++) {
+    sessions.open(user(`system:serviceaccount:vic:a${index}`));
+    sessions.issueCode(user(`system:serviceaccount:vic:a${index}`));
+  }
+  assert.deepEqual(sessions.size, { sessions: 17, codes: 9 });
+  for (let index = 0; index < 70; index++)
+    for (let count = 0; count < 16; count++) {
+      sessions.open(user(`system:serviceaccount:ns${index}:a`));
+      sessions.issueCode(user(`system:serviceaccount:ns${index}:a`));
+    }
+  assert.equal(sessions.size.sessions, 1000);
+  assert.ok(sessions.find(id));
+  assert.equal(sessions.redeemCode(code)?.user.name, 'admin');
+});
+
+test('a session ends, and a code opens none, when the authority of its certificate is trusted no longer', () => {
+  const { sessions } = make();
+  let isTrusted = true;
+  const credential = { kind: 'user', user: { name: 'ann', groups: [] }, isTrusted: () => isTrusted } as const;
+  const { id } = sessions.open(credential);
+  const code = sessions.issueCode(credential);
+  assert.ok(sessions.find(id));
+  isTrusted = false;
+  assert.equal(sessions.find(id), undefined);
+  assert.equal(sessions.redeemCode(code), undefined);
+  isTrusted = true;
+  assert.equal(sessions.find(id), undefined, 'it has ended');
 });

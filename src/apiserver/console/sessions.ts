@@ -1,14 +1,22 @@
 /**
- * Sessions of the console and the one-time codes that open them, in memory alone, bounded per user and in all: the one
- * unused for longest goes. A session remembers a credential, not what it allows: each request is authenticated anew.
+ * Sessions of the console and the one-time codes that open them, in memory alone, bounded per owner (a user, or the service
+ * accounts of a namespace) and in all: the one unused for longest of its owner goes, and where all are too many, one of the owner
+ * who has most. A session remembers a credential, not what it allows: each request is authenticated anew.
  */
 import type { Principal } from '../../api/transport.ts';
+import { sharersOf } from '../sharers.ts';
 import type { ConsolePorts } from './contract.ts';
 
 /** A token, checked at each request; or the user that a client certificate named, until it ends. */
 export type SessionCredential =
   | { readonly kind: 'token'; readonly user: Principal; readonly token: string }
-  | { readonly kind: 'user'; readonly user: Principal; readonly expiresAtMs?: number | undefined };
+  | {
+      readonly kind: 'user';
+      readonly user: Principal;
+      readonly expiresAtMs?: number | undefined;
+      /** Whether the certificate's authority is still trusted. Absent: there was none. */
+      readonly isTrusted?: (() => boolean) | undefined;
+    };
 
 /** An open session. */
 export interface Session {
@@ -50,7 +58,7 @@ export class Sessions {
     const session = this.#sessions.get(id);
     if (session === undefined) return undefined;
     this.#sessions.delete(id);
-    if (session.expiresAtMs <= this.#clock.nowMs()) return undefined;
+    if (session.expiresAtMs <= this.#clock.nowMs() || !isTrusted(session)) return undefined;
     this.#sessions.set(id, session);
     return session;
   }
@@ -67,7 +75,8 @@ export class Sessions {
   /** What a code was issued for; it stays usable. */
   findCode(code: string): SessionCredential | undefined {
     const issued = this.#codes.get(code);
-    return issued === undefined || issued.expiresAtMs <= this.#clock.nowMs() ? undefined : issued.credential;
+    if (issued === undefined || issued.expiresAtMs <= this.#clock.nowMs() || !isTrusted(issued)) return undefined;
+    return issued.credential;
   }
 
   /** What a code was issued for. Whoever comes second gets nothing. */
@@ -79,18 +88,26 @@ export class Sessions {
 
   #add(map: Map<string, Session>, session: Session, most: { readonly each: number; readonly all: number }): string {
     const nowMs = this.#clock.nowMs();
-    const own: string[] = [];
-    for (const [id, { credential, expiresAtMs }] of map) {
-      if (expiresAtMs <= nowMs) map.delete(id);
-      else if (credential.user.name === session.credential.user.name) own.push(id);
-    }
-    for (const id of own.slice(0, Math.max(0, own.length - most.each + 1))) map.delete(id);
-    for (const id of map.keys()) {
-      if (map.size < most.all) break;
-      map.delete(id);
-    }
+    for (const [id, { expiresAtMs }] of map) if (expiresAtMs <= nowMs) map.delete(id);
+    const byOwner = Map.groupBy(map.keys(), (id) => ownerOf(map.get(id)!));
+    const own = byOwner.get(ownerOf(session)) ?? [];
+    const [first] = own.length >= most.each ? own : map.size >= most.all ? mostOf(byOwner) : [];
+    if (first !== undefined) map.delete(first);
     const id = Buffer.from(this.#random.bytes(32)).toString('base64url');
     map.set(id, session);
     return id;
   }
+}
+
+/** Whoever may make service accounts may make many. */
+const ownerOf = ({ credential: { user } }: Session): string => sharersOf(user) ?? user.name;
+
+function isTrusted({ credential }: Session): boolean {
+  return credential.kind !== 'user' || credential.isTrusted?.() !== false;
+}
+
+function mostOf(byOwner: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  let most: readonly string[] = [];
+  for (const ids of byOwner.values()) if (ids.length > most.length) most = ids;
+  return most;
 }

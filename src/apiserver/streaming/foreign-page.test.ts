@@ -99,3 +99,26 @@ test('clients that are no browser, and kubectl proxy, get the answer as it is', 
   ];
   for (const one of asIs) assert.equal(await policiesOf(one), undefined);
 });
+
+test('a backend says nothing that browsers take as said by the whole origin', async () => {
+  const said = {
+    'clear-site-data': '"cookies", "storage"',
+    'strict-transport-security': 'max-age=31536000',
+    'report-to': '{"endpoints":[{"url":"https://evil.example"}]}',
+    nel: '{"report_to":"default"}',
+    'alt-svc': 'h2="evil.example:443"',
+    'accept-ch': 'Sec-CH-UA-Model',
+    'set-login': 'logged-out',
+  };
+  const answer = { headers: { 'content-type': 'image/png', 'x-other': 'a', ...said } };
+  const headersOf = async (one: Omit<Visit, 'answer'>): Promise<string[]> => {
+    const visited = await visit({ ...one, answer });
+    assert.ok(visited.kind === 'stream');
+    return Object.keys(visited.headers).sort();
+  };
+  const kept = ['content-security-policy', 'content-type', 'x-other'];
+  assert.deepEqual(await headersOf({ headers: { 'sec-fetch-dest': 'image' } }), kept);
+  const all = [...Object.keys(said), 'content-type', 'x-other'].sort();
+  assert.deepEqual(await headersOf({ headers: { 'sec-fetch-dest': 'image' }, isolatesPages: false }), all);
+  assert.deepEqual(await headersOf({ headers: { accept: '*/*' } }), all, 'not a browser');
+});

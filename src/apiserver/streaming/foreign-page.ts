@@ -37,8 +37,25 @@ export function refuseServiceWorker({ headers }: ApiRequest): void {
   throw forbidden({ group: '', resource: '' }, '', 'service workers cannot be loaded through the API server');
 }
 
-/** The headers of a backend's answer with the policy beside those it has. */
+/**
+ * What a browser takes as said by the whole origin, whichever answer says it: ends sessions and clears data, leads further
+ * requests elsewhere, reports them to others, says who is signed in.
+ */
+const OF_ORIGIN = new Set([
+  'accept-ch',
+  'alt-svc',
+  'clear-site-data',
+  'nel',
+  'report-to',
+  'set-login',
+  'strict-transport-security',
+]);
+
+/** The headers of a backend's answer with the policy beside those it has, and without those that concern the whole origin. */
 export function isolatedHeaders(headers: ApiHeaders): ApiHeaders {
   const own = headers['content-security-policy'] ?? [];
-  return { ...headers, 'content-security-policy': [...(typeof own === 'string' ? [own] : own), SANDBOX] };
+  return {
+    ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_ORIGIN.has(name))),
+    'content-security-policy': [...(typeof own === 'string' ? [own] : own), SANDBOX],
+  };
 }

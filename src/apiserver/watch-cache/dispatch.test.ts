@@ -45,7 +45,13 @@ function createLoop() {
 
 function changeOf(revision: number, { name = 'a', bytes = 0, labels = {} } = {}): StoreEvent {
   const metadata = { name, labels, annotations: { fill: 'x'.repeat(bytes) } };
-  return { key: PREFIX + name, revision, value: encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata }) };
+  return {
+    type: 'put',
+    createRevision: 1,
+    key: PREFIX + name,
+    revision,
+    value: encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata }),
+  };
 }
 
 function setUp() {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, before, beforeEach, describe, mock, test } from 'node:test';
-import type { HttpHandler, HttpServer } from '../http.ts';
+import type { HttpHandler, HttpServer, PeerCertificate } from '../http.ts';
 import { createTestAuthority, type TestAuthority, type TestCertificate } from './certificates-fixture.ts';
 import { readAll } from './http-handler-fixture.ts';
 import { createMemoryLog } from '../sim/log.ts';
@@ -122,6 +122,33 @@ describe('client certificates', () => {
     server.setCertificate({ ...serverCert, clientCaPem: authority.caPem });
     assert.equal((await ask(ann))[0], 'ann');
     assert.deepEqual(await ask(bob), [null, true, null]);
+  });
+
+  test('who keeps a certificate learns whether its authority is still trusted, also after the connection has ended', async () => {
+    const other = await createTestAuthority('other CA');
+    const between = await other.intermediate('between');
+    const leaf = await between.issue('CN=eve');
+    const clients = [
+      await authority.issue('CN=ann'),
+      await other.issue('CN=bob'),
+      { ...leaf, certPem: `${leaf.certPem}\n${between.caPem}` },
+    ];
+    const peers: PeerCertificate[] = [];
+    const tls = { ...serverCert, clientCaPem: authority.caPem + other.caPem };
+    const own = await listenHttp({ host: '127.0.0.1', port: 0, tls }, (request) => {
+      peers.push(request.peerCertificate!);
+      return tell(request);
+    });
+    for (const client of clients) {
+      const given = { caPem: authority.caPem, ...client };
+      await readAll(await net.http({ method: 'GET', url: `https://127.0.0.1:${own.port}`, tls: given }));
+    }
+    const trusted = (): (boolean | undefined)[] => peers.map(({ isTrusted }) => isTrusted?.());
+    own.setCertificate(tls);
+    assert.deepEqual(trusted(), [true, true, true]);
+    own.setCertificate({ ...serverCert, clientCaPem: authority.caPem });
+    assert.deepEqual(trusted(), [true, false, false]);
+    await own.close(0);
   });
 
   test('what no authority vouches for is refused, no certificate at all is not', async () => {

@@ -72,14 +72,24 @@ function peerOf(certificate: DetailedPeerCertificate, finding: Finding): PeerCer
   const authority = finding.trust.authorities.find((one) => isOf(leaf, one));
   // Verified by authorities of its own, which Node.js does not tell a server: good as long as nothing has changed.
   if (authority === undefined && finding.trust.authorities !== finding.first) return undefined;
+  const authorityFingerprint256 = authority && plainHex(authority.fingerprint256);
   return {
     commonName,
     organizations,
     uids: uids === undefined ? undefined : [uids].flat(),
     fingerprint256: plainHex(leaf.fingerprint256),
-    ...(authority && { authorityFingerprint256: plainHex(authority.fingerprint256) }),
+    ...(authority && { authorityFingerprint256 }),
+    isTrusted: trustNow(finding.trust, authorityFingerprint256),
     expiresAtMs: smallest([leaf, authority ?? leaf].map(({ validTo }) => Date.parse(validTo))),
   };
+}
+
+/** Whether the authorities are still the same, or the one of the certificate is among them. Keeps no certificate. */
+function trustNow(trust: ClientTrust, authorityFingerprint256: string | undefined): () => boolean {
+  const { authorities } = trust;
+  return () =>
+    trust.authorities === authorities ||
+    trust.authorities.some(({ fingerprint256 }) => plainHex(fingerprint256) === authorityFingerprint256);
 }
 
 /** Whether the certificate is the authority's or its own: a name alone proves nothing. */
