@@ -12,6 +12,7 @@ interface RawWhyOptions extends Omit<WhyQuestion, 'targets'> {
 }
 
 const WATCH_PERIOD_MS = 2000;
+const PASSING: ReadonlySet<string> = new Set(['facts', 'since', 'nextTry', 'lookedAt']);
 
 export function whyCommand(): Command {
   return new Command('why')
@@ -44,14 +45,22 @@ export function whyCommand(): Command {
       try {
         let last = '';
         do {
-          const answer = await textOf(await explain(), raw.output);
-          if (answer !== last) process.stdout.write(answer);
-          last = answer;
+          const answers = await explain();
+          const verdict = verdictOf(answers);
+          if (verdict !== last) process.stdout.write(await textOf(answers, raw.output));
+          last = verdict;
         } while (raw.watch === true && (await pause()));
       } finally {
         close();
       }
     });
+}
+
+/** What an answer says, without times, counts and words that change while it stays the same. */
+function verdictOf({ answers, notLookedAt }: Answers): string {
+  return JSON.stringify([answers.map(({ explanation }) => explanation), notLookedAt], (name, value: unknown) =>
+    PASSING.has(name) ? undefined : value,
+  );
 }
 
 async function textOf({ answers, notLookedAt }: Answers, output: string): Promise<string> {

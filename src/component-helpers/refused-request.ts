@@ -28,6 +28,8 @@ export interface RefusingWebhook {
   readonly failure?: string;
 }
 
+export type FaultDetail = 'unsaid' | 'uncounted' | 'missing';
+
 /** Who refused. */
 export interface Refuser {
   readonly part: RefusingPart;
@@ -40,6 +42,11 @@ export interface Refuser {
     readonly resource: string;
     readonly namespace: string;
     readonly name: string;
+    /**
+     * What is wrong with it, where it may be one thing or another. Of a quota: the request does not say what it measures, or what is
+     * used has not been counted yet; else it has no room. Of a namespace: it does not exist; else it is being deleted.
+     */
+    readonly detail?: FaultDetail | undefined;
   };
   /** Flow schema and priority level that had no room. */
   readonly flow?: { readonly schema: string; readonly level: string };

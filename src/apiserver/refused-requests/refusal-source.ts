@@ -3,7 +3,7 @@
  * the innermost part notes stays.
  */
 import type { GroupResource } from '../../api/status-error.ts';
-import type { Refuser } from '../../component-helpers/refused-request.ts';
+import type { FaultDetail, Refuser } from '../../component-helpers/refused-request.ts';
 
 /** Who refused, and for which object. */
 export interface RefusalSource extends Refuser {
@@ -24,8 +24,9 @@ export function noteFault<E>(
   error: E,
   { group, resource }: GroupResource,
   { namespace = '', name = '' }: { readonly namespace?: string; readonly name?: string | undefined },
+  detail?: FaultDetail,
 ): E {
-  return noteRefusal(error, { fault: { group, resource, namespace, name } });
+  return noteRefusal(error, { fault: { group, resource, namespace, name, detail } });
 }
 
 export function refusalSourceOf(error: unknown): Partial<RefusalSource> | undefined {

@@ -2,11 +2,11 @@
 
 export interface PluginCure {
   readonly text: string;
-  /** For the nearest node of those it refused. */
-  readonly command?: (node: string) => string;
+  /** For the nearest node of those it refused, and the namespace of the pod. */
+  readonly command?: (node: string, namespace: string) => string;
 }
 
-const claims = (): string => 'kubectl get pvc';
+const claims = (_node: string, namespace: string): string => `kubectl get pvc -n ${namespace}`;
 
 export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
   NodeResourcesFit: { text: 'request less, end other pods, or add a node with room' },
@@ -27,7 +27,10 @@ export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
   VolumeRestrictions: { text: 'another pod uses the volume: end it, or use a volume that may be shared' },
   VolumeZone: { text: 'the volume is in another zone: add a node there, or use another volume', command: claims },
   NodeVolumeLimits: { text: 'the node has as many volumes attached as it can: add a node' },
-  DynamicResources: { text: 'see the resource claims of the pod', command: () => 'kubectl get resourceclaims' },
+  DynamicResources: {
+    text: 'see the resource claims of the pod',
+    command: (_node, namespace) => `kubectl get resourceclaims -n ${namespace}`,
+  },
   NodeDeclaredFeatures: { text: 'the nodes lack a feature the pod needs: upgrade their kubelets' },
   ServiceAffinity: { text: 'the pods of the service run on nodes with other labels' },
 };

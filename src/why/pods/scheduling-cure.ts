@@ -12,9 +12,9 @@ export function refusals(node: NodeVerdict): NodeVerdict['plugins'] {
  * Every node is a way of its own: all that refuses it has to go. `first` is the plugin that refused the nearest node, or the pod
  * before any node was looked at.
  */
-export function refusalCure(nodes: readonly NodeVerdict[], first: string | undefined): Cure {
+export function refusalCure(nodes: readonly NodeVerdict[], first: string | undefined, namespace: string): Cure {
   const [nearest] = nodes;
-  const command = PLUGIN_CURES[first ?? '']?.command?.(nearest?.name ?? '');
+  const command = PLUGIN_CURES[first ?? '']?.command?.(nearest?.name ?? '', namespace);
   const ways = nodes.filter((node) => !nodes.some((other) => isHarder(node, other))).map(wayOf);
   const texts = new Set(ways.map(({ text }) => text));
   const [only] = texts;

@@ -93,7 +93,7 @@ async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence)
     object,
     message,
     facts: [...facts, ...(nodes.length > MAX_NODES ? [`and ${nodes.length - MAX_NODES} more nodes`] : [])],
-    cure: refusalCure(nodes.slice(0, MAX_NODES), first),
+    cure: refusalCure(nodes.slice(0, MAX_NODES), first, object.namespace ?? ''),
     because,
   });
 }

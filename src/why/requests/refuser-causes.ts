@@ -6,7 +6,7 @@ import {
   ValidatingWebhookConfigurations,
 } from '../../api/gen/resources.ts';
 import type { ObjectKey } from '../../client/client.ts';
-import type { Refuser, RefusingWebhook } from '../../component-helpers/refused-request.ts';
+import type { FaultDetail, Refuser, RefusingWebhook } from '../../component-helpers/refused-request.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure, type ObjectName } from '../explanation.ts';
 import { inNamespace, nameOf } from '../object-name.ts';
@@ -67,6 +67,31 @@ function policyFault(kind: string): KnownFault {
   };
 }
 
+/** By what is wrong with the object, where that is noted. */
+const details: Readonly<Record<FaultDetail, KnownFault>> = {
+  unsaid: {
+    code: 'QuotaNeedsValues',
+    message: ({ name }) => `resource quota ${name} measures what it does not say: every container has to`,
+    cure: (fault) => ({
+      text: 'give every container the requests and limits that the message names, or set defaults by a limit range',
+      command: `kubectl describe resourcequota ${fault.name}${inNamespace(fault)}`,
+    }),
+  },
+  uncounted: {
+    code: 'QuotaNotCounted',
+    message: ({ name }) => `what is used of resource quota ${name} has not been counted yet`,
+    cure: () => ({ text: 'try again; if it stays so, see whether the controller manager runs' }),
+  },
+  missing: {
+    code: 'NamespaceMissing',
+    message: ({ name }) => `namespace ${name} does not exist`,
+    cure: ({ name }) => ({
+      text: 'create the namespace, or use another',
+      command: `kubectl create namespace ${name}`,
+    }),
+  },
+};
+
 /** What plugins say that refuse on account of the namespace. */
 const namespaceFaults: Readonly<Record<string, KnownFault>> = {
   PodSecurity: {
@@ -79,10 +104,10 @@ const namespaceFaults: Readonly<Record<string, KnownFault>> = {
   },
   NamespaceLifecycle: {
     code: 'NamespaceTerminating',
-    message: ({ name }) => `namespace ${name} does not exist, or is being deleted: nothing new is created in it`,
+    message: ({ name }) => `namespace ${name} is being deleted: nothing new is created in it`,
     cure: ({ name }) => ({
-      text: 'create the namespace, or use another',
-      command: `kubectl create namespace ${name}`,
+      text: 'use another namespace, or see what keeps this one, and create it again when it is gone',
+      command: `keelson why namespace/${name}`,
     }),
   },
 };
@@ -106,10 +131,11 @@ export async function refuserCauses(
 }
 
 async function faultCause(plugin: string, fault: NonNullable<Refuser['fault']>, evidence: Evidence): Promise<Cause> {
-  const { group, resource, namespace, name } = fault;
+  const { group, resource, namespace, name, detail } = fault;
   const info = allResources.find((one) => one.group === group && one.resource === resource);
   const object = info === undefined ? { kind: resource, namespace, name } : nameOf(info, { namespace, name });
-  const known = resource === 'namespaces' ? namespaceFaults[plugin] : faults[resource];
+  const known =
+    detail !== undefined ? details[detail] : resource === 'namespaces' ? namespaceFaults[plugin] : faults[resource];
   if (known === undefined) {
     const message = `admission plugin ${plugin} refuses it on account of ${resource} ${name}`;
     return cause({ code: 'AdmissionRefuses', object, message });

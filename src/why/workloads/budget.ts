@@ -79,14 +79,14 @@ async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Pro
       code: 'SelectsNoPods',
       object,
       message: 'its selector matches no pod',
-      cure: { text: 'mend spec.selector' },
+      cure: { text: 'mend spec.selector', command: `kubectl edit pdb ${object.name}${inNamespace(object)}` },
     });
   if (desiredHealthy >= expectedPods)
     return cause({
       code: 'BudgetAllowsNone',
       object,
       message: `it asks for all of its ${expectedPods} pods to stay, so none may ever be evicted`,
-      cure: { text: 'raise the replicas, or lower minAvailable (raise maxUnavailable)' },
+      cure: { text: 'raise the replicas, or lower minAvailable (raise maxUnavailable)', command: lowering(budget) },
     });
   const pods = await podsOf(budget, evidence);
   return cause({
@@ -96,4 +96,17 @@ async function healthCause(budget: PodDisruptionBudget, evidence: Evidence): Pro
     cure: { text: 'make the pods that are not ready ready' },
     because: await unreadyPodCauses(pods, evidence),
   });
+}
+
+/** Lets one pod go; undefined where its share is given in percent. */
+function lowering({ metadata, spec }: PodDisruptionBudget): string | undefined {
+  const { minAvailable, maxUnavailable } = spec ?? {};
+  const change =
+    typeof minAvailable === 'number' && minAvailable > 0
+      ? { minAvailable: minAvailable - 1 }
+      : maxUnavailable === 0
+        ? { maxUnavailable: 1 }
+        : undefined;
+  if (change === undefined) return undefined;
+  return `kubectl patch pdb ${metadata.name}${inNamespace(metadata)} --type=merge -p '${JSON.stringify({ spec: change })}'`;
 }

@@ -1,8 +1,7 @@
 /** Why a controller may not create pods: what the API server refused, and which object makes it refuse. */
-import { Namespaces, ResourceQuotas, ServiceAccounts } from '../../api/gen/resources.ts';
-import type { PodTemplateSpec, ResourceQuota } from '../../api/gen/core-v1.ts';
+import { Namespaces, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { PodTemplateSpec } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import { compareQuantities } from '../../api/quantity.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { formatTime } from '../../api/time.ts';
 import type { RefusedRequestList } from '../../component-helpers/refused-request.ts';
@@ -10,6 +9,7 @@ import { conditionOf } from '../conditions.ts';
 import { timeOfEvent, type Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';
+import { quotaCauses } from './quotas.ts';
 import { refuserCauses } from '../requests/refuser-causes.ts';
 
 /** A refusal that is older than this may have been mended. */
@@ -59,7 +59,7 @@ async function reasonsToRefuse(owner: KubernetesObject, evidence: Evidence): Pro
   return [
     ...(await namespaceCauses(namespace, evidence)),
     ...(await accountCauses(namespace, template, evidence)),
-    ...(await quotaCauses(namespace, evidence)),
+    ...(template === undefined ? [] : await quotaCauses(namespace, template, evidence)),
   ];
 }
 
@@ -96,33 +96,4 @@ async function accountCauses(
       },
     }),
   ];
-}
-
-/** Quotas of which something is used up. */
-async function quotaCauses(namespace: string, evidence: Evidence): Promise<readonly Cause[]> {
-  const quotas = await evidence.list(ResourceQuotas, { namespace });
-  return quotas.flatMap((quota) => {
-    const full = usedUp(quota);
-    if (full.length === 0) return [];
-    const object = nameOfObject(ResourceQuotas, quota);
-    return [
-      cause({
-        code: 'QuotaUsedUp',
-        object,
-        message: `resource quota ${object.name} is used up: ${full.join(', ')}`,
-        cure: {
-          text: 'raise the quota, or end what uses it',
-          command: `kubectl describe resourcequota ${object.name}${inNamespace(object)}`,
-        },
-      }),
-    ];
-  });
-}
-
-function usedUp({ status }: ResourceQuota): readonly string[] {
-  return Object.entries(status?.hard ?? {}).flatMap(([resource, hard]) => {
-    const used = status?.used?.[resource];
-    if (used === undefined || compareQuantities(used, hard) < 0) return [];
-    return [`${resource} ${used} of ${hard}`];
-  });
 }

@@ -36,7 +36,7 @@ export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionP
 
 function judge(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
   const at = { namespace: '', name: attributes.namespace };
-  if (namespace === undefined) throw noteFault(notFound(Namespaces, attributes.namespace), Namespaces, at);
+  if (namespace === undefined) throw noteFault(notFound(Namespaces, attributes.namespace), Namespaces, at, 'missing');
   if (attributes.operation !== 'CREATE') return;
   if (namespace.metadata.deletionTimestamp !== undefined || namespace.status?.phase === 'Terminating')
     throw noteFault(terminating(attributes), Namespaces, at);

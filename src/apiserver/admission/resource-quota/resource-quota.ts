@@ -21,6 +21,7 @@ import {
   subtractLists,
   type Quantities,
 } from '../../../component-helpers/quota/resource-lists.ts';
+import type { FaultDetail } from '../../../component-helpers/refused-request.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import { noteFault } from '../../refused-requests/refusal-source.ts';
@@ -116,12 +117,13 @@ function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: A
 function assertReady(quota: ResourceQuota, { attributes, evaluator }: Charge): void {
   const { name = '' } = quota.metadata;
   const { namespace } = attributes;
-  const refused = (why: string): Error => noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name });
+  const refused = (why: string, detail: FaultDetail): Error =>
+    noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
   const names = measuredNames(quota, evaluator);
   const unsaid = evaluator.unsaid(names, attributes.object as KubernetesObject);
-  if (unsaid !== undefined) throw refused(`failed quota: ${name}: ${unsaid}`);
+  if (unsaid !== undefined) throw refused(`failed quota: ${name}: ${unsaid}`, 'unsaid');
   if (names.some((one) => quota.status?.used?.[one] === undefined))
-    throw refused(`status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`);
+    throw refused(`status unknown for quota: ${name}, resources: ${names.toSorted().join(',')}`, 'uncounted');
 }
 
 /** The quota with what the request adds. Throws when that is too much. */
