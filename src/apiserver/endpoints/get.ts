@@ -3,6 +3,7 @@ import { badRequest } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { untilFresh } from '../generic-registry/freshness.ts';
 import { stateAt } from '../history/object-history.ts';
+import { STATE_BYTES, withinPastBudget } from '../history/past-budget.ts';
 import type { Call } from './endpoint.ts';
 import { revisionParam } from './options.ts';
 import { writeObject } from './write-object.ts';
@@ -25,14 +26,17 @@ function respond({ store, scope }: Call): ApiResponse | Promise<ApiResponse> {
 
 /** The object as it was at a revision. Ours: upstream takes `resourceVersionMatch` for lists alone. */
 async function serveExact(
-  { store, scope }: Call,
+  call: Call,
   fresh: Promise<void> | undefined,
   revision: number | undefined,
 ): Promise<ApiResponse> {
   if (revision === undefined || revision === 0)
     throw badRequest('resourceVersionMatch Exact is forbidden unless a resourceVersion other than 0 is provided');
   await fresh;
-  const { cell } = await stateAt(store, scope, { revision });
-  await store.prepare([cell]);
-  return await writeObject(store, scope, { status: 200, cell });
+  const { store, scope } = call;
+  return withinPastBudget(call, STATE_BYTES, async () => {
+    const { cell } = await stateAt(store, scope, { revision });
+    await store.prepare([cell]);
+    return await writeObject(store, scope, { status: 200, cell });
+  });
 }

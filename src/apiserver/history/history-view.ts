@@ -12,10 +12,11 @@ import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { ObjectView } from '../object-views.ts';
 import { objectResponse } from '../responses.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { Turns } from '../turns.ts';
+import { paceOf, Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
-import { cellOf, type Moment, readHistory, stateAt } from './object-history.ts';
+import { cellOf, MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
+import { STATE_BYTES, withinPastBudget } from './past-budget.ts';
 import { readableUid } from './readable-uid.ts';
 import { type RecordedState, type RevisionEntry, revisionEntry } from './revision-entry.ts';
 
@@ -65,25 +66,42 @@ async function serveRevisions(
 ): Promise<ApiResponse> {
   const limit = Math.min(numberParam(scope, 'limit') ?? DEFAULT_LIMIT, MAX_LIMIT);
   const before = numberParam(scope, 'before');
-  const uid = await readableUid(store, scope);
-  const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
-  const states = await statesOf(store, found.records, uid);
-  const isCut = states.length < found.records.length;
-  const page = { ...found, records: found.records.slice(0, states.length), more: found.more && !isCut };
-  const current = store.cache.get(store.keyOf(scope.info));
-  const newest = page.records[0]?.revision ?? 0;
-  const turns = new Turns(store.services.clock);
+  return withinPastBudget({ store, scope }, MAX_PAGE_BYTES, async () => {
+    const uid = await readableUid(store, scope);
+    const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
+    const states = new StateReader(store, scope, uid);
+    const current = store.cache.get(store.keyOf(scope.info));
+    const newest = found.records[0]?.revision ?? 0;
+    const revisions: RevisionEntry[] = [];
+    if (before === undefined && current !== undefined && current.revision > newest)
+      revisions.push(revisionEntry(await presentState(store, current)));
+    const { entries, isCut } = await entriesOf(found, limit, states);
+    const page = isCut ? { ...found, records: found.records.slice(0, entries.length), more: false } : found;
+    return answer(scope, historyOf(page, [...revisions, ...entries], entries.length));
+  });
+}
+
+/**
+ * Tells the records up to the first that is not of the readable object; two states are in memory at a time. What differs in
+ * the last one of a page is told by the one before it, which is on the next page.
+ */
+async function entriesOf(
+  { records, more }: HistoryPage,
+  limit: number,
+  states: StateReader,
+): Promise<{ readonly entries: readonly RevisionEntry[]; readonly isCut: boolean }> {
   const room = { characters: MAX_TOLD_CHARACTERS };
-  const revisions: RevisionEntry[] = [];
-  if (before === undefined && current !== undefined && current.revision > newest)
-    revisions.push(revisionEntry(await presentState(store, current)));
-  // What differs in the last one is told by the one before it, which is on the next page.
-  const count = page.more ? Math.max(1, page.records.length - 1) : Math.min(limit, page.records.length);
-  for (const state of states.slice(0, count)) {
-    await turns.next();
-    revisions.push(revisionEntry(state, room));
+  const count = more ? Math.max(1, records.length - 1) : Math.min(limit, records.length);
+  const entries: RevisionEntry[] = [];
+  let state = await states.read(records[0]);
+  while (state !== undefined && entries.length < count) {
+    const record = records[entries.length]!;
+    const earlier = await states.read(records[entries.length + 1]);
+    await states.turn();
+    entries.push(revisionEntry({ record, ...state, before: earlier?.object }, room));
+    state = earlier;
   }
-  return answer(scope, historyOf(page, revisions, count));
+  return { entries, isCut: entries.length < count };
 }
 
 function historyOf(page: HistoryPage, revisions: readonly RevisionEntry[], count: number): ObjectHistory {
@@ -100,30 +118,39 @@ function historyOf(page: HistoryPage, revisions: readonly RevisionEntry[], count
   };
 }
 
-/** Each state with the one before it, decoded once; up to the first that is not of this uid, where one is given. */
-async function statesOf(
-  store: GenericStore,
-  records: readonly HistoryRecord[],
-  uid: string | undefined,
-): Promise<readonly RecordedState[]> {
-  const turns = new Turns(store.services.clock);
-  const read: { object: KubernetesObject | undefined; unreadable: string | undefined }[] = [];
-  for (const record of records) {
-    await turns.next();
-    const state =
-      record.value.length === 0 ? { object: undefined, unreadable: undefined } : await objectOf(store, record);
-    if (uid !== undefined && state.object?.metadata.uid !== uid) break;
-    read.push(state);
+type ReadState = Pick<RecordedState, 'object' | 'unreadable'>;
+
+/** Decodes states in the turns of a request. Rejects when its client has left. */
+class StateReader {
+  readonly #store: GenericStore;
+  readonly #signal: AbortSignal;
+  readonly #uid: string | undefined;
+  readonly #turns: Turns;
+
+  /** @param uid the object that may be read; undefined: all of its name */
+  constructor(store: GenericStore, { request }: RequestScope, uid: string | undefined) {
+    this.#store = store;
+    this.#signal = request.signal;
+    this.#uid = uid;
+    this.#turns = new Turns(paceOf(request, store.services.clock));
   }
-  return records
-    .slice(0, read.length)
-    .map((record, index) => ({ record, ...read[index]!, before: read[index + 1]?.object }));
+
+  async turn(): Promise<void> {
+    this.#signal.throwIfAborted();
+    await this.#turns.next();
+  }
+
+  /** Undefined where there is no record, or it is of an object that may not be read. */
+  async read(record: HistoryRecord | undefined): Promise<ReadState | undefined> {
+    if (record === undefined) return undefined;
+    await this.turn();
+    const state =
+      record.value.length === 0 ? { object: undefined, unreadable: undefined } : await objectOf(this.#store, record);
+    return this.#uid !== undefined && state.object?.metadata.uid !== this.#uid ? undefined : state;
+  }
 }
 
-async function objectOf(
-  store: GenericStore,
-  record: HistoryRecord,
-): Promise<{ object: KubernetesObject | undefined; unreadable: string | undefined }> {
+async function objectOf(store: GenericStore, record: HistoryRecord): Promise<ReadState> {
   try {
     const cell = cellOf(store, record);
     await store.prepare([cell]);
@@ -147,16 +174,18 @@ async function presentState(store: GenericStore, cell: RevisionCell): Promise<Re
   return { record, object: store.object(cell), before: undefined };
 }
 
-async function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
-  const { cell, record } = await stateAt(store, scope, moment);
-  await store.prepare([cell]);
-  const object = store.object(cell);
-  const entry = record && revisionEntry({ record, object, before: undefined });
-  return answer(scope, {
-    kind: 'ObjectAt',
-    apiVersion: 'keelson/v1',
-    entry,
-    object: asWritten(object),
+function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
+  return withinPastBudget({ store, scope }, STATE_BYTES, async () => {
+    const { cell, record } = await stateAt(store, scope, moment);
+    await store.prepare([cell]);
+    const object = store.object(cell);
+    const entry = record && revisionEntry({ record, object, before: undefined });
+    return answer(scope, {
+      kind: 'ObjectAt',
+      apiVersion: 'keelson/v1',
+      entry,
+      object: asWritten(object),
+    });
   });
 }
 

@@ -15,7 +15,7 @@ import { laneOf } from './lanes.ts';
 import { readableUid } from './readable-uid.ts';
 
 /** One page's values, in bytes. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** A moment: the state right after this revision, or at this wall-clock time in milliseconds. */
 export type Moment = { readonly revision: number } | { readonly timeMs: number };

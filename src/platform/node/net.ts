@@ -11,6 +11,8 @@ import { hasErrorCode } from '../../base/errors.ts';
 import { Lru } from '../../base/lru.ts';
 import type { Dial, HttpAnswer, HttpCall, HttpUpgrade, Net, TlsOptions } from '../net.ts';
 import type { Duplex } from '../streams.ts';
+import { readBrake } from './read-brake.ts';
+import { joinSmallChunks } from './small-chunks.ts';
 import { duplexOf } from './streams.ts';
 
 /** TLS identities whose connections are kept. */
@@ -127,6 +129,9 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   const request = secure ? https.request(url, options) : http.request(url, options);
   request.on('error', () => undefined); // the waiting side has its own listener
   request.on('information', leaveAfterMany);
+  request.once('response', joinSmallChunks);
+  // What servers answer in thousands of chunks at one instant is read by and by, as requests are.
+  request.once('socket', (socket) => readBrake.add(socket, url.host));
   return request;
 }
 

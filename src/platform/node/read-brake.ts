@@ -13,7 +13,7 @@ import { type LoopDeps, loopTurns } from './loop-turns.ts';
 /** A phase that has read for so long reads no more connections. */
 const PHASE_MS = 4;
 /** So many reads of a phase are not timed. */
-const FEW_READS = 16;
+const FEW_READS = 4;
 /** So many connections are read again in one turn. */
 const RELEASED_AT_ONCE = 16;
 /** While more of a lane's requests wait for their turn, its connections are not read. */
@@ -74,8 +74,9 @@ export class ReadBrake {
     return count;
   }
 
-  /** A connection that is read from now on, until it closes or is taken out. */
+  /** A connection that is read from now on, until it closes or is taken out. Adding it again does nothing. */
   add(socket: BrakedSocket, lane: string | undefined): void {
+    if (this.#bySocket.has(socket)) return;
     const connection = { socket, lane, bytesRead: 0 };
     this.#bySocket.set(socket, connection);
     this.#flowing.add(connection);
