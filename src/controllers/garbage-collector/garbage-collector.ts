@@ -38,6 +38,8 @@ const RESYNC_MS = 300_000;
 /** While an owner's kind is not known yet. */
 const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNER_CACHE_SIZE = 500;
+/** So many objects are read in one turn. */
+const OWNERS_AT_ONCE = 20;
 
 export function createGarbageCollector(deps: ControllerDeps): Controller {
   return new GarbageCollector(deps);
@@ -115,21 +117,16 @@ class GarbageCollector implements Controller {
   async #attemptToDeleteWorker(live: LiveObjects, uid: string): Promise<void> {
     const node = this.#graph.get(uid);
     if (node === undefined || (node.beingDeleted && !node.deletingDependents)) return;
+    if (!node.deletingDependents && !this.#graph.needsVerification(node)) return;
     const latest = await live.read(node.identity);
-    if (latest === undefined) return this.#onAbsent(node);
-    if (node.virtual) throw new Error('the owner exists but was not seen yet');
+    if (latest === undefined) return; // Its deletion will be seen.
     if (node.deletingDependents) return await this.#deleteDependents(live, node);
     const owners = latest.metadata.ownerReferences ?? [];
     if (owners.length > 0) await this.#attemptToDeleteItem(live, node, latest);
   }
 
-  /** The server does not know the object: a real one's deletion will still be seen, a virtual one's never. */
-  #onAbsent(node: GraphNode): void {
-    if (node.virtual && this.#graph.removeVirtual(node)) throw new Error('the owner is looked for as others name it');
-  }
-
   async #deleteDependents(live: LiveObjects, node: GraphNode): Promise<void> {
-    const blocking = blockingDependents(node);
+    const blocking = blockingDependents(this.#graph, node.identity.uid);
     if (blocking.length === 0) return await live.removeFinalizer(node.identity, FOREGROUND_FINALIZER);
     for (const dependent of blocking) if (!dependent.deletingDependents) this.#deletions.add(dependent.identity.uid);
   }
@@ -144,11 +141,14 @@ class GarbageCollector implements Controller {
       const lost = new Set([...dangling, ...waiting].map((reference) => reference.uid));
       if (lost.size > 0)
         await live.changeOwners(node.identity, (owners) => owners.filter((owner) => !lost.has(owner.uid)));
+      if (solid.some(({ uid }) => this.#graph.get(uid) === undefined))
+        throw new Error('an owner exists but was not seen yet');
       return;
     }
-    if (waiting.length > 0 && node.dependents.size > 0) {
+    const dependents = waiting.length > 0 ? [...this.#graph.dependentsOf(node.identity.uid)] : [];
+    if (dependents.length > 0) {
       // A circle of foreground deletions would wait for itself for ever: stop blocking first.
-      if ([...node.dependents].some((dependent) => dependent.deletingDependents)) {
+      if (dependents.some((dependent) => dependent.deletingDependents)) {
         await live.changeOwners(node.identity, (owners) =>
           owners.map((owner) => (owner.blockOwnerDeletion === true ? { ...owner, blockOwnerDeletion: false } : owner)),
         );
@@ -170,7 +170,9 @@ class GarbageCollector implements Controller {
     const solid: OwnerReference[] = [];
     const dangling: OwnerReference[] = [];
     const waiting: OwnerReference[] = [];
-    for (const reference of references) {
+    for (const { apiVersion, kind } of references) live.checkKind({ ...dependent, apiVersion, kind });
+    for (const [at, reference] of references.entries()) {
+      if (at % OWNERS_AT_ONCE === OWNERS_AT_ONCE - 1) await this.#clock.yield();
       const owner = await this.#readOwner(live, dependent, reference);
       if (owner === undefined) dangling.push(reference);
       else if (
@@ -200,13 +202,19 @@ class GarbageCollector implements Controller {
   async #attemptToOrphanWorker(live: LiveObjects, uid: string): Promise<void> {
     const owner = this.#graph.get(uid);
     if (owner === undefined) return;
-    await Promise.all(
-      [...owner.dependents].map((dependent) =>
-        live.changeOwners(dependent.identity, (owners) =>
-          owners.some((r) => r.uid === uid) ? owners.filter((r) => r.uid !== uid) : owners,
-        ),
-      ),
-    );
+    const dependents = [...this.#graph.dependentsOf(uid)];
+    for (let from = 0; from < dependents.length; from += OWNERS_AT_ONCE) {
+      await Promise.all(
+        dependents
+          .slice(from, from + OWNERS_AT_ONCE)
+          .map(({ identity }) =>
+            live.changeOwners(identity, (owners) =>
+              owners.some((r) => r.uid === uid) ? owners.filter((r) => r.uid !== uid) : owners,
+            ),
+          ),
+      );
+      await this.#clock.yield();
+    }
     await live.removeFinalizer(owner.identity, ORPHAN_FINALIZER);
   }
 

@@ -2,12 +2,15 @@
  * The graph of owners and dependents, kept from the changes of all objects. Pure: it says what must be looked at, and
  * writes nothing. Upstream: controller/garbagecollector GraphBuilder.
  *
- * Invariants: an owner that was named but not seen is a virtual node, to be verified on the server; an owner that is gone
- * makes all its dependents be looked at. A reference is what its writer claims: kind and name may be wrong for the uid, so
- * the absence of one claimed owner says nothing about other claims of the same uid.
+ * Invariants: an object that names an owner which was not seen is verified on the server; an owner that is gone makes all
+ * its dependents be looked at. A reference is what its writer claims: kind and name may be wrong for the uid, so each
+ * object's claims are verified for it alone. Differs: upstream keeps a virtual node for each owner that was named but not
+ * seen; here it is an entry of the index, as whoever writes objects decides how many there are.
  */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { DependentIndex } from './dependent-index.ts';
+import { ownerOf } from './owner-of.ts';
 
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export const ORPHAN_FINALIZER = 'orphan';
@@ -16,19 +19,16 @@ export const ORPHAN_FINALIZER = 'orphan';
 export interface Identity {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Absent for cluster-scoped objects; of a virtual node it is the namespace of the dependent that named it. */
+  /** Absent for cluster-scoped objects; of an owner that is looked for, the namespace of the dependent that named it. */
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
 }
 
-/** An object in the graph. */
+/** An object that was seen. */
 export interface GraphNode {
   identity: Identity;
   owners: readonly OwnerReference[];
-  dependents: ReadonlySet<GraphNode>;
-  /** Named by a dependent, not seen itself. */
-  virtual: boolean;
   beingDeleted: boolean;
   /** It waits, in the foreground, for its dependents to go. */
   deletingDependents: boolean;
@@ -36,19 +36,8 @@ export interface GraphNode {
   orphaningDependents: boolean;
 }
 
-/** Most objects own nothing and are nobody's: a hundred thousand of them share these. */
+/** Most objects are nobody's: a hundred thousand of them share this. */
 const noOwners: readonly OwnerReference[] = [];
-const noDependents: ReadonlySet<GraphNode> = new Set();
-
-function giveDependent(owner: GraphNode, node: GraphNode): void {
-  if (owner.dependents === noDependents) owner.dependents = new Set();
-  (owner.dependents as Set<GraphNode>).add(node);
-}
-
-function takeDependent(owner: GraphNode | undefined, node: GraphNode): void {
-  if (owner === undefined || owner.dependents === noDependents) return;
-  (owner.dependents as Set<GraphNode>).delete(node);
-}
 
 /** What the graph asks for. */
 export interface GraphListener {
@@ -62,6 +51,7 @@ export interface GraphListener {
 
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>();
+  readonly #dependents = new DependentIndex();
   readonly #listener: GraphListener;
 
   constructor(listener: GraphListener) {
@@ -76,6 +66,24 @@ export class OwnerGraph {
     return this.#nodes.size;
   }
 
+  /** Objects that name this uid as an owner. */
+  dependentsOf(uid: string): Iterable<GraphNode> {
+    return this.#dependents.of(uid);
+  }
+
+  /** Whether an owner was not seen, is named wrongly, or waits for its dependents to go. Otherwise the object stays as it is. */
+  needsVerification(node: GraphNode): boolean {
+    return node.owners.some((reference) => {
+      const owner = this.#nodes.get(reference.uid);
+      return (
+        owner === undefined ||
+        owner.deletingDependents ||
+        isMisplaced(node.identity, owner.identity) ||
+        !isNamedBy(reference, owner.identity)
+      );
+    });
+  }
+
   /** An object was added or changed. Upstream: processGraphChanges. */
   observe(object: Stored<KubernetesObject>): void {
     const identity = identityOf(object);
@@ -84,52 +92,29 @@ export class OwnerGraph {
       node = {
         identity,
         owners: noOwners,
-        dependents: noDependents,
-        virtual: false,
         beingDeleted: false,
         deletingDependents: false,
         orphaningDependents: false,
       };
       this.#nodes.set(identity.uid, node);
-    } else if (node.virtual) {
-      node.virtual = false;
-      this.#rejectMisplacedDependents(node, identity);
+      this.#rejectMisplacedDependents(identity);
     }
     node.identity = identity;
     this.#updateOwners(node, object.metadata.ownerReferences ?? noOwners);
     this.#transition(node, object);
   }
 
-  /**
-   * The server does not know a virtual node under its identity. Returns whether other dependents name the same uid
-   * otherwise: it then has their identity, and is to be verified again. Upstream: replaceVirtualDeletedOwner.
-   */
-  removeVirtual(node: GraphNode): boolean {
-    const { identity } = node;
-    const claims = [...node.dependents].map((dependent) => ({ dependent, claimed: claimOf(dependent, identity.uid) }));
-    const other = claims.find(({ claimed }) => claimed !== undefined && !isSame(claimed, identity))?.claimed;
-    if (other === undefined) {
-      this.remove(identity.uid);
-      return false;
-    }
-    node.identity = other;
-    for (const { dependent, claimed } of claims)
-      if (claimed !== undefined && isSame(claimed, identity)) this.#listener.attemptToDelete(dependent);
-    return true;
-  }
-
-  /** An object is gone (or a virtual node turned out not to exist). */
+  /** An object is gone. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
     this.#nodes.delete(uid);
     for (const reference of node.owners) {
+      this.#dependents.remove(reference.uid, node);
       const owner = this.#nodes.get(reference.uid);
-      takeDependent(owner, node);
       if (owner?.deletingDependents === true) this.#listener.attemptToDelete(owner);
-      this.#forgetUnusedVirtual(owner);
     }
-    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+    for (const dependent of this.#dependents.of(uid)) this.#listener.attemptToDelete(dependent);
   }
 
   #updateOwners(node: GraphNode, references: readonly OwnerReference[]): void {
@@ -141,49 +126,29 @@ export class OwnerGraph {
     for (const [uid, reference] of before) {
       const owner = this.#nodes.get(uid);
       const now = after.get(uid);
-      if (now === undefined) takeDependent(owner, node);
+      if (now === undefined) this.#dependents.remove(uid, node);
       const unblocked = reference.blockOwnerDeletion === true && now?.blockOwnerDeletion !== true;
       if (owner?.deletingDependents === true && (now === undefined || unblocked)) this.#listener.attemptToDelete(owner);
-      if (now === undefined) this.#forgetUnusedVirtual(owner);
     }
   }
 
   #addDependent(node: GraphNode, reference: OwnerReference): void {
-    let owner = this.#nodes.get(reference.uid);
-    if (owner === undefined) {
-      owner = {
-        identity: claimedIdentity(node, reference),
-        owners: noOwners,
-        dependents: noDependents,
-        virtual: true,
-        beingDeleted: false,
-        deletingDependents: false,
-        orphaningDependents: false,
-      };
-      this.#nodes.set(reference.uid, owner);
-      this.#listener.attemptToDelete(owner);
-    } else if (!owner.virtual && isMisplaced(node.identity, owner.identity)) {
-      this.#listener.invalidReference(node, reference);
-      this.#listener.attemptToDelete(node);
-    } else if (!isNamedBy(reference, owner.identity)) {
-      this.#listener.attemptToDelete(node);
-    }
-    giveDependent(owner, node);
+    this.#dependents.add(reference.uid, node);
+    const owner = this.#nodes.get(reference.uid);
+    const misplaced = owner !== undefined && isMisplaced(node.identity, owner.identity);
+    if (misplaced) this.#listener.invalidReference(node, reference);
+    if (owner === undefined || misplaced || !isNamedBy(reference, owner.identity)) this.#listener.attemptToDelete(node);
   }
 
-  /** A virtual owner became real: dependents elsewhere, or with another name for it, named it wrongly. */
-  #rejectMisplacedDependents(owner: GraphNode, identity: Identity): void {
-    for (const dependent of owner.dependents) {
-      const reference = dependent.owners.find((r) => r.uid === identity.uid);
-      const misplaced = isMisplaced(dependent.identity, identity);
+  /** An owner is seen for the first time: dependents elsewhere, or with another name for it, named it wrongly. */
+  #rejectMisplacedDependents(owner: Identity): void {
+    for (const dependent of this.#dependents.of(owner.uid)) {
+      const reference = ownerOf(dependent, owner.uid);
+      const misplaced = isMisplaced(dependent.identity, owner);
       if (reference !== undefined && misplaced) this.#listener.invalidReference(dependent, reference);
-      if (misplaced || (reference !== undefined && !isNamedBy(reference, identity)))
+      if (misplaced || (reference !== undefined && !isNamedBy(reference, owner)))
         this.#listener.attemptToDelete(dependent);
     }
-  }
-
-  #forgetUnusedVirtual(owner: GraphNode | undefined): void {
-    if (owner?.virtual === true && owner.dependents.size === 0) this.#nodes.delete(owner.identity.uid);
   }
 
   #transition(node: GraphNode, object: KubernetesObject): void {
@@ -196,19 +161,9 @@ export class OwnerGraph {
     node.deletingDependents = !node.orphaningDependents && finalizers.includes(FOREGROUND_FINALIZER);
     if (node.orphaningDependents && !orphaningDependents) this.#listener.attemptToOrphan(node);
     if (!node.deletingDependents || deletingDependents) return;
-    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+    for (const dependent of this.#dependents.of(node.identity.uid)) this.#listener.attemptToDelete(dependent);
     this.#listener.attemptToDelete(node);
   }
-}
-
-/** The owner as the reference of a dependent claims it. */
-function claimedIdentity(dependent: GraphNode, { apiVersion, kind, name, uid }: OwnerReference): Identity {
-  return { apiVersion, kind, name, uid, namespace: dependent.identity.namespace };
-}
-
-function claimOf(dependent: GraphNode, uid: string): Identity | undefined {
-  const reference = dependent.owners.find((one) => one.uid === uid);
-  return reference === undefined ? undefined : claimedIdentity(dependent, reference);
 }
 
 /** Whether a reference has the owner's name and kind; the version does not matter. */
@@ -218,10 +173,6 @@ function isNamedBy(reference: Pick<OwnerReference, 'apiVersion' | 'kind' | 'name
     reference.kind === owner.kind &&
     groupOf(reference.apiVersion) === groupOf(owner.apiVersion)
   );
-}
-
-function isSame(a: Identity, b: Identity): boolean {
-  return isNamedBy(a, b) && a.namespace === b.namespace;
 }
 
 function groupOf(apiVersion: string): string {
@@ -245,9 +196,7 @@ function identityOf(object: Stored<KubernetesObject>): Identity {
   };
 }
 
-/** Dependents that hold up the foreground deletion of `node`. */
-export function blockingDependents(node: GraphNode): GraphNode[] {
-  return [...node.dependents].filter((dependent) =>
-    dependent.owners.some((r) => r.uid === node.identity.uid && r.blockOwnerDeletion === true),
-  );
+/** Dependents that hold up the foreground deletion of the object. */
+export function blockingDependents(graph: OwnerGraph, uid: string): GraphNode[] {
+  return [...graph.dependentsOf(uid)].filter((dependent) => ownerOf(dependent, uid)?.blockOwnerDeletion === true);
 }

@@ -18,6 +18,8 @@ export class NamespacedOwnerError extends Error {
 
 /** Objects on the server. */
 export interface LiveObjects {
+  /** Throws when the kind is not served now, or cannot be read for a namespace that is unknown. */
+  checkKind(identity: Identity): void;
   /** The object, or undefined when it (with this uid) does not exist. Rejects when its kind is not served now. */
   read(identity: Identity): Promise<KubernetesObject | undefined>;
   /** Deletes exactly this object; gone already is fine. */
@@ -78,6 +80,7 @@ export function createLiveObjects(
   }
 
   return {
+    checkKind: (identity) => void locate(identity),
     read,
     async remove(identity, policy) {
       const found = locate(identity);

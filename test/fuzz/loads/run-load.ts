@@ -5,6 +5,7 @@ import { StatusError } from '../../../src/api/status-error.ts';
 import { Cluster } from '../../../src/testing/cluster.ts';
 import { resources } from '../generators/objects.ts';
 import type { Load } from './load.ts';
+import { passesOfMachines, storeWithPasses } from './loop-passes.ts';
 import { meterTurns, Sampler } from './turns.ts';
 
 /** What came of a load. */
@@ -53,13 +54,21 @@ export function collectionOf(object: JsonObject): string {
 }
 
 export async function runLoad(load: Load, { profile = false, minutes = 5 } = {}): Promise<LoadResult> {
-  const cluster = await Cluster.start({ clock: 'virtual', nodes: load.nodes ?? 10, runtimeConfig: 'api/all=true' });
+  let onPass = (): void => {};
+  passesOfMachines(() => onPass());
+  const cluster = await Cluster.start({
+    clock: 'virtual',
+    nodes: load.nodes ?? 10,
+    runtimeConfig: 'api/all=true',
+    store: (clock) => storeWithPasses(clock, () => onPass()),
+  });
   await cluster.settle();
   const before = heapMiB();
   const sampler = profile ? new Sampler() : undefined;
   sampler?.start();
   let longest: [number, number] = [0, 0];
   const meter = meterTurns((from, to) => (longest = [from, to]));
+  onPass = () => meter.pass();
   const refused: string[] = [];
   let [created, sendMs, workMs] = [0, 0, 0];
   let [served, problem]: [boolean, string | undefined] = [false, undefined];

@@ -133,7 +133,7 @@ export const schedulingLoads: readonly Load[] = [
       const containers = times(20, (n) => ({
         name: `c${n}`,
         image: 'i',
-        ports: times(1000, (at) => ({ containerPort: at + 1, hostPort: n * 1000 + at + 1 })),
+        ports: times(500, (at) => ({ containerPort: at + 1, hostPort: n * 500 + at + 1 })),
       }));
       for (const at of times(4, (n) => n)) yield pod(`p${at}`, { containers });
     },

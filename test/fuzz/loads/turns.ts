@@ -5,6 +5,8 @@ import { Session } from 'node:inspector';
 export interface TurnMeter {
   /** Begins anew. */
   reset(): void;
+  /** A turn of the product ends here. */
+  pass(): void;
   readonly longestMs: number;
   readonly totalMs: number;
   stop(): void;
@@ -21,6 +23,10 @@ export function meterTurns(onLongest: (fromUs: number, toUs: number) => void = (
   let lastUs = monotonicUs();
   let timer = setImmediate(turn);
   function turn(): void {
+    pass();
+    timer = setImmediate(turn);
+  }
+  function pass(): void {
     const nowMs = cpuMs();
     const nowUs = monotonicUs();
     if (nowMs - lastMs > longestMs) {
@@ -29,9 +35,9 @@ export function meterTurns(onLongest: (fromUs: number, toUs: number) => void = (
     }
     lastMs = nowMs;
     lastUs = nowUs;
-    timer = setImmediate(turn);
   }
   return {
+    pass,
     reset() {
       [startMs, lastMs, longestMs] = [cpuMs(), cpuMs(), 0];
       lastUs = monotonicUs();
@@ -78,7 +84,11 @@ export class Sampler {
         atUs += profile.timeDeltas?.[index] ?? 0;
         if (atUs < fromUs || atUs > toUs) continue;
         all++;
-        const seen = new Set<string>();
+        // What runs in no function of the product: collections of garbage, natives called by the load itself.
+        const leaf = nodes.get(id)!.callFrame;
+        const seen = new Set<string>(
+          leaf.url.includes('/src/') ? [] : [`(${leaf.functionName} ${leaf.url.slice(-30)})`],
+        );
         for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
           const { functionName, url, lineNumber } = nodes.get(at)!.callFrame;
           if (!url.includes('/src/')) continue;

@@ -1,0 +1,64 @@
+// Ends turns where the product leaves its loop: at answers of the store, of files and of the container runtime, which are
+// microtasks in a simulation, and where work pauses by the clock, which virtual time lets go on at once.
+import { wrapMethods } from '../../../src/base/wrap-methods.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
+import { LoopTurns } from '../../../src/platform/node/loop-turns.ts';
+import { VirtualClock } from '../../../src/platform/sim/virtual-clock.ts';
+import { createMemoryStore } from '../../../src/storage/memory/memory-store.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { SimNode } from '../../../src/testing/sim-node.ts';
+
+/** Old revisions that the store keeps. */
+const KEPT_CHANGES = 5000;
+
+type Method = (...values: unknown[]) => unknown;
+
+/** A service whose answers end turns. */
+function withPasses<T extends object>(service: T, onPass: () => void): T {
+  return wrapMethods(service, (_name, method) => passing(method.bind(service) as Method, onPass));
+}
+
+/** Work that asks the clock shares turns as it does in the product: so many milliseconds of waiting work in each. */
+function shareTurns(clock: VirtualClock): void {
+  const turns = new LoopTurns();
+  const held = (waiting: Promise<void>): Promise<void> => waiting.finally(clock.holdBusy('a turn of the loop'));
+  clock.yield = (lane?: string) => held(turns.yield(lane));
+  Object.assign(clock, {
+    turn(lane?: string) {
+      const room = turns.room(lane);
+      return room && held(room);
+    },
+  });
+}
+
+/** The store of a cluster, on whose clock work shares turns from now on. */
+export function storeWithPasses(clock: Clock, onPass: () => void): Store {
+  if (!(clock instanceof VirtualClock)) throw new Error('loads run on virtual time');
+  shareTurns(clock);
+  return withPasses(createMemoryStore({ clock, keepChanges: KEPT_CHANGES }), onPass);
+}
+
+let onMachinePass = (): void => {};
+const start = SimNode.prototype.start;
+
+SimNode.prototype.start = function () {
+  const { files } = this.platform;
+  const onPass = (): void => onMachinePass();
+  for (const [name, method] of Object.entries(files))
+    Object.assign(files, { [name]: passing(method as Method, onPass) });
+  const { runtime, images } = this.runtime;
+  Object.assign(this.runtime, { runtime: withPasses(runtime, onPass), images: withPasses(images, onPass) });
+  return start.call(this);
+};
+
+/** Machines tell of their answers from now on. */
+export function passesOfMachines(onPass: () => void): void {
+  onMachinePass = onPass;
+}
+
+function passing(method: Method, onPass: () => void): Method {
+  return (...values) => {
+    const result = method(...values);
+    return result instanceof Promise ? result.finally(onPass) : result;
+  };
+}
