@@ -9,7 +9,7 @@ const MANY = 8000;
 
 const reference = (uid: string): OwnerReference => ({ apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid });
 
-function object(uid: string, ownerReferences?: readonly OwnerReference[]): Stored<KubernetesObject> {
+function object(uid: string, ownerReferences?: OwnerReference[]): Stored<KubernetesObject> {
   const metadata = { name: uid, namespace: 'n', uid, resourceVersion: '1' };
   return {
     apiVersion: 'v1',

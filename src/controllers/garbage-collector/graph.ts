@@ -51,7 +51,7 @@ export interface GraphListener {
 
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>();
-  readonly #dependents = new DependentIndex();
+  readonly #dependents = new DependentIndex<GraphNode>();
   readonly #listener: GraphListener;
 
   constructor(listener: GraphListener) {

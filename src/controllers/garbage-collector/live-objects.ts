@@ -80,7 +80,9 @@ export function createLiveObjects(
   }
 
   return {
-    checkKind: (identity) => void locate(identity),
+    checkKind(identity) {
+      locate(identity);
+    },
     read,
     async remove(identity, policy) {
       const found = locate(identity);

@@ -57,6 +57,8 @@ export interface VolumeBindingArgs {
 }
 
 export interface DynamicResourcesArgs {
+  /** For the search for devices of one node; 0: no timeout. */
+  readonly filterTimeoutMs: number;
   /** For devices to be made ready after they were allocated. */
   readonly bindingTimeoutMs: number;
 }
@@ -81,7 +83,7 @@ export const defaultArgs = {
   spread: {} as SpreadArgs,
   preemption: { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 } as PreemptionArgs,
   volumeBinding: { bindTimeoutMs: 600_000 } as VolumeBindingArgs,
-  dynamicResources: { bindingTimeoutMs: 600_000 } as DynamicResourcesArgs,
+  dynamicResources: { filterTimeoutMs: 10_000, bindingTimeoutMs: 600_000 } as DynamicResourcesArgs,
 };
 
 /** Readers by the plugin whose arguments they read. */
@@ -209,11 +211,10 @@ function readVolumeBinding(args: Fields): VolumeBindingArgs {
   return { bindTimeoutMs: seconds * 1000, shape: shape.length === 0 ? undefined : shape };
 }
 
-/** `filterTimeout` is without effect: a search for devices ends after so many steps, at every run after the same. */
 function readDynamicResources(args: Fields): DynamicResourcesArgs {
-  if (args.durationMs('filterTimeout', 10_000) < 0)
-    args.invalid('filterTimeout', args.raw('filterTimeout'), 'must be zero or greater');
+  const filterTimeoutMs = args.durationMs('filterTimeout', defaultArgs.dynamicResources.filterTimeoutMs);
+  if (filterTimeoutMs < 0) args.invalid('filterTimeout', args.raw('filterTimeout'), 'must be zero or greater');
   const bindingTimeoutMs = args.durationMs('bindingTimeout', defaultArgs.dynamicResources.bindingTimeoutMs);
   if (bindingTimeoutMs < 1000) args.invalid('bindingTimeout', args.raw('bindingTimeout'), 'must be at least 1 second');
-  return { bindingTimeoutMs };
+  return { filterTimeoutMs, bindingTimeoutMs };
 }

@@ -80,7 +80,6 @@ function readRoot(root: Fields): SchedulerFile {
 
 const ARGS_WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   VolumeBinding: 'shape',
-  DynamicResources: 'filterTimeout',
 };
 
 /**

@@ -182,7 +182,7 @@ describe('devices that are made ready', () => {
 
   for (const [seconds, args] of [
     [600, undefined],
-    [20, { bindingTimeoutMs: 20_000 }],
+    [20, { filterTimeoutMs: 10_000, bindingTimeoutMs: 20_000 }],
   ] as const)
     test(`are given back when they take longer than ${seconds} s`, async () => {
       const { clock, schedule, claim, waits } = set([device], args);

@@ -44,7 +44,7 @@ import {
   type ExtendedWant,
 } from './extended-claim.ts';
 import { hasRanks, rankScore } from './rank-score.ts';
-import { SearchBudget, SearchUnfinished } from './search-budget.ts';
+import { SearchBudget, SearchTimedOut, SearchUnfinished } from './search-budget.ts';
 
 const NAME = 'DynamicResources';
 const LEFT_IN_VAIN = unresolvable(NAME, 'cannot schedule extended resource claim');
@@ -98,7 +98,7 @@ type InFlight = Map<string, Decision>;
 /** Creates the plugin. */
 export function createDynamicResources(
   deps: DynamicResourcesDeps,
-  { bindingTimeoutMs }: DynamicResourcesArgs = defaultArgs.dynamicResources,
+  { bindingTimeoutMs, filterTimeoutMs }: DynamicResourcesArgs = defaultArgs.dynamicResources,
 ): SchedulerPlugin {
   /** Allocations decided on that the claims may not show yet, by the claim's uid. */
   const inFlight: InFlight = new Map();
@@ -123,7 +123,7 @@ export function createDynamicResources(
       const refusal = refuse([...found.claims, ...left], pod, inFlight);
       if (refusal !== undefined) return unresolvable(NAME, refusal);
       try {
-        state.set(NAME, prepare(deps, { claims: found.claims, extended }, inFlight));
+        state.set(NAME, prepare({ ...deps, filterTimeoutMs }, { claims: found.claims, extended }, inFlight));
       } catch (error) {
         return unresolvable(NAME, errorMessage(error));
       }
@@ -148,6 +148,7 @@ export function createDynamicResources(
         return undefined;
       } catch (error) {
         if (error instanceof SearchUnfinished) return failed(NAME, error);
+        if (error instanceof SearchTimedOut) return unschedulable(NAME, error.message);
         return unresolvable(NAME, `cannot allocate claims: ${errorMessage(error)}`);
       }
     },
@@ -261,7 +262,7 @@ async function makeExtendedClaim(
 
 /** What the cycle needs to know: what is wanted and what is in use. */
 function prepare(
-  deps: DynamicResourcesDeps,
+  deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'filterTimeoutMs'>,
   { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
   inFlight: InFlight,
 ): CycleClaims {
@@ -269,7 +270,7 @@ function prepare(
     .filter(({ status }) => status?.allocation === undefined)
     .map((claim) => wantedClaim(claim, deps.deviceClass));
   const outOfReach = new Set<ResourceClaim>();
-  const budget = new SearchBudget();
+  const budget = new SearchBudget({ clock: deps.clock, timeoutMs: deps.filterTimeoutMs });
   const cycle = { claims, wanted, extended, budget, found: new Map(), taken: new Map(), outOfReach };
   if (wanted.length === 0 && extended === undefined)
     return { ...cycle, pools: { devices: [], counters: new Map() }, inUse: new Set(), shares: new Map() };
@@ -304,7 +305,7 @@ function withShareIds(result: AllocationResult, random: Random): AllocationResul
 
 /** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
 async function waitForDevices(
-  deps: DynamicResourcesDeps & DynamicResourcesArgs,
+  deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'bindingTimeoutMs'>,
   binding: {
     readonly awaited: readonly AwaitedClaim[];
     readonly pod: Stored<Pod>;

@@ -7,7 +7,7 @@ import { stored } from '../../../api/stored-fixture.ts';
 import { allDevices, reachableDevices } from '../../devices/device-pools.ts';
 import { allocateClaims } from './allocator.ts';
 import { wantedClaim } from './claim-requests.ts';
-import { SearchBudget, SearchUnfinished } from './search-budget.ts';
+import { SearchBudget, SearchTimedOut, SearchUnfinished } from './search-budget.ts';
 
 const times = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const node = stored<Node>({ metadata: { name: 'a' } });
@@ -40,7 +40,7 @@ function attemptsOf(claim: ResourceClaim, evaluations: number): number {
     const input = { node, pools: allDevices(slices), inUse: new Set<string>() };
     const claims = [wantedClaim(claim, () => classOfAll)];
     try {
-      const [found] = allocateClaims({ ...input, claims, budget: new SearchBudget(evaluations) }) ?? [];
+      const [found] = allocateClaims({ ...input, claims, budget: new SearchBudget({ evaluations }) }) ?? [];
       assert.equal(found?.devices?.results?.length, 8);
       return attempt;
     } catch (error) {
@@ -80,4 +80,25 @@ test('after a long search few steps are left for each further node', () => {
     return steps;
   };
   assert.deepEqual(times(7, stepsOfNode), [20_000, 20_000, 20_000, 20_000, 19_996, 200, 200]);
+});
+
+test('the search for a node ends after its timeout, and each node has all of it', () => {
+  let nowMs = 0;
+  const clock = { monotonicMs: () => nowMs++ };
+  const budget = new SearchBudget({ clock, timeoutMs: 5 });
+  const questionsOfNode = (): number => {
+    budget.nextNode();
+    for (let questions = 1; ; questions++)
+      try {
+        budget.maySpend(1);
+      } catch (error) {
+        assert.ok(error instanceof SearchTimedOut);
+        return questions;
+      }
+  };
+  // Each reading of the clock is a millisecond later, and there is one in 32 questions.
+  assert.deepEqual(times(3, questionsOfNode), [161, 192, 192]);
+  const unlimited = new SearchBudget({ clock, timeoutMs: 0 });
+  unlimited.nextNode();
+  for (let questions = 0; questions < 1000; questions++) assert.ok(unlimited.maySpend(1));
 });
