@@ -17,8 +17,8 @@ const SHORT_LENGTH = 1024;
 /** Works on the loop; loads the YAML library with the first call. */
 export const yamlOnLoop: YamlCodec = {
   async parse(text) {
-    const { parseYaml } = await import('./yaml.ts');
-    return parseYaml(text);
+    const { parseFirstYaml } = await import('./yaml.ts');
+    return parseFirstYaml(text);
   },
   async stringify(value) {
     const { stringifyYaml } = await import('./yaml.ts');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
+import { readYaml } from './yaml-codec.ts';
 import { parseYaml, parseYamlDocuments, stringifyYaml } from './yaml.ts';
 
 test('scalars resolve as upstream resolves them', () => {
@@ -30,6 +31,12 @@ test('documents of a stream', () => {
     parseYamlDocuments('---\na: 1\n---\n# nothing\n---\nb: 2\n').map((d) => d.value),
     [{ a: 1 }, { b: 2 }],
   );
+});
+
+test('of a body or manifest the first document is read, of a configuration there is one', async () => {
+  const text = '# a comment\n---\na: 1\n---\nb: [\n';
+  assert.deepEqual((await readYaml(text)).value, { a: 1 });
+  assert.throws(() => parseYaml('a: 1\n---\nb: 2\n'), /Source contains multiple documents/);
 });
 
 test('duplicate keys are named with their line', () => {

@@ -34,11 +34,18 @@ const options = {
     tags.filter((tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith(':timestamp'))),
 } as const;
 
-/** Parses one YAML document. Throws {@link YamlSyntaxError}. */
+/** Parses one YAML document, and refuses more. Throws {@link YamlSyntaxError}. */
 export function parseYaml(text: string): ParsedJson {
   const lines = new LineCounter();
   const [first, second] = compose(text, lines, 2);
   if (second !== undefined) throw failure(lines, second.range[0], 'Source contains multiple documents');
+  return convert(first!, lines);
+}
+
+/** Parses the first YAML document of a body or manifest: upstream reads no further. Throws {@link YamlSyntaxError}. */
+export function parseFirstYaml(text: string): ParsedJson {
+  const lines = new LineCounter();
+  const [first] = compose(text, lines, 1);
   return convert(first!, lines);
 }
 
@@ -84,7 +91,10 @@ function compose(text: string, lines: LineCounter, max: number): Document.Parsed
     documents.push(document as Document.Parsed);
     return documents.length >= max;
   };
+  let begun = 0;
   for (const token of tokensOf(text, lines)) {
+    // What follows the last document that is wanted is not even composed: it may be malformed.
+    if (token.type === 'document' && ++begun > max) break;
     for (const document of composer.next(token)) if (take(document)) return documents;
     checkErrors(inner.errors);
   }

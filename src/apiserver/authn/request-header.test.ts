@@ -13,6 +13,7 @@ const config = {
   groupHeaders: ['x-remote-group'],
   extraPrefixes: ['x-remote-extra-'],
   authorityFingerprints: () => [authority],
+  clientFingerprints: () => ['b'.repeat(64)],
 };
 const from = (commonName: string | undefined, headers: Record<string, string>, issuer = authority): ApiRequest =>
   ({
@@ -67,4 +68,14 @@ test('front proxies: headers count with their certificate only, and their certif
   const byIntermediate = { ...rest, peerCertificate: unknown };
   assert.equal(certificates.authenticate(byIntermediate), undefined);
   assert.equal(proxies.authenticate(byIntermediate), undefined);
+});
+
+test("front proxies: where one authority is theirs and the clients', who is no proxy is a user", () => {
+  const both = { ...config, clientFingerprints: () => [authority] };
+  const proxies = createRequestHeaderAuthenticator(both);
+  const certificates = exceptProxies(clientCertificateAuthenticator, both);
+  const user = from('ann', { 'x-remote-user': 'root' });
+  assert.equal(proxies.authenticate(user), undefined);
+  assert.equal((certificates.authenticate(user) as { name: string }).name, 'ann');
+  assert.equal((proxies.authenticate(from('proxy', { 'x-remote-user': 'bob' })) as { name: string }).name, 'bob');
 });

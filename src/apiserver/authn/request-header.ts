@@ -12,6 +12,8 @@ import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from './heade
 export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
   /** SHA-256 fingerprints of the authority's certificates at the moment, hexadecimal. */
   readonly authorityFingerprints: () => readonly string[];
+  /** The same of the authorities that vouch for clients. */
+  readonly clientFingerprints: () => readonly string[];
 };
 
 export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): Authenticator {
@@ -34,18 +36,21 @@ export function createRequestHeaderAuthenticator(config: RequestHeaderConfig): A
 }
 
 /**
- * A peer of the proxies' authority is a proxy or nobody: never a user by its certificate's name. One by an authority between,
- * of which is not told whose it is, is nobody either: such an authority belongs into the file with the others.
+ * A peer of the proxies' authority is a proxy or nobody, never a user by its certificate's name, unless that authority
+ * vouches for clients as well. One by an authority between, of which is not told whose it is, is nobody either: such an
+ * authority belongs into the file with the others.
  */
 export function exceptProxies(
   certificates: Authenticator,
-  config: Pick<RequestHeaderConfig, 'authorityFingerprints'>,
+  config: Pick<RequestHeaderConfig, 'authorityFingerprints' | 'clientFingerprints'>,
 ): Authenticator {
   return {
     authenticate(request) {
       const { peerCertificate } = request;
-      if (peerCertificate !== undefined && peerCertificate.authorityFingerprint256 === undefined) return undefined;
-      return isOfAuthority(request, config) ? undefined : certificates.authenticate(request);
+      const authority = peerCertificate?.authorityFingerprint256;
+      if (peerCertificate !== undefined && authority === undefined) return undefined;
+      const isClient = authority !== undefined && config.clientFingerprints().includes(authority);
+      return isOfAuthority(request, config) && !isClient ? undefined : certificates.authenticate(request);
     },
   };
 }

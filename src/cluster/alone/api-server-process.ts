@@ -132,7 +132,10 @@ function followFiles(
     renewed = { ...renewed, ...more };
     controlPlane.publishAuthorities(renewed);
   };
-  const onClientCa = (clientCaPem: string): void => tell({ clientCaPem });
+  const onClientCa = (clientCaPem: string): void => {
+    setup.useClientAuthority?.(clientCaPem);
+    tell({ clientCaPem });
+  };
   const onProxyCa = (proxyCaPem: string): void => {
     setup.useProxyAuthority?.(proxyCaPem);
     tell({ proxyCaPem });

@@ -51,6 +51,8 @@ export interface ApiServerSetup {
   readonly extraClientCaPem: string;
   /** Takes up another authority of front proxies. Throws when it holds no certificate. */
   readonly useProxyAuthority?: (pem: string) => void;
+  /** Takes up the authority of clients; with none, peers of the proxies' authority are never users. */
+  readonly useClientAuthority?: (pem: string) => void;
   /** In order: built in ones by name, webhooks as they are. */
   readonly authorizers: AuthorizerList;
   /** The same from a file; read for each request, another list after a change. */
@@ -60,7 +62,10 @@ export interface ApiServerSetup {
   readonly tracing?: ComponentTracing | undefined;
 }
 
-type ProxySetup = Pick<ApiServerSetup, 'requestHeader' | 'extraClientCaPem' | 'useProxyAuthority'>;
+type ProxySetup = Pick<
+  ApiServerSetup,
+  'requestHeader' | 'extraClientCaPem' | 'useProxyAuthority' | 'useClientAuthority'
+>;
 
 /** Built in ones by name, others as they are. */
 type AuthorizerList = readonly (BuiltInAuthorizer | Authorizer)[];
@@ -211,12 +216,20 @@ class Loader {
     const { clientCaFile, ...rest } = requestHeader;
     const extraClientCaPem = await this.#text(flag, clientCaFile);
     const { crypto } = this.#platform;
+    let clientFingerprints: readonly string[] = [];
     let fingerprints = await this.#tell(flag, clientCaFile, () => fingerprintsOf(crypto, extraClientCaPem));
     return {
       extraClientCaPem,
-      requestHeader: { ...rest, authorityFingerprints: () => fingerprints },
+      requestHeader: {
+        ...rest,
+        authorityFingerprints: () => fingerprints,
+        clientFingerprints: () => clientFingerprints,
+      },
       useProxyAuthority: (pem) => {
         fingerprints = fingerprintsOf(crypto, pem);
+      },
+      useClientAuthority: (pem) => {
+        clientFingerprints = fingerprintsIn(crypto, pem);
       },
     };
   }
@@ -322,7 +335,12 @@ function webhookOf(webhook: AuthorizationOptions['webhook']): ConfiguredWebhook 
 
 /** SHA-256 of the DER form of each certificate. Throws when there is none. */
 function fingerprintsOf(crypto: CryptoPort, pem: string): string[] {
+  const fingerprints = fingerprintsIn(crypto, pem);
+  if (fingerprints.length === 0) throw new Error('there is no certificate in it');
+  return fingerprints;
+}
+
+function fingerprintsIn(crypto: CryptoPort, pem: string): string[] {
   const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g)];
-  if (blocks.length === 0) throw new Error('there is no certificate in it');
   return blocks.map(([, base64]) => crypto.sha256Hex(Buffer.from(base64!, 'base64')));
 }

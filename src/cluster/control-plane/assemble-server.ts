@@ -67,6 +67,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   const { platform, setup } = deps;
   const { storage, kinds, rbac, authorizers, registry, leaving } = input;
   const { clock } = platform;
+  setup?.useClientAuthority?.(deps.pki.ca.certPem);
   const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
   const console = deps.console && createConsole(deps.console, bearer);
   const why = whyRoutes({ handler: () => server.handler, clock });

@@ -1,9 +1,9 @@
 /** The thread that reads and writes the YAML of clients. Its texts are YAML on one side and JSON on the other. */
 import { parseJson, stringifyJson } from '../../api/codec/json.ts';
-import { parseYaml, stringifyYaml } from '../../api/codec/yaml.ts';
+import { parseFirstYaml, stringifyYaml } from '../../api/codec/yaml.ts';
 import { serveTexts } from '../../platform/node/text-server.ts';
 
 serveTexts({
-  parse: (text) => stringifyJson(parseYaml(text)),
+  parse: (text) => stringifyJson(parseFirstYaml(text)),
   stringify: (text) => stringifyYaml(parseJson(text).value),
 });
