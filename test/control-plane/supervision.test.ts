@@ -8,6 +8,7 @@ import { hasEnded, keelsonProgram, run, start } from '../integration/fixtures/pr
 import { until } from '../integration/fixtures/until.ts';
 import { repositoryRoot } from '../../tools/repository.ts';
 import { rootRunDir } from '../../src/cluster/instance/control-place.ts';
+import { HEAP_ENVIRONMENT } from '../../src/cli/heap-environment.ts';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { parentOf, supervisedCluster, type SupervisedCluster } from './supervised.ts';
 
@@ -195,7 +196,7 @@ test('--detach ends and gives the reason when the start fails before it can be a
   assert.deepEqual([code, /^keelson: cannot use the data directory .*EISDIR/m.test(stderr)], [1, true], stderr);
 });
 
-test('--restart=never: the process itself, and its end is the end', async (t) => {
+test('--restart=never: the process itself, with the settings of the C heap, and its end is the end', async (t) => {
   const cluster = await supervisedCluster();
   t.after(() => cluster.remove());
   const args = [
@@ -205,9 +206,12 @@ test('--restart=never: the process itself, and its end is the end', async (t) =>
     `--data-dir=${cluster.dataDir}`,
     `--https-port=${await freePort()}`,
   ];
-  const running = start(process.execPath, [keelsonProgram, ...args]);
+  const { MALLOC_ARENA_MAX: _heap, ...env } = process.env;
+  const running = start(process.execPath, [keelsonProgram, ...args], { env });
   const { pid } = await cluster.statusAfter(0);
   assert.equal(pid, running.pid);
+  const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  for (const [name, value] of Object.entries(HEAP_ENVIRONMENT)) assert.ok(environment.includes(`${name}=${value}`), name);
   running.kill('SIGKILL');
   await running.ended();
   assert.equal(await cluster.status(), undefined);
