@@ -45,6 +45,7 @@ export function createServerStorage(deps: ServerStorageDeps): ServerStorage {
     recorder: history,
   });
   const registry = new ResourceRegistry(platform.log);
+  metrics.follow(registry);
   return { store, metrics, hub, history, registry, objects: createCachedObjectStore(registry) };
 }
 

@@ -52,6 +52,17 @@ export class StorageMetrics {
     };
   }
 
+  /** From now on series of groups' resources that the registry takes off go with them: definitions come and go. */
+  follow(registry: ResourceRegistry): void {
+    registry.onChange(() => {
+      const known = registry.storagePrefixes();
+      for (const name of this.#series.keys()) {
+        const prefix = name.slice(name.indexOf(' ') + 1);
+        if (isOfGroup(prefix) && !known.has(prefix)) this.#series.delete(name);
+      }
+    });
+  }
+
   #note(name: string, sinceMs: number, failed: boolean): void {
     let series = this.#series.get(name);
     if (series === undefined)
@@ -138,4 +149,10 @@ function prefixOf(key: string): string {
   if (first !== 'services' && !first.includes('.')) return key.slice(0, firstEnd + 1);
   const secondEnd = key.indexOf('/', firstEnd + 1);
   return secondEnd < 0 ? key : key.slice(0, secondEnd + 1);
+}
+
+/** `/registry/example.com/things/`, as definitions have it. */
+function isOfGroup(prefix: string): boolean {
+  const [, , group = '', resource = ''] = prefix.split('/');
+  return group.includes('.') && resource !== '';
 }

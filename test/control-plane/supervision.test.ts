@@ -211,7 +211,8 @@ test('--restart=never: the process itself, with the settings of the C heap, and 
   const { pid } = await cluster.statusAfter(0);
   assert.equal(pid, running.pid);
   const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-  for (const [name, value] of Object.entries(HEAP_ENVIRONMENT)) assert.ok(environment.includes(`${name}=${value}`), name);
+  for (const [name, value] of Object.entries(HEAP_ENVIRONMENT))
+    assert.ok(environment.includes(`${name}=${value}`), name);
   running.kill('SIGKILL');
   await running.ended();
   assert.equal(await cluster.status(), undefined);

@@ -65,3 +65,17 @@ test('nothing is kept of definitions that were deleted, though nobody asks for d
   const kept = references.filter(([, reference]) => reference.deref() !== undefined).map(([name]) => name);
   assert.deepEqual(kept, []);
 });
+
+test('no metric names what was deleted', async () => {
+  const server = await startCustomServer();
+  await use(server);
+  const named = async (): Promise<readonly string[]> =>
+    (await server.send('GET', '/metrics')).text.split('\n').filter((line) => /g\d\.example\.com/.test(line));
+  assert.ok((await named()).length > 0);
+  for (let index = 0; index < COUNT; index++) {
+    assert.equal((await server.send('DELETE', `${DEFINITIONS}/things.g${index}.example.com`)).status, 200);
+    await settle();
+  }
+  await server.platform.clock.advance(180_000);
+  assert.deepEqual(await named(), []);
+});

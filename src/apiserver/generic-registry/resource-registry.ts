@@ -59,6 +59,11 @@ export class ResourceRegistry {
     return this.#stores.get(resource)?.find(({ info }) => info.version === version && info.group === group);
   }
 
+  /** Where known resources are stored. */
+  storagePrefixes(): ReadonlySet<string> {
+    return new Set([...this.#stores.values()].flat().map(({ definition }) => definition.storagePrefix));
+  }
+
   /** Adds definitions; those for which `isServed` is false can be stored but have no path. */
   add(
     definitions: readonly ResourceDefinition[],
