@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { HEAP_ENVIRONMENT } from '../../src/cli/heap-environment.ts';
 import { kubeconfigOf } from '../hostile/kubeconfig.ts';
 import { sleep } from '../run/wait.ts';
 
@@ -39,7 +40,7 @@ export async function startServer(tree: string, nodeArgs: readonly string[] = []
   const startedMs = performance.now();
   const child = spawn(process.execPath, [...nodeArgs, join(tree, 'bin', 'keelson'), ...up], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, KEELSON_RESTART: 'never' },
+    env: { ...HEAP_ENVIRONMENT, ...process.env, KEELSON_RESTART: 'never' },
   });
   const chunks: string[] = [];
   child.stdout!.setEncoding('utf8').on('data', (text: string) => chunks.push(text));

@@ -15,7 +15,7 @@ export interface ListItems {
   pause(): Promise<void> | undefined;
 }
 
-const PIECE_LENGTH = 256 * 1024;
+const PIECE_LENGTH = 64 * 1024;
 
 /** The list in pieces. `head`: the list without its items. Rejects with {@link PbError}. */
 export async function encodeProtobufList(

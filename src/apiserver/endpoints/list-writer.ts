@@ -32,8 +32,8 @@ export interface ItemListForm {
   readonly lease?: ByteLease | undefined;
 }
 
-/** The size of one chunk of an answer, in bytes. */
-export const PIECE_LENGTH = 256 * 1024;
+/** The size of one chunk of an answer, in bytes. TLS makes another of each; malloc keeps both for the next (`cli/heap-environment.ts`). */
+export const PIECE_LENGTH = 64 * 1024;
 
 /** The list's bytes in chunks. */
 export async function writeItems(

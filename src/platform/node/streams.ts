@@ -9,8 +9,8 @@ const lineEnd = Buffer.from('\r\n');
 const done: Promise<void> = Promise.resolve();
 /** Coalesced bytes that are written without waiting for the end of the turn. */
 const FLUSH_BYTES = 64 * 1024;
-/** So much of a long answer is written at once. */
-const PIECE_BYTES = 256 * 1024;
+/** So much of a long answer is written at once: what TLS makes of it comes from malloc's own heap (`cli/heap-environment.ts`). */
+const PIECE_BYTES = 64 * 1024;
 
 interface CoalescingOptions {
   /** Called where bytes that were written cannot be sent on: the writer may not write again and see it. */
