@@ -2,6 +2,7 @@
  * Counts requests under upstream's metric names. Kept in plain maps and written out when scraped: a labelled counter of
  * the metrics library costs more than serving a small GET.
  */
+import { copyOf } from '../base/text-interner.ts';
 import type { Steps } from '../base/steps.ts';
 import { AuthenticationMetrics } from './authentication-metrics.ts';
 import type { ResourceKey, ResourceRegistry } from './generic-registry/resource-registry.ts';
@@ -76,16 +77,17 @@ function scopeOf({ info }: RequestScope): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
+/** Copies: the request's own texts are pieces of its path. */
 function labelsOf(scope: RequestScope, place: string): Labels {
   const { info } = scope;
   return [
     ['component', 'apiserver'],
-    ['group', info.apiGroup],
-    ['resource', info.resource],
+    ['group', copyOf(info.apiGroup)],
+    ['resource', copyOf(info.resource)],
     ['scope', scopeOf(scope)],
-    ['subresource', place],
+    ['subresource', copyOf(place)],
     ['verb', verbOf(scope)],
-    ['version', info.apiVersion],
+    ['version', copyOf(info.apiVersion)],
   ];
 }
 
@@ -127,6 +129,14 @@ export class RequestMetrics {
     });
   }
 
+  /** In the registry's texts, as the labels are copies. */
+  #servedResource({ info }: RequestScope): ResourceKey | undefined {
+    const store = this.#registry.find(info.apiGroup, info.apiVersion, info.resource);
+    if (store === undefined) return undefined;
+    const { group, version, resource } = store.info;
+    return { group, version, resource };
+  }
+
   #isServed({ group, version, resource }: ResourceKey): boolean {
     return this.#registry.find(group, version, resource) !== undefined;
   }
@@ -145,9 +155,7 @@ export class RequestMetrics {
     if (series === undefined) {
       const labels = place === undefined ? UNKNOWN_LABELS : labelsOf(scope, place);
       const served = place !== undefined && isLongRunning(scope) ? undefined : noDurations();
-      const { apiGroup: group, apiVersion: version, resource: name } = scope.info;
-      const asked = { group, version, resource: name };
-      const resource = place !== undefined && this.#isServed(asked) ? asked : undefined;
+      const resource = place === undefined ? undefined : this.#servedResource(scope);
       this.#series.set(key, (series = { labels, resource, codes: new Map(), whole: noDurations(), served }));
     }
     series.codes.set(answer.code, (series.codes.get(answer.code) ?? 0) + 1);

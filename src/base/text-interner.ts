@@ -27,7 +27,7 @@ export class TextInterner {
   }
 }
 
-/** Copies by UTF-16 units: UTF-8 cannot hold half a surrogate pair. */
-function copyOf(text: string): string {
+/** A text that is a piece of no other, which it would keep in memory. By UTF-16 units: UTF-8 cannot hold half a surrogate pair. */
+export function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

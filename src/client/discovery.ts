@@ -23,7 +23,7 @@ interface Known {
 }
 
 /** The last answers of each client's server and what they were read as: what is asked for often seldom changes. */
-const known = new WeakMap<Client, Known>();
+const knownByClient = new WeakMap<Client, Known>();
 
 /** The same by the document of `/apis`: servers in this process share its bytes. */
 const knownByBody = new WeakMap<Uint8Array, Known>();
@@ -40,11 +40,11 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
     });
     bodies.push(answer.body);
   }
-  const last = known.get(client) ?? knownByBody.get(bodies.at(-1)!);
+  const last = knownByClient.get(client) ?? knownByBody.get(bodies.at(-1)!);
   if (last !== undefined && bodies.every((body, index) => isSame(body, last.bodies[index]!))) return last.found;
   const found: Discovered = { resources: [], stale: [] };
   for (const body of bodies) readGroups(found, body);
-  known.set(client, { bodies, found });
+  knownByClient.set(client, { bodies, found });
   knownByBody.set(bodies.at(-1)!, { bodies, found });
   return found;
 }

@@ -45,6 +45,7 @@ export function watchJobs(deps: JobEventDeps): void {
     },
     onDelete(job) {
       expectations.forget(keyOfObject(job));
+      enqueueJob(job); // What is remembered of it is forgotten in its turn.
       for (const pod of pods.byIndex(PODS_BY_CONTROLLER, job.metadata.uid)) deps.enqueueOrphan(keyOfObject(pod));
     },
   });

@@ -5,23 +5,23 @@
 import { Pods, Services, PersistentVolumeClaims, allResources } from '../../api/gen/resources.ts';
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
-import type { ResourceInfo } from '../../api/resource-info.ts';
-import type { Client } from '../../client/client.ts';
-import { discoverResources } from '../../client/discovery.ts';
-import type { Informer, InformerFactory } from '../../client/informer.ts';
+import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { discoverResources, type Discovered } from '../../client/discovery.ts';
+import type { Informer } from '../../client/informer.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
+import { createCustomMonitors, type CustomMonitorDeps } from './custom-monitors.ts';
 
 /** Finds and follows what quotas count. */
 export interface QuotaMonitors {
   /** The filled caches of the kinds that measure any of these names. Rejects when aborted. */
   follow(names: readonly string[], signal: AbortSignal): Promise<readonly Informer<KubernetesObject>[]>;
+  /** Follows custom kinds no longer that are not served or measure none of these names. */
+  keep(names: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 /** What they are made from. */
-export interface QuotaMonitorDeps {
-  readonly client: Client;
-  readonly informers: InformerFactory;
+export interface QuotaMonitorDeps extends CustomMonitorDeps {
   readonly evaluatorFor: (info: ResourceInfo) => QuotaEvaluator;
   /** Something that counts has gone from this namespace. */
   replenished(namespace: string): void;
@@ -32,48 +32,67 @@ const OWN_RULES = [Pods, Services, PersistentVolumeClaims] as readonly ResourceI
 /** Makes the monitors; nothing is watched before it is asked for. */
 export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   const followed = new Map<ResourceInfo, Informer<KubernetesObject>>();
+  const custom = createCustomMonitors(deps, attach);
+  const measures = (info: ResourceInfo, names: readonly string[]): boolean =>
+    names.some((name) => deps.evaluatorFor(info).measures(name));
+  const measuring = (infos: readonly ResourceInfo[], names: readonly string[]): ResourceInfo[] =>
+    newestOfEach(infos.filter((info) => canBeFollowed(info) && measures(info, names)));
 
-  async function kindsOf(names: readonly string[], signal: AbortSignal): Promise<ResourceInfo[]> {
-    const measuring = (infos: readonly ResourceInfo[], wanted: readonly string[]): ResourceInfo[] =>
-      infos.filter(
-        (info) =>
-          info.namespaced &&
-          info.verbs.includes('list') &&
-          info.verbs.includes('watch') &&
-          wanted.some((name) => deps.evaluatorFor(info).measures(name)),
-      );
-    const found = newestOfEach(measuring([...OWN_RULES, ...allResources], names));
-    const unknown = names.filter(
-      (name) => name.startsWith('count/') && !found.some((info) => deps.evaluatorFor(info).measures(name)),
-    );
-    if (unknown.length === 0) return found;
-    const { resources } = await discoverResources(deps.client, signal);
-    return [...found, ...newestOfEach(measuring(resources, unknown))];
-  }
-
-  function followKind(info: ResourceInfo): Informer<KubernetesObject> {
-    const known = followed.get(info);
-    if (known !== undefined) return known;
-    const informer = deps.informers.informer(info as ResourceInfo<KubernetesObject>);
-    followed.set(info, informer);
+  function attach(informer: Informer<KubernetesObject>): void {
     const replenish = (object: Stored<KubernetesObject>): void => deps.replenished(object.metadata.namespace ?? '');
     informer.addHandler({
       onDelete: replenish,
       onUpdate(old, object) {
-        if (usesLess(info, old, object)) replenish(object);
+        if (usesLess(informer.info, old, object)) replenish(object);
       },
     });
+  }
+
+  function followBuiltIn(info: ResourceInfo): Informer<KubernetesObject> {
+    const known = followed.get(info);
+    if (known !== undefined) return known;
+    const informer = deps.informers.informer(info as ResourceInfo<KubernetesObject>);
+    followed.set(info, informer);
+    attach(informer);
     return informer;
+  }
+
+  async function customKinds(names: readonly string[], signal: AbortSignal): Promise<ResourceInfo[]> {
+    if (names.length === 0) return [];
+    const { resources } = await discoverResources(deps.client, signal);
+    return measuring(resources, names);
   }
 
   return {
     async follow(names, signal) {
-      const informers = (await kindsOf(names, signal)).map(followKind);
+      const builtIn = measuring([...OWN_RULES, ...allResources], names);
+      const unknown = names.filter(
+        (name) => name.startsWith('count/') && !builtIn.some((info) => measures(info, [name])),
+      );
+      const kinds = await customKinds(unknown, signal);
+      const informers = builtIn.map(followBuiltIn);
       deps.informers.start(signal);
       await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
-      return informers;
+      return [...informers, ...(await custom.follow(kinds as ResourceInfo<KubernetesObject>[], signal))];
+    },
+    async keep(names, signal) {
+      custom.drop((info) => !measures(info, names));
+      if (custom.isEmpty()) return;
+      const discovered = await discoverResources(deps.client, signal);
+      custom.drop((info) => isGone(info, discovered));
     },
   };
+}
+
+function canBeFollowed({ namespaced, verbs }: ResourceInfo): boolean {
+  return namespaced && verbs.includes('list') && verbs.includes('watch');
+}
+
+/** A server that does not answer takes nothing away: its resources are only unknown for now. */
+function isGone(info: ResourceInfo, { resources, stale }: Discovered): boolean {
+  if (stale.includes(`${info.group}/${info.version}`)) return false;
+  const name = groupResourceOf(info);
+  return !resources.some((other) => other.version === info.version && groupResourceOf(other) === name);
 }
 
 /** One version of each kind: they share their objects. */

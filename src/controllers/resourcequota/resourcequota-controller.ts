@@ -43,6 +43,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   const monitors = createQuotaMonitors({
     client,
     informers: deps.informers,
+    platform: deps.platform,
     evaluatorFor: measuring,
     replenished: (namespace) => quotas.list(namespace).forEach((quota) => loop.queue.add(keyOfObject(quota))),
   });
@@ -86,6 +87,11 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     }
   }
 
+  const resync = async (signal: AbortSignal): Promise<void> => {
+    const all = quotas.list();
+    await monitors.keep([...new Set(all.flatMap(({ spec }) => Object.keys(spec?.hard ?? {})))], signal);
+    all.forEach(enqueue);
+  };
   const enqueue = (quota: ResourceQuota): void => loop.queue.add(keyOfObject(quota));
   quotas.addHandler({
     onAdd: enqueue,
@@ -97,8 +103,8 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   return {
     name: NAME,
     async start(signal) {
-      const resync = { name: NAME, periodMs: RESYNC_MS, round: async () => quotas.list().forEach(enqueue) };
-      await Promise.all([loop.start(signal), runPeriodically(deps, resync, signal)]);
+      const rounds = { name: NAME, periodMs: RESYNC_MS, round: () => resync(signal) };
+      await Promise.all([loop.start(signal), runPeriodically(deps, rounds, signal)]);
     },
   };
 }

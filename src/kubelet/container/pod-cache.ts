@@ -46,6 +46,8 @@ export interface PodCache {
   set(uid: string, outcome: { status: PodStatus; error?: Error; stamp: ObservationStamp }): boolean;
   /** Forgets a pod that the runtime no longer knows, as observed at `stamp`. */
   delete(uid: string, stamp: ObservationStamp): void;
+  /** Forgets all that a listing at `stamp` did not have: an inspection may have found the last of a pod gone before. */
+  keepOnly(listed: { has(uid: string): boolean }, stamp: ObservationStamp): void;
   /** Declares all entries (and all absences) to be as new as `stamp`: a relist saw everything. */
   updateTime(stamp: ObservationStamp): void;
   /** Called with each pod someone waits for; set once by the PLEG. */
@@ -146,6 +148,9 @@ export function createPodCache(): PodCache {
     delete(uid, stamp) {
       const known = entries.get(uid);
       if (known !== undefined && known.stamp <= stamp) entries.delete(uid);
+    },
+    keepOnly(listed, stamp) {
+      for (const [uid, entry] of entries) if (entry.stamp <= stamp && !listed.has(uid)) entries.delete(uid);
     },
     updateTime(stamp) {
       if (stamp <= globalStamp) return;

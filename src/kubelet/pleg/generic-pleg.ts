@@ -245,6 +245,7 @@ class GenericPleg implements PodLifecycleEventGenerator {
     }
     // The inspection updates the record and emits the events, from a state at least as new as the listing.
     await Promise.all([...changed.values()].map((pod) => this.#reinspect(pod)));
+    this.#deps.podCache.keepOnly(listed, stamp);
     this.#deps.podCache.updateTime(stamp);
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createPodCache, type PodCache } from '../container/pod-cache.ts';
+import { createPodCache, emptyPodStatus, type PodCache } from '../container/pod-cache.ts';
 import { createFakeRuntime, type FakeRuntime } from '../fixtures/fake-runtime-fixture.ts';
 import { startEventedPleg } from './evented-pleg.ts';
 import { createGenericPleg, type PodLifecycleEventGenerator } from './generic-pleg.ts';
@@ -91,6 +91,21 @@ describe('PLEG', () => {
     controller.abort();
     await platform.clock.advance(10_000);
     assert.equal(platform.clock.pendingTimers, 0);
+  });
+
+  it('keeps nothing of a pod whose inspection found that the runtime has nothing of it any more', async () => {
+    const { platform, runtime, cache, pleg, controller } = rig();
+    runtime.plant(pod);
+    pleg.start(controller.signal);
+    await platform.clock.settle();
+    runtime.getPods = async () => [];
+    runtime.getPodStatus = async (uid, name, namespace) => emptyPodStatus({ uid, name, namespace });
+    pleg.requestReinspect({ uid: 'u', name: 'web', namespace: 'default' });
+    await platform.clock.settle();
+    assert.deepEqual(cache.peek('u')?.containers, []);
+    await platform.clock.advance(1_000);
+    assert.equal(cache.peek('u'), undefined);
+    controller.abort();
   });
 
   it('looks at one pod at once when asked, and never twice at a time', async () => {

@@ -272,14 +272,14 @@ function resolveLink(path: string, target: string): string {
 
 /** Paths that are looked up are few and come again and again: so many are remembered in their parts. Most are written once. */
 const KNOWN_PATHS = 4096;
-const known = new Map<string, readonly string[]>();
+const recentPaths = new Map<string, readonly string[]>();
 
 function knownParts(path: string): readonly string[] {
-  let parts = known.get(path);
+  let parts = recentPaths.get(path);
   if (parts === undefined) {
     parts = partsOf(path);
-    if (known.size >= KNOWN_PATHS) known.clear();
-    known.set(path, parts);
+    if (recentPaths.size >= KNOWN_PATHS) recentPaths.clear();
+    recentPaths.set(path, parts);
   }
   return parts;
 }

@@ -41,16 +41,16 @@ const LEVELS: readonly LogEntry['level'][] = ['debug', 'info', 'warn', 'error'];
 
 export function createMemoryLog(options: MemoryLogOptions = {}): MemoryLog {
   const { maxEntries = 10_000, minLevel = 'debug', texts = new TextInterner(), forwardTo, onUnexpected } = options;
-  const entries: LogEntry[] = [];
+  const lines: LogEntry[] = [];
   const keeps = new Set(LEVELS.slice(LEVELS.indexOf(minLevel)));
   const forward = forwardTo && forwarder(forwardTo);
   const add = (entry: LogEntry): void => {
     if (!keeps.has(entry.level)) return;
     if (forward !== undefined) return forward(entry);
-    if (entries.length >= maxEntries) entries.splice(0, Math.ceil(maxEntries / 2));
-    entries.push(entry);
+    if (lines.length >= maxEntries) lines.splice(0, Math.ceil(maxEntries / 2));
+    lines.push(entry);
   };
-  return Object.assign(new MemoryLogger({ texts, add, onUnexpected }, '', {}), { entries });
+  return Object.assign(new MemoryLogger({ texts, add, onUnexpected }, '', {}), { entries: lines });
 }
 
 /** Each component's lines go through one logger of the other log. */

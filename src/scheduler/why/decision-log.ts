@@ -37,28 +37,28 @@ const MAX_NODE_ENTRIES = 50_000;
 /** Creates an empty one. */
 export function createDecisionLog(): DecisionLog {
   /** By pod, oldest first. */
-  const kept = new Map<string, Decision>();
+  const decisions = new Map<string, Decision>();
   const messages = new Map<string, string>();
   let entries = 0;
   const sizeOf = ({ statuses, scored }: Decision): number => statuses.size + (scored?.nodes.length ?? 0);
   const drop = (uid: string): void => {
-    const decision = kept.get(uid);
+    const decision = decisions.get(uid);
     if (decision === undefined) return;
-    kept.delete(uid);
+    decisions.delete(uid);
     entries -= sizeOf(decision);
   };
   return {
     add(decision) {
       drop(decision.uid);
-      kept.set(decision.uid, decision);
+      decisions.set(decision.uid, decision);
       entries += sizeOf(decision);
       if (decision.nodeName === undefined) messages.set(decision.uid, decision.message);
-      for (const oldest of kept.keys()) {
-        if (kept.size <= 1 || (kept.size <= MAX_DECISIONS && entries <= MAX_NODE_ENTRIES)) break;
+      for (const oldest of decisions.keys()) {
+        if (decisions.size <= 1 || (decisions.size <= MAX_DECISIONS && entries <= MAX_NODE_ENTRIES)) break;
         drop(oldest);
       }
     },
-    last: (uid) => kept.get(uid),
+    last: (uid) => decisions.get(uid),
     waitingMessage: (uid) => messages.get(uid),
     leaves: (uid) => messages.delete(uid),
   };
