@@ -14,7 +14,7 @@ const SYNC_TIMEOUT_MS = 30_000;
 /** What custom resources are followed with. */
 export interface CustomMonitorDeps {
   readonly client: Client;
-  /** Of kinds that stay. */
+  /** Informers of built-in kinds. */
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'log'>;
 }
