@@ -11,7 +11,7 @@ import { equal } from '../../api/patch/json-patch.ts';
 import { apiVersionOf, type SubresourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { TypeSchema } from '../../api/schema/type-schema.ts';
-import { internalError } from '../../api/status-error.ts';
+import { badRequest, internalError } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { admissionAttributes } from '../generic-registry/write.ts';
 import type { ConnectSubresource } from '../registry/resource-definition.ts';
@@ -56,10 +56,19 @@ function optionsObject(info: SubresourceInfo, { params, info: { rest } }: Reques
 }
 
 function valueOf(type: TypeSchema, texts: readonly string[]): unknown {
-  if (type.kind === 'list') return texts.flatMap((text) => valueOf(type.items, [text]));
+  if (type.kind === 'list') {
+    const isOfNumbers = type.items.kind === 'scalar' && type.items.scalar === 'int32';
+    return isOfNumbers ? texts.flatMap((text) => text.split(',')).map(portOf) : texts;
+  }
   const [text = ''] = texts;
   if (type.kind !== 'scalar') return undefined;
   if (type.scalar === 'boolean') return text !== 'false' && text !== '0';
-  if (type.scalar === 'int32' || type.scalar === 'int64') return Number(text);
   return text;
+}
+
+/** As `Convert_Slice_string_To_Slice_int32`, which takes what ports can be. @throws StatusError 400 */
+function portOf(text: string): number {
+  const problem = !/^\d+$/.test(text) ? 'invalid syntax' : Number(text) > 65_535 ? 'value out of range' : undefined;
+  if (problem === undefined) return Number(text);
+  throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing "${text}": ${problem}`);
 }
