@@ -1,6 +1,7 @@
 /** Between the HTTP server port and the API handler: bytes in, bytes out. */
 import { yamlOnLoop, type YamlCodec } from '../api/codec/yaml-codec.ts';
 import type { ApiBody, ApiHandler, ApiRequest, ApiResponse } from '../api/transport.ts';
+import { clientLane } from '../platform/client-lane.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Compression } from '../platform/compression.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../platform/http.ts';
@@ -30,10 +31,9 @@ function certificateOf({
 
 const NO_TURNS: Pick<ApiRequest, 'pause' | 'turn'> = {};
 
-/** Clients with certificates are nodes, components and administrators: their work waits with the cluster's own. */
 function turnsOf(request: HttpRequest, clock: Clock | undefined): Pick<ApiRequest, 'pause' | 'turn'> {
   if (clock === undefined) return NO_TURNS;
-  const lane = (): string | undefined => (request.peerCertificate === undefined ? request.remoteAddress : undefined);
+  const lane = (): string | undefined => clientLane(request.peerCertificate, request.remoteAddress);
   return { pause: () => clock.yield(lane()), turn: () => clock.turn(lane()) };
 }
 

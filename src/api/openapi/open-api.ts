@@ -37,7 +37,7 @@ export interface OpenApi {
   /** The v3 index: `{ paths: { 'apis/apps/v1': { serverRelativeURL } } }`. */
   v3Index(): JsonObject;
   /** A v3 document's JSON text and its hash, by path without leading slash (`api/v1`), or undefined. */
-  v3(path: string): { readonly text: string; readonly hash: string } | undefined;
+  v3(path: string): DocumentText | undefined;
   /** The v2 document, built anew: as an object it is too large to keep. */
   v2(): V2Document;
   /** The v2 document's JSON text and its hash. It is made in steps, unless it is there: all who ask meanwhile wait for one. */
@@ -100,15 +100,15 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
     const own = buildV3({ resources: builtin ?? [], gitVersion, returnsDeleted });
     return extra === undefined ? own : mergeV3(own, extra);
   };
-  const texts = new Map<string, string>();
+  const texts = new Map<string, DocumentText>();
   const v3 = (path: string): DocumentText | undefined => {
     const foreign = foreignV3.get(path);
     if (foreign !== undefined) return foreign;
     const hash = hashOf(path);
     if (hash === undefined) return undefined;
-    const text = texts.get(path) ?? stringifyJson(document(path));
-    texts.set(path, text);
-    return { text, hash };
+    let made = texts.get(path);
+    if (made === undefined) texts.set(path, (made = { text: stringifyJson(document(path)), hash }));
+    return made;
   };
   const v2Steps = function* (): Steps<V2Document> {
     const extra = extraV2?.();

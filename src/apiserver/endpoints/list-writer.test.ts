@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { MediaForm } from '../negotiation.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { Turns } from '../turns.ts';
-import { writeItems } from './list-writer.ts';
+import { PIECE_LENGTH, writeItems } from './list-writer.ts';
 
 /** Each look at this clock is three milliseconds later, so that each item takes a turn. */
 function countingTurns(): { turns: Turns; pauses: () => number } {
@@ -52,6 +52,8 @@ for (const [serialization, encode] of Object.entries(whole)) {
         const { turns, pauses } = countingTurns();
         const list = { head, key: 'items', count, item: (index: number) => items[index]! } as const;
         const pieces = await writeItems(list, { form, schema, scope, turns });
+        const largest = Math.max(...pieces.map(({ byteLength }) => byteLength));
+        assert.ok(serialization === 'protobuf' || largest < 2 * PIECE_LENGTH, `a piece of ${largest} bytes`);
         const expected = encode({ ...head, items }, isPretty);
         assert.equal(Buffer.compare(Buffer.concat(pieces), expected), 0, `${count} items, pretty: ${isPretty}`);
         assert.equal(pauses(), count);

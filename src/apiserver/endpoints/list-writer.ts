@@ -3,7 +3,7 @@ import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { encodeProtobufList } from '../../api/codec/protobuf-list.ts';
-import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
+import { type YamlCodec, yamlOnLoop } from '../../api/codec/yaml-codec.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import type { ByteLease } from '../flowcontrol/byte-budget.ts';
 import type { MediaForm } from '../negotiation.ts';
@@ -46,10 +46,37 @@ export async function writeItems(
     return await encodeProtobufList(schema, head as JsonObject, items);
   if (form.serialization === 'yaml') {
     const { yaml = yamlOnLoop } = scope.request;
-    const pieces = await writeTexts(list, { isIndented: false, turns, lease });
-    return [Buffer.from(await yaml.fromJson(Buffer.concat(pieces).toString('utf8')))];
+    return writeYaml(list, { yaml, turns, lease });
   }
   return writeTexts(list, { isIndented: isPretty(scope), turns, lease });
+}
+
+/** YAML, as the whole would be written with its keys in order, made of some items at a time. */
+async function writeYaml(
+  { head, key, count, item }: ItemList,
+  { yaml, turns, lease }: { yaml: YamlCodec; turns: Turns; lease: ByteLease | undefined },
+): Promise<Uint8Array[]> {
+  if (count === 0) return [Buffer.from(await yaml.fromJson(stringifyJson({ ...head, [key]: [] })))];
+  const open = `${key}:\n`;
+  const fields = Object.entries(head).filter(([, value]) => value !== undefined);
+  const part = async (some: typeof fields): Promise<string> =>
+    some.length === 0 ? '' : await yaml.fromJson(stringifyJson(Object.fromEntries(some)));
+  const pieces: Uint8Array[] = [Buffer.from((await part(fields.filter(([name]) => name < key))) + open)];
+  let bytes = 0;
+  let items = '';
+  for (let index = 0; index < count; index++) {
+    const due = turns.next();
+    if (due !== undefined) await due;
+    items += (items === '' ? '' : ',') + stringifyJson(asWritten(item(index)));
+    if (items.length < PIECE_LENGTH && index < count - 1) continue;
+    const text = await yaml.fromJson(`{"${key}":[${items}]}`);
+    const piece = Buffer.from(text.slice(open.length));
+    pieces.push(piece);
+    lease?.note((bytes += piece.byteLength));
+    items = '';
+  }
+  pieces.push(Buffer.from(await part(fields.filter(([name]) => name > key))));
+  return pieces;
 }
 
 /** JSON, as `JSON.stringify` of the whole would write it, and the end of the line. Bytes, which take less than texts. */

@@ -189,6 +189,7 @@ async function joinCells({ store, scope }: Call, head: object, { cells }: ListPa
   let byCells = sharedItems.get(store);
   if (byCells === undefined) sharedItems.set(store, (byCells = new WeakMap()));
   let items = byCells.get(cells)?.deref();
+  const isShared = items !== undefined;
   if (items === undefined) {
     // Others may share them: they are made also when this client leaves.
     items = joinItems(store, cells, paceOf(scope.request, store.services.clock));
@@ -197,6 +198,8 @@ async function joinCells({ store, scope }: Call, head: object, { cells }: ListPa
   }
   const first = Buffer.from(`${stringifyJson(head).slice(0, -1)},"items":[`);
   const chunks = await items;
+  // All who waited for them would go on in the same turn.
+  if (isShared) await scope.turn();
   whileSent.set(chunks.at(-1)!, items);
   // One small list is one piece; of a long one the pieces are shared and only the head is its own.
   return chunks.length === 1 ? [Buffer.concat([first, chunks[0]!])] : [first, ...chunks];

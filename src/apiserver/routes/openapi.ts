@@ -1,6 +1,6 @@
 /** `/openapi/v2` and `/openapi/v3`. Upstream: kube-openapi's handlers. */
 import { trimEndOf } from '../../base/trim-end.ts';
-import { createOpenApi, type OpenApi } from '../../api/openapi/open-api.ts';
+import { createOpenApi, type DocumentText, type OpenApi } from '../../api/openapi/open-api.ts';
 import { noSuchPath, notAcceptable } from '../../api/status-error.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
@@ -45,6 +45,23 @@ function answer(scope: RequestScope, headers: ApiHeaders, bytes: () => Uint8Arra
   return { kind: 'bytes', status: 200, headers, chunks: [bytes()] };
 }
 
+/** Shared by the answers that are under way: each would copy more than a megabyte. Weak, so that nothing stays after them. */
+const sharedBytes = new WeakMap<DocumentText, WeakRef<Uint8Array>>();
+
+function bytesOf(document: DocumentText): Uint8Array {
+  let bytes = sharedBytes.get(document)?.deref();
+  if (bytes === undefined) sharedBytes.set(document, new WeakRef((bytes = Buffer.from(document.text))));
+  return bytes;
+}
+
+/** All who waited for one piece of work would go on in the turn in which it is done. */
+async function sharedWork<T>(work: T | Promise<T>, scope: RequestScope): Promise<T> {
+  if (!(work instanceof Promise)) return work;
+  const made = await work;
+  await scope.turn();
+  return made;
+}
+
 async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Promise<ApiResponse> {
   const accept = scope.request.headers['accept'] ?? '';
   const clauses = accept === '' ? [{ type: 'application/json', params: {} }] : parseAccept(accept);
@@ -53,10 +70,16 @@ async function serveV2(openApi: OpenApi, scope: RequestScope, clock: Clock): Pro
     if (match === undefined) continue;
     const turns = new Turns(paceOf(scope.request, clock));
     const pause = (): Promise<void> | undefined => turns.next();
-    const { text, hash } = await openApi.v2Text(pause);
-    const headers = { 'content-type': match.answer, etag: `"${hash}"`, vary: 'Accept', 'cache-control': CACHE_CONTROL };
-    const bytes = match.protobuf && !isCurrent(scope, headers.etag) ? await openApi.v2Protobuf(pause) : undefined;
-    return answer(scope, headers, () => bytes ?? Buffer.from(text));
+    const document = await sharedWork(openApi.v2Text(pause), scope);
+    const headers = {
+      'content-type': match.answer,
+      etag: `"${document.hash}"`,
+      vary: 'Accept',
+      'cache-control': CACHE_CONTROL,
+    };
+    const isAsked = match.protobuf && !isCurrent(scope, headers.etag);
+    const bytes = isAsked ? await sharedWork(openApi.v2Protobuf(pause), scope) : undefined;
+    return answer(scope, headers, () => bytes ?? bytesOf(document));
   }
   throw notAcceptable(`only the following media types are accepted: ${V2_TYPES.map(({ type }) => type).join(', ')}`);
 }
@@ -91,7 +114,7 @@ function serveV3(openApi: OpenApi, scope: RequestScope): ApiResponse {
     vary: 'Accept',
     'cache-control': caching,
   };
-  return answer(scope, headers, () => Buffer.from(document.text));
+  return answer(scope, headers, () => bytesOf(document));
 }
 
 /** The OpenAPI routes. Documents are built on first request and anew when the resources change. */

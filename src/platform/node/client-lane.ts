@@ -1,9 +1,10 @@
-/** In which line the requests of a client wait for their turn of the event loop. */
+/** The line of a connection's requests. */
 import type { Socket } from 'node:net';
+import { clientLane } from '../client-lane.ts';
 import { plainAddress } from './http1.ts';
 import { verifiedPeer } from './tls.ts';
 
-/** The requests of nodes, components and administrators wait with the cluster's own work, all others by address. */
+/** As `clientLane` says. */
 export function laneOf(socket: Socket): string | undefined {
-  return verifiedPeer(socket) === undefined ? plainAddress(socket.remoteAddress) : undefined;
+  return clientLane(verifiedPeer(socket), plainAddress(socket.remoteAddress));
 }
