@@ -10,6 +10,7 @@ import type { ApiResponse } from '../../api/transport.ts';
 import { podTrace, type PodTrace } from '../../component-helpers/pod-trace/pod-trace.ts';
 import { toldSteps } from '../../component-helpers/pod-trace/told-steps.ts';
 import { POD_STEPS_ROUTE, type ComponentSteps, type StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
+import { readableUid } from '../history/readable-uid.ts';
 import type { ObjectView } from '../object-views.ts';
 import { JSON_HEADERS } from '../responses.ts';
 import { readKubeletJson, type KubeletJsonDeps } from '../streaming/kubelet-json.ts';
@@ -26,8 +27,11 @@ const STEPS = { route: POD_STEPS_ROUTE, notFound: 'it remembers no start of the 
 export function podTraceView(deps: PodTraceViewDeps): ObjectView {
   return {
     name: 'trace',
-    async serve({ info, signal }, store): Promise<ApiResponse> {
+    async serve(scope, store): Promise<ApiResponse> {
+      const { info, signal } = scope;
       if (store.info !== Pods) throw badRequest('only the starts of pods are traced');
+      // What is remembered of a pod that is gone may be another tenant's.
+      if (deps.objects.get(Pods, info.namespace, info.name) === undefined) await readableUid(store, scope);
       const trace = await traceOf(deps, info, signal);
       return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [Buffer.from(JSON.stringify(trace))] };
     },

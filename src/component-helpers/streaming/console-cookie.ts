@@ -15,6 +15,17 @@ export function cookiesOfBackend(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !isConsoleCookie(line));
 }
 
+/** The head of a backend's answer as the browser may have it, where it is passed on byte for byte. */
+export function headForBrowser(raw: Uint8Array): Uint8Array {
+  const text = Buffer.from(raw).toString('latin1');
+  if (!text.includes(CONSOLE_COOKIE)) return raw;
+  // A line that begins with a blank goes on the line before.
+  const kept = text
+    .split(/\r?\n/)
+    .filter((line) => !(/^(set-cookie:|[ \t])/i.test(line) && line.includes(CONSOLE_COOKIE)));
+  return Buffer.from(kept.join('\r\n'), 'latin1');
+}
+
 function isConsoleCookie(pair: string): boolean {
   return pair.trimStart().startsWith(CONSOLE_COOKIE);
 }

@@ -102,6 +102,29 @@ test("after 101 bytes go both ways, the client's end is passed on, the backend's
   await over;
 });
 
+test('a backend that switches sets no cookie of the console, however it writes the line', async () => {
+  const cookie = '__Host-keelson-console-6443=evil; Path=/; Secure';
+  const head = [
+    'HTTP/1.1 101 Switching Protocols',
+    `Set-Cookie: ${cookie}`,
+    `set-cookie:${cookie}`,
+    'Set-Cookie:',
+    ` ${cookie}`,
+    'Set-Cookie: own=1',
+    'Upgrade: websocket',
+  ].join('\r\n');
+  const { answer, backend } = await tunnelTo(`${head}\n\r\n\r\nrest`);
+  const [client, server] = createDuplexPair();
+  const over = answer.kind === 'upgrade' ? answer.accept(server) : undefined;
+  await backend.end();
+  await client.end();
+  const text = await readAll(client.incoming);
+  await over;
+  assert.doesNotMatch(text, /keelson-console/);
+  assert.match(text, /^HTTP\/1.1 101 .*\r\nSet-Cookie:\r\nSet-Cookie: own=1\r\nUpgrade: websocket\r\n/s);
+  assert.match(text, /\r\n\r\nrest$/);
+});
+
 test('a pair through which nothing passes any more is closed; every byte counts, either way', async () => {
   const { answer, backend, clock } = await tunnelTo('HTTP/1.1 101 Switching Protocols\r\n\r\n', 10_000);
   const [client, server] = createDuplexPair();

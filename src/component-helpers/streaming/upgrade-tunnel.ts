@@ -14,7 +14,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { ByteSink, Duplex } from '../../platform/streams.ts';
-import { cookiesForBackend } from './console-cookie.ts';
+import { cookiesForBackend, headForBrowser } from './console-cookie.ts';
 import { readHead, type ReadHead } from './answer-head.ts';
 
 /** The request to hand on. */
@@ -197,7 +197,7 @@ async function join(pair: Pair, head: ReadHead): Promise<void> {
   const { client, backend } = pair;
   const up = sendUp(pair);
   try {
-    await client.write(head.raw);
+    await client.write(headForBrowser(head.raw));
     for await (const chunk of head.rest) {
       pair.active();
       await client.write(chunk);
