@@ -33,6 +33,17 @@ test(
     for (const step of ['create', 'filter and score', 'syncPod', 'RunPodSandbox'])
       await start.getByText(step, { exact: false }).first().waitFor();
     assert.deepEqual(await accessibilityProblems(page), []);
+    // The kubelet's own events: a container ends, the runtime tells, the worker acts and holds it back.
+    await page.locator('.pod-station[aria-current="step"]').waitFor();
+    const events = page.getByRole('region', { name: 'Newest events of the kubelet' });
+    await events.getByText('ContainerDied').first().waitFor({ timeout: 60_000 });
+    await events
+      .getByText(/sync \d+\.\d ms/)
+      .first()
+      .waitFor();
+    await page.getByText(/side is started again after \d+ s:/).waitFor();
+    await page.getByText(/readiness: success/).waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
     await card('main').getByRole('link', { name: 'Logs' }).click();
     await page
       .locator('.logs-pane')

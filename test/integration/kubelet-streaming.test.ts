@@ -108,6 +108,7 @@ describe('streams from kubectl to containerd', () => {
         configz: () => ({}),
         stepsOf: () => undefined,
         stateOf: () => undefined,
+        activityOf: () => undefined,
       },
       runtime,
       platform,

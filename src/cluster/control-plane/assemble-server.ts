@@ -6,6 +6,7 @@ import { createAdmissionPlugins } from '../../apiserver/admission/list.ts';
 import { createPostConversionReview } from '../../apiserver/apiextensions/post-conversion-review.ts';
 import { PodRequests } from '../../apiserver/tracing/pod-requests.ts';
 import type { ObjectView } from '../../apiserver/object-views.ts';
+import { podActivityView } from '../../apiserver/pod-activity-view.ts';
 import { podStateView } from '../../apiserver/pod-state-view.ts';
 import { podTraceView } from '../../apiserver/tracing/pod-trace-view.ts';
 import { createApiServer } from '../../apiserver/api-server.ts';
@@ -140,7 +141,11 @@ function traces(
   const podRequests = new PodRequests(deps.platform.clock);
   const schedulerSteps = () => local().schedulerSteps();
   const kubelets = kubeletAccess(deps, storage);
-  const views = [podTraceView({ ...kubelets, podRequests, schedulerSteps }), podStateView(kubelets)];
+  const views = [
+    podTraceView({ ...kubelets, podRequests, schedulerSteps }),
+    podStateView(kubelets),
+    podActivityView(kubelets),
+  ];
   return { podRequests, tracer: deps.setup?.tracing?.tracer, views };
 }
 

@@ -10,8 +10,10 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Log } from '../../platform/log.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
+import { errorMessage } from '../../base/errors.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
 import type { PodCache } from '../container/pod-cache.ts';
+import type { ActivitySink } from '../pod/activity-recorder.ts';
 import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
 import type { WorkQueue } from './work-queue.ts';
 import {
@@ -43,6 +45,8 @@ export interface PodWorkersDeps {
   readonly podSyncer: PodSyncer;
   readonly podCache: PodCache;
   readonly workQueue: WorkQueue;
+  /** Is told of the steps of pods that somebody looks at. */
+  readonly activity?: ActivitySink;
 }
 
 /** Nothing runs until the first `updatePod`. */
@@ -161,6 +165,7 @@ class Workers extends PodStates implements PodWorkers {
       const work = this.#startPodSync(status);
       if (work === undefined) return;
       const startedMs = this.#nowMs();
+      const noteEnd = this.#deps.activity?.step(status.uid, work.workType);
       let outcome: SyncPodOutcome = { terminal: false };
       let error: unknown;
       try {
@@ -172,7 +177,8 @@ class Workers extends PodStates implements PodWorkers {
       }
       this.#metrics.duration.observe((this.#nowMs() - startedMs) / 1000, { operation_type: work.options.updateType });
       work.options.onComplete?.(error);
-      this.#completeWork(status, work, { outcome, error });
+      const nextSyncMs = this.#completeWork(status, work, { outcome, error });
+      noteEnd?.({ error: error === undefined ? undefined : errorMessage(error), nextSyncMs });
       // Nothing is left to cancel. Thousands of idle pods need no controller.
       if (status.controller?.signal.aborted === false) status.controller = undefined;
     }
@@ -216,28 +222,31 @@ class Workers extends PodStates implements PodWorkers {
     return true;
   }
 
-  #completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): void {
+  /** When the pod is synced again by itself, in milliseconds; undefined: at once, or never. */
+  #completeWork(status: PodSyncStatus, work: PodWork, result: SyncResult): number | undefined {
+    let nextSyncMs: number | undefined;
     if (result.error !== undefined) {
       // A sync that was cancelled for a pending update has not failed.
       if (status.controller?.signal.aborted !== true) this.#logFailure(status, work, result.error);
-      this.#requeueLater(status, result);
+      nextSyncMs = this.#requeueLater(status, result);
     } else if (work.workType === 'terminated') {
       this.#finish(status);
-      return;
+      return undefined;
     } else if (work.workType === 'terminating') {
       this.#completeTerminating(status, work);
-      return;
+      return undefined;
     } else if (result.outcome.terminal) {
       status.terminatingAt ??= this.#nowMs();
       status.startedTerminating = true;
       this.#requeueLastUpdate(status);
-      return;
+      return undefined;
     } else {
-      this.#requeueLater(status, result);
+      nextSyncMs = this.#requeueLater(status, result);
     }
     // A sync that was cancelled without a pending update is repeated.
     if (status.pendingUpdate === undefined && status.controller?.signal.aborted === true)
       this.#requeueLastUpdate(status);
+    return nextSyncMs;
   }
 
   #logFailure(status: PodSyncStatus, { options }: PodWork, error: unknown): void {
@@ -254,8 +263,10 @@ class Workers extends PodStates implements PodWorkers {
     else this.#requeueLastUpdate(status);
   }
 
-  #requeueLater(status: PodSyncStatus, result: SyncResult): void {
-    this.#deps.workQueue.enqueue(status.uid, this.#delays.after(result));
+  #requeueLater(status: PodSyncStatus, result: SyncResult): number {
+    const delayMs = this.#delays.after(result);
+    this.#deps.workQueue.enqueue(status.uid, delayMs);
+    return delayMs;
   }
 
   #finish(status: PodSyncStatus): void {

@@ -1,5 +1,6 @@
 /** What the kubelet's HTTP server and stats need from its core. Upstream: server.HostInterface. */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import type { PodActivity } from '../../component-helpers/pod-activity.ts';
 import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { PodStatus } from '../container/runtime.ts';
@@ -17,6 +18,8 @@ export interface KubeletHost {
   readonly stepsOf: StepsOf;
   /** The pod's state that no API object shows (retries, pulls, volumes); undefined when the node has no such pod. */
   stateOf(namespace: string, name: string): PodNodeState | undefined;
+  /** What is done for a pod, recorded from the first question on; undefined when the node has no such pod. */
+  activityOf(namespace: string, name: string): PodActivity | undefined;
   /** Problems that make /healthz fail; empty when healthy. */
   healthProblems(): readonly string[];
   /** The configuration for /configz. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { PodActivity } from '../../component-helpers/pod-activity.ts';
 import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
 import type { ContainerRuntime, ContainerStatus, PodStatus } from '../container/runtime.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
@@ -116,6 +117,7 @@ async function createFixture(
       podByUid: () => pod,
       stepsOf: () => undefined,
       stateOf: (_namespace, name) => (name === 'web' ? ({ uid: 'uid-web' } as PodNodeState) : undefined),
+      activityOf: (_namespace, name) => (name === 'web' ? ({ uid: 'uid-web' } as PodActivity) : undefined),
     },
     runtime: runtime as ContainerRuntime,
     platform,
@@ -263,9 +265,11 @@ test('the other paths', async () => {
 
 test('the state of a pod that is here, for those who may use the proxy of the node', async () => {
   const { get, asked } = await createFixture();
-  assert.deepEqual(JSON.parse((await get('/podState/default/web')).body), { uid: 'uid-web' });
-  assert.equal((await get('/podState/default/none')).status, 404);
-  assert.equal((await get('/podState/default/web/more')).status, 404);
+  for (const route of ['podState', 'podActivity']) {
+    assert.deepEqual(JSON.parse((await get(`/${route}/default/web`)).body), { uid: 'uid-web' });
+    assert.equal((await get(`/${route}/default/none`)).status, 404);
+    assert.equal((await get(`/${route}/default/web/more`)).status, 404);
+  }
   assert.deepEqual(asked.at(-1), 'get proxy');
 });
 

@@ -5,6 +5,7 @@
  */
 import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
+import { POD_ACTIVITY_ROUTE } from '../../component-helpers/pod-activity.ts';
 import { POD_STATE_ROUTE } from '../../component-helpers/pod-node-state.ts';
 import { POD_STEPS_ROUTE } from '../../component-helpers/pod-trace/trace-step.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
@@ -58,6 +59,7 @@ const DEBUGGING = [
   'debug',
   'runningpods',
   POD_STATE_ROUTE,
+  POD_ACTIVITY_ROUTE,
 ];
 
 /** With when the server began, and its logs of the node. */
@@ -96,6 +98,10 @@ const routes: Readonly<Record<string, Serve>> = {
   [POD_STATE_ROUTE]: async ({ host }, _request, [namespace = '', name = '', ...more]) => {
     const state = more.length > 0 ? undefined : host.stateOf(namespace, name);
     return state === undefined ? notFound() : jsonResponse(state);
+  },
+  [POD_ACTIVITY_ROUTE]: async ({ host }, _request, [namespace = '', name = '', ...more]) => {
+    const activity = more.length > 0 ? undefined : host.activityOf(namespace, name);
+    return activity === undefined ? notFound() : jsonResponse(activity);
   },
   logs: async ({ nodeLogs }, request, parts) =>
     nodeLogs === undefined ? textResponse(405, 'logs endpoint is disabled.\n') : nodeLogs(request, parts),

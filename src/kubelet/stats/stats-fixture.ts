@@ -112,6 +112,7 @@ export async function createFixture(
         configz: () => ({}),
         stepsOf: () => undefined,
         stateOf: () => undefined,
+        activityOf: () => undefined,
       },
       volumes: {
         async volumeStats() {

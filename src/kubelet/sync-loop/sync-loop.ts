@@ -14,10 +14,11 @@ import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { PodLifecycleEvent } from '../pleg/pod-records.ts';
+import type { ActivitySink } from '../pod/activity-recorder.ts';
 import type { ProbeUpdate } from '../prober/results.ts';
-import { podFields, type PodUpdate } from '../types/pod-update.ts';
+import { podFields, podUid, type PodUpdate } from '../types/pod-update.ts';
 import { background } from '../../platform/unexpected.ts';
-import type { SyncLoopChannels } from './channels.ts';
+import type { SyncLoopChannels, SyncLoopMessages } from './channels.ts';
 import { Housekeeping } from './housekeeping.ts';
 
 /** The work queue wakes the loop itself; this tick shows that the loop still runs. */
@@ -39,6 +40,8 @@ export interface SyncLoopDeps {
   readonly platform: BasePlatform;
   readonly channels: SyncLoopChannels;
   readonly handler: SyncHandler;
+  /** Is told of the messages of pods that somebody looks at. */
+  readonly activity?: ActivitySink;
   readonly runtimeErrors: () => readonly string[];
   readonly allSourcesReady: () => boolean;
   readonly addSource: (update: PodUpdate) => void;
@@ -141,6 +144,7 @@ class KubeletSyncLoop implements SyncLoop {
   #syncLoopIteration(): void {
     const { configs, plegEvents, probes, syncDue } = this.#deps.channels.receive();
     if (configs.length > 0 || plegEvents.length > 0) this.#housekeeping.runSoon();
+    if (this.#deps.activity?.active === true) noteMessages(this.#deps.activity, { configs, plegEvents, probes });
     for (const update of configs) this.#handleConfig(update);
     for (const event of plegEvents) this.#handlePlegEvent(event);
     for (const update of probes) this.#deps.handleProbeSync(update);
@@ -190,6 +194,8 @@ class KubeletSyncLoop implements SyncLoop {
 
   #handleSyncTick(): void {
     const pods = this.#deps.getPodsToSync();
+    if (this.#deps.activity?.active === true)
+      for (const pod of pods) this.#deps.activity.event(podUid(pod), 'timer', 'due');
     if (pods.length > 0) this.#deps.handler.handlePodSyncs(pods);
   }
 }
@@ -197,4 +203,13 @@ class KubeletSyncLoop implements SyncLoop {
 /** Whether the event's pod must be synced. A removed container changes nothing for its pod. */
 function isSyncPodWorthy(event: PodLifecycleEvent): boolean {
   return event.type !== 'ContainerRemoved';
+}
+
+function noteMessages(
+  activity: ActivitySink,
+  { configs, plegEvents, probes }: Omit<SyncLoopMessages, 'syncDue'>,
+): void {
+  for (const { op, pods } of configs) for (const pod of pods) activity.event(podUid(pod), 'source', op);
+  for (const { id, type } of plegEvents) activity.event(id, 'pleg', type);
+  for (const { podUid: uid, type, result } of probes) activity.event(uid, 'probe', `${type} ${result}`);
 }

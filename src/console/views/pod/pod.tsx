@@ -1,4 +1,4 @@
-/** A pod from within: its containers with what they use, and where the time of its start went. */
+/** A pod from within: where it stands, what its kubelet does for it, its containers with what they use, and where the time of its start went. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
@@ -9,6 +9,7 @@ import { ObjectHeader } from '../../parts/object-header.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
 import { Containers } from './containers.tsx';
+import { Life } from './life.tsx';
 import { Start } from './start.tsx';
 
 export function View({ route }: ViewProps) {
@@ -28,6 +29,7 @@ function PodPage({ of: ref }: { readonly of: ObjectRef }) {
       {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
       {object === undefined ? null : (
         <>
+          <Life of={ref} pod={object as Pod} />
           <Containers of={ref} pod={object as Pod} mayDo={mayDo} />
           <Start of={ref} uid={object.metadata.uid ?? ''} />
         </>

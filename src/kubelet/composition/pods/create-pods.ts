@@ -3,6 +3,7 @@ import { createPodConfig } from '../../config/pod-config.ts';
 import { createSourcesReady } from '../../config/sources-ready.ts';
 import { createPodCache } from '../../container/pod-cache.ts';
 import { createPodStarts } from '../../metrics/pod-starts.ts';
+import { createActivityRecorder } from '../../pod/activity-recorder.ts';
 import { createPodDirectories } from '../../pod/pod-directories.ts';
 import { createPodManager } from '../../pod/pod-manager.ts';
 import { createPodStartSteps } from '../../pod/start-steps.ts';
@@ -22,6 +23,7 @@ export function createKubeletPods({ deps, config, log, late }: KubeletContext): 
   probeResults.onUpdate(channels.probeCh);
   const podCache = createPodCache();
   const workQueue = createWorkQueue(platform.clock, channels.syncCh);
+  const activity = createActivityRecorder(platform.clock);
   return {
     channels,
     podManager: createPodManager(),
@@ -31,12 +33,13 @@ export function createKubeletPods({ deps, config, log, late }: KubeletContext): 
     podCache,
     workQueue,
     podWorkers: createPodWorkers(
-      { platform, recorder, podSyncer: latePodSyncer(late), podCache, workQueue },
+      { platform, recorder, podSyncer: latePodSyncer(late), podCache, workQueue, activity },
       { resyncIntervalMs: config.syncFrequencyMs, backOffPeriodMs: config.podBackOffPeriodMs },
     ),
     podDirectories: createPodDirectories(platform.files, config.rootDirectory),
     podStarts: createPodStarts(platform),
     startSteps: createPodStartSteps(platform.clock, deps.tracer),
+    activity,
     probeResults,
     admitting: new Set<string>(),
   };

@@ -8,6 +8,7 @@ import type { PodConfig } from '../../config/pod-config.ts';
 import type { SourcesReady } from '../../config/sources-ready.ts';
 import type { PodCache } from '../../container/pod-cache.ts';
 import type { PodStarts } from '../../metrics/pod-starts.ts';
+import type { ActivityRecorder } from '../../pod/activity-recorder.ts';
 import type { PodDirectories } from '../../pod/pod-directories.ts';
 import type { PodManager } from '../../pod/pod-manager.ts';
 import type { PodStartSteps } from '../../pod/start-steps.ts';
@@ -32,6 +33,8 @@ export interface KubeletPods {
   readonly podDirectories: PodDirectories;
   readonly podStarts: PodStarts;
   readonly startSteps: PodStartSteps;
+  /** What is done for pods that somebody looks at. */
+  readonly activity: ActivityRecorder;
   readonly probeResults: ResultsManager;
   /** Uids of pods under admission. The sync handlers write it. */
   readonly admitting: Set<string>;

@@ -38,6 +38,10 @@ export function createKubeletServer({
         };
         return podNodeState(sources, uid, { status: podCache.peek(uid), nowMs: deps.platform.clock.nowMs() });
       },
+      activityOf(namespace, name) {
+        const pod = podManager.getPodByName(namespace, name);
+        return pod === undefined ? undefined : pods.activity.activityOf(podUid(pod));
+      },
       healthProblems: () =>
         [sync.syncLoop.healthProblem(), runtime.pleg.healthProblem(), fileWork.problem()].filter(
           (problem) => problem !== undefined,

@@ -23,11 +23,12 @@ export function createKubeletSync(needs: KubeletSyncDeps): KubeletSync {
 
 function createLoop({ context, pods, runtime, status }: KubeletSyncDeps, handler: SyncHandler): SyncLoop {
   const { deps, config, log } = context;
-  const { channels, podManager, podCache, podWorkers, sourcesReady, workQueue } = pods;
+  const { channels, podManager, podCache, podWorkers, sourcesReady, workQueue, activity } = pods;
   const getPodByUid = podManager.getPodByUid;
   return createSyncLoop({
     platform: deps.platform,
     channels,
+    activity,
     handler,
     runtimeErrors: runtime.runtimeState.runtimeErrors,
     allSourcesReady: sourcesReady.allReady,
