@@ -41,6 +41,11 @@ export interface EvidenceOptions extends ReadLimits {
 const MAX_DEPTH = 8;
 const MAX_LISTED = 500;
 const MAX_PAGES = 40;
+/** Views, and what is not known without them. */
+const VIEWS = {
+  state: 'what its kubelet knows: when it tries again, what registries and probes answered, which volumes it waits for',
+  refusals: 'which part of the API server refused its pods',
+} as const;
 const nothingKnown: Diagnosis = { state: 'Unknown', summary: '', causes: [] };
 
 export class Evidence {
@@ -141,8 +146,11 @@ export class Evidence {
   }
 
   /** A sub-resource of a GET; undefined where the server has none, or the caller may not read it. */
-  subresource<S>(info: ResourceInfo<KubernetesObject>, key: ObjectKey, subresource: string): Promise<S | undefined> {
-    const what = `${subresource} of ${objectText(nameOf(info, key))}`;
+  subresource<S>(
+    info: ResourceInfo<KubernetesObject>,
+    key: ObjectKey,
+    { name: subresource, what }: { readonly name: string; readonly what: string },
+  ): Promise<S | undefined> {
     return this.#reads.once<S | undefined>(what, undefined, () =>
       this.client.resource(info).getSubresource<S>(key, subresource, this.#options()),
     );
@@ -156,8 +164,8 @@ export class Evidence {
     });
   }
 
-  /** Keelson's own view of an object; undefined, silently, on servers of others. */
-  view<S>(name: string, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
+  /** Keelson's own view of an object; undefined on servers of others, of which the answer says what they do not tell. */
+  view<S>(name: keyof typeof VIEWS, info: ResourceInfo, key: ObjectKey): Promise<S | undefined> {
     const what = `${name} of ${objectText(nameOf(info, key))}`;
     return this.#reads.once<S | undefined>(what, undefined, async () => {
       try {
@@ -167,7 +175,7 @@ export class Evidence {
         });
         return JSON.parse(Buffer.from(body).toString('utf8')) as S;
       } catch {
-        this.#reads.isAbsent(what);
+        this.#reads.isAbsent(what, VIEWS[name]);
         return undefined;
       }
     });

@@ -72,10 +72,11 @@ export class Reads {
     this.#made.set(what, Promise.resolve());
   }
 
-  /** Notes that the server does not have this: it was not looked at. Throws when the signal has aborted. */
-  isAbsent(what: string): void {
+  /** Notes that the server does not have this, and so what cannot be seen. Throws when the signal has aborted. */
+  isAbsent(what: string, unseen: string): void {
     this.signal?.throwIfAborted();
     this.#absent.add(what);
+    this.#notReadable.add(`cannot see ${unseen}`);
   }
 
   #failed(what: string, error: unknown): void {

@@ -13,6 +13,9 @@ export interface ConditionInput {
   readonly phase: string;
 }
 
+/** What is False says why, also where upstream leaves out the message. */
+const NO_STATUSES = 'the kubelet knows no status of the containers yet';
+
 /** Reason and message are left out when empty. */
 function condition(
   pod: Pod,
@@ -54,15 +57,16 @@ function messageOf(sorted: { unknown: string[]; bad: string[] }, what: string): 
 
 function readyAs(type: string, input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
-  if (statuses === undefined) return condition(pod, type, 'False', 'UnknownContainerStatuses');
+  if (statuses === undefined) return condition(pod, type, 'False', 'UnknownContainerStatuses', NO_STATUSES);
   const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
   const sorted = sortOut(
     [...sidecars, ...(pod.spec?.containers ?? [])],
     statuses,
     (_container, status) => status.ready,
   );
-  if (phase === 'Succeeded' && sorted.unknown.length === 0) return condition(pod, type, 'False', 'PodCompleted');
-  if (phase === 'Failed') return condition(pod, type, 'False', 'PodFailed');
+  if (phase === 'Succeeded' && sorted.unknown.length === 0)
+    return condition(pod, type, 'False', 'PodCompleted', 'the pod has run to its end');
+  if (phase === 'Failed') return condition(pod, type, 'False', 'PodFailed', 'the pod has failed');
   const message = messageOf(sorted, 'unready');
   return message === '' ? condition(pod, type, 'True') : condition(pod, type, 'False', 'ContainersNotReady', message);
 }
@@ -94,7 +98,7 @@ export function podInitializedCondition(input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
   const initContainers = pod.spec?.initContainers ?? [];
   if (statuses === undefined && initContainers.length > 0)
-    return condition(pod, 'Initialized', 'False', 'UnknownContainerStatuses');
+    return condition(pod, 'Initialized', 'False', 'UnknownContainerStatuses', NO_STATUSES);
   const sorted = sortOut(initContainers, statuses ?? [], (container, status) =>
     isRestartableInitContainer(container) ? status.started === true : status.state?.terminated?.exitCode === 0,
   );

@@ -191,6 +191,10 @@ describe('pod status', () => {
     assert.equal(status.message, 'The node was low');
     assert.equal(status.podIP, '10.42.0.5');
     assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.reason, 'PodFailed');
+    const silent = status.conditions?.filter(
+      ({ status: is, reason, message }) => is === 'False' && !(reason && message),
+    );
+    assert.deepEqual(silent, [], 'what is False says why');
   });
 
   it('does not take an evicted pod for one that has succeeded when its containers end well', () => {

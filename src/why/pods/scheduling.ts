@@ -19,7 +19,12 @@ export async function explainScheduling(pod: Pod, evidence: Evidence): Promise<D
   if (gates.length > 0) return { state: 'Trouble', summary, causes: gates };
   const preempted = await preemptedCauses(pod, evidence);
   if (preempted.length > 0) return { state: 'Progressing', summary, causes: preempted };
-  const why = await evidence.subresource<PodWhy>(Pods, pod.metadata as { name: string; namespace: string }, 'why');
+  const { namespace = '', name = '' } = pod.metadata;
+  const why = await evidence.subresource<PodWhy>(
+    Pods,
+    { namespace, name },
+    { name: 'why', what: `the scheduler's verdict on pod/${namespace}/${name}` },
+  );
   const decision = why?.now ?? why?.lastDecision;
   if (decision?.result === 'Unschedulable')
     return { state: 'Trouble', summary, causes: [await verdictCause(pod, decision, evidence)] };
@@ -143,6 +148,7 @@ async function conditionCauses(pod: Pod, evidence: Evidence): Promise<readonly C
       message: 'the scheduler finds no node for it',
       since: condition.lastTransitionTime ?? undefined,
       facts: [condition.message ?? ''],
+      cure: { text: 'change what the message says of the nodes, or of the pod', command: 'kubectl describe nodes' },
       because: claims,
     }),
   ];
