@@ -24,5 +24,5 @@ export async function latestEventCause(pod: Pod, evidence: Evidence, wanted: Eve
   if (event === undefined) return [];
   const object = nameOfObject(Pods, pod);
   const since = formatTime(timeOfEvent(event));
-  return [cause({ code, object, message, since, facts: [event.message ?? ''], cure })];
+  return [cause({ code, object, message, since, facts: [(event.message ?? '').trimEnd()], cure })];
 }

@@ -32,39 +32,67 @@ const SIGNALS: Readonly<Record<number, string>> = {
 };
 
 export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Evidence): Promise<Cause> {
-  const { status, terminated, previous } = end;
-  const { reason = '', message = '', finishedAt } = terminated;
-  const self = nameOfObject(Pods, pod);
-  const lines = await lastLines(pod, end, evidence);
-  const memory = (pod.spec?.containers ?? []).find(({ name }) => name === status.name)?.resources?.limits?.['memory'];
-  const logs = `kubectl logs ${self.name}${inNamespace(self)} -c ${status.name}${previous ? ' --previous' : ''}`;
-  const cure: Cure =
-    reason === 'OOMKilled'
-      ? { text: `raise its memory limit${memory === undefined ? '' : ` (now ${memory})`}, or make it use less` }
-      : { text: 'read what it said before it ended', command: logs };
+  const { status, terminated } = end;
+  const { message = '', finishedAt } = terminated;
+  // What was never started has said nothing.
+  const lines = await (isNeverStarted(terminated) ? failureText : lastLines)(pod, end, evidence);
   return cause({
     code: codeOf(terminated),
-    object: self,
+    object: nameOfObject(Pods, pod),
     message: endText(status.name, terminated),
     since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
-    cure,
+    cure: cureOf(pod, end),
     because: await rebootCauses(pod, terminated, evidence),
   });
+}
+
+function cureOf(pod: Pod, { status, terminated, previous }: ContainerEnd): Cure {
+  if (isNeverStarted(terminated))
+    return { text: 'correct command, args or workingDir of the container, or what the message names' };
+  const self = nameOfObject(Pods, pod);
+  if (terminated.reason !== 'OOMKilled') {
+    const logs = `kubectl logs ${self.name}${inNamespace(self)} -c ${status.name}${previous ? ' --previous' : ''}`;
+    return { text: 'read what it said before it ended', command: logs };
+  }
+  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const memory = containers.find(({ name }) => name === status.name)?.resources?.limits?.['memory'];
+  return { text: `raise its memory limit${memory === undefined ? '' : ` (now ${memory})`}, or make it use less` };
+}
+
+/** What the runtime said, where the status does not have it. */
+async function failureText(
+  pod: Pod,
+  { status, terminated }: ContainerEnd,
+  evidence: Evidence,
+): Promise<readonly string[]> {
+  if ((terminated.message ?? '') !== '') return [];
+  const field = `{${status.name}}`;
+  const failed = (await evidence.events(pod)).find(
+    ({ reason, involvedObject }) => reason === 'Failed' && (involvedObject.fieldPath ?? '').endsWith(field),
+  );
+  return failed?.message === undefined ? [] : [failed.message];
+}
+
+/** The runtime could not start its process. */
+function isNeverStarted({ reason = '' }: ContainerStateTerminated): boolean {
+  return reason === 'StartError' || reason === 'ContainerCannotRun';
 }
 
 /** `container web ended with exit code 137 (SIGKILL): out of memory`. */
 export function endText(name: string, terminated: ContainerStateTerminated): string {
   const { reason = '', exitCode } = terminated;
+  if (isNeverStarted(terminated)) return `the process of container ${name} could not be started`;
   return reason === 'ContainerStatusUnknown'
     ? `how container ${name} ended is not known: the runtime has no trace of it, as after a restart of its node`
     : `container ${name} ended with exit code ${exitCode}${signalText(terminated)}${reason === 'OOMKilled' ? ': out of memory' : ''}`;
 }
 
-function codeOf({ reason = '', exitCode }: ContainerStateTerminated): string {
+function codeOf(terminated: ContainerStateTerminated): string {
+  const { reason = '', exitCode } = terminated;
   if (reason === 'OOMKilled') return 'OutOfMemory';
   if (reason === 'ContainerStatusUnknown') return reason;
-  if (reason === 'StartError' || reason === 'ContainerCannotRun') return 'ContainerCannotStart';
+  if (isNeverStarted(terminated)) return 'ContainerCannotStart';
   return exitCode > SIGNAL_BASE && SIGNALS[exitCode - SIGNAL_BASE] !== undefined ? 'KilledBySignal' : 'ContainerExited';
 }
 
