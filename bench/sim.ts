@@ -99,6 +99,24 @@ const parts: Readonly<Record<string, Part>> = {
       await warm.result.stop();
     },
   },
+  fork: {
+    quick: true,
+    async run(load) {
+      const { Cluster } = await load();
+      await using warmed = await Cluster.start();
+      await warmed.apply(deployment('web', 3));
+      await warmed.waitFor('deployment/web', 'Available');
+      for (let time = 0; time < 20; time++) await (await warmed.fork()).stop();
+      const times: Measured[] = [];
+      for (let time = 0; time < 20; time++) {
+        const { result, ...one } = await measure(() => warmed.fork());
+        times.push(one);
+        await result.stop();
+      }
+      const [middle] = times.toSorted((a, b) => a.cpuMs - b.cpuMs).slice(times.length / 2);
+      reportTime('a fork of a cluster with 3 pods, after 20 others', middle!, 10);
+    },
+  },
   hour: {
     quick: true,
     async run(load) {

@@ -33,9 +33,10 @@ import { checkOptionNames, image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
 import { createTestNet, type TestNet } from './real-net.ts';
 import { resolveReference, type ObjectReference, type ResolvedReference } from './references.ts';
-import { SimWorld } from './sim-world.ts';
+import { SimWorld, type WorldIdentity } from './sim-world.ts';
+import type { SimNodeSpec } from './sim-node.ts';
 import { createSleepHint } from './sleep-hint.ts';
-import { readEntries, writeEntries, type ClusterSnapshot } from './snapshot.ts';
+import { readAll, readEntries, writeAll, writeEntries, type ClusterSnapshot } from './snapshot.ts';
 import { loadConsole } from './load-console.ts';
 import { createUserClient } from './user-client.ts';
 import type { AccessWords } from '../why/access/access-request.ts';
@@ -57,6 +58,15 @@ interface ClusterParts {
   readonly pace: Pace;
   readonly store: Store;
   readonly eventLoop?: EventLoop | undefined;
+  /** Of a fork: what it has of the cluster it came from. */
+  readonly origin?: Origin;
+}
+
+/** What a fork has of the cluster it came from beside the objects. */
+interface Origin {
+  readonly images: ReadonlyMap<string, SimImage>;
+  readonly webhooks: TestWebhooks;
+  readonly identity: WorldIdentity | undefined;
 }
 
 /** A running cluster. */
@@ -70,7 +80,7 @@ export class Cluster implements AsyncDisposable {
   readonly #seed: string;
   readonly #images = new Map<string, SimImage>();
   readonly #listening = new Set<Listening>();
-  readonly #webhooks = new TestWebhooks();
+  readonly #webhooks: TestWebhooks;
   readonly #podListeners: ((pod: Pod | undefined, old: Pod | undefined) => void)[] = [];
   #world: SimWorld;
   #store: Store;
@@ -79,7 +89,10 @@ export class Cluster implements AsyncDisposable {
   readonly #realNet: TestNet;
   readonly #eventLoop: EventLoop | undefined;
   #pki: ClusterPki | undefined;
+  /** The keys and the authority of the world before this one, of this cluster or of the one it was forked from. */
+  #identity: WorldIdentity | undefined;
   #restores = 0;
+  #forks = 0;
   #stopped: Promise<void> | undefined;
   readonly #sleepHint: (call: string) => void;
 
@@ -105,7 +118,7 @@ export class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  private constructor(options: ClusterOptions, { pace, store, eventLoop }: ClusterParts) {
+  private constructor(options: ClusterOptions, { pace, store, eventLoop, origin }: ClusterParts) {
     this.#options = options;
     this.#pace = pace;
     this.#store = store;
@@ -118,9 +131,12 @@ export class Cluster implements AsyncDisposable {
       pace.kind === 'virtual' && options.sleepHint !== false
         ? createSleepHint({ clock: pace.clock, idleMs, warn })
         : (): void => undefined;
+    this.#webhooks = new TestWebhooks(origin?.webhooks);
+    this.#identity = origin?.identity;
+    for (const [name, image] of origin?.images ?? []) this.#images.set(name, image);
     for (const given of options.images ?? []) {
       const image = describeImage(given.name, given);
-      this.#images.set(image.name, image);
+      if (!this.#images.has(image.name)) this.#images.set(image.name, image);
     }
     this.#world = this.#createWorld();
     this.client = this.clientFor(ADMIN);
@@ -372,6 +388,7 @@ export class Cluster implements AsyncDisposable {
   async restore(snapshot: ClusterSnapshot): Promise<void> {
     await this.#pace.drive(this.#world.stop());
     this.#realNet.close();
+    this.#identity = this.#world.identity;
     const { clock } = this.#pace;
     if (clock instanceof VirtualClock) clock.jumpWall(snapshot.nowMs - clock.nowMs());
     this.#restores++;
@@ -380,8 +397,30 @@ export class Cluster implements AsyncDisposable {
     this.#history = this.#options.history?.(clock);
     await this.#pace.drive(writeEntries(this.#store, snapshot.entries));
     this.#world = this.#createWorld();
-    await this.#begin();
-    for (const spec of snapshot.nodes) await this.#pace.drive(this.#world.addNode(spec).start());
+    await this.#begin(snapshot.nodes);
+  }
+
+  /**
+   * Another cluster that begins with this one's state: objects, machines, images, webhooks, keys and time; of a warmed cluster
+   * each test can have one. Containers start anew, as after `restore`. From then on neither sees what the other does; each has to
+   * be stopped. Take it while nothing moves: between two waits.
+   */
+  async fork(): Promise<Cluster> {
+    const nodes = [...this.#world.nodes.values()].map(({ spec }) => spec);
+    const entries = await this.#pace.drive(readAll(this.#store));
+    const options = { ...this.#options, startAt: this.nowMs, seed: `${this.#seed}/fork-${++this.#forks}` };
+    const { seed, ...parts } = await createPace(options);
+    const store = await openStore(options, parts.pace.clock);
+    const origin = { images: this.#images, webhooks: this.#webhooks, identity: this.#world.identity };
+    const fork = new Cluster({ ...options, seed, pki: this.#pki }, { ...parts, store, origin });
+    try {
+      await fork.#pace.drive(writeAll(store, entries));
+      await fork.#begin(nodes);
+    } catch (error) {
+      await fork.stop();
+      throw error;
+    }
+    return fork;
   }
 
   /** Ends everything. Calling it again does nothing more. */
@@ -403,10 +442,12 @@ export class Cluster implements AsyncDisposable {
     this.#sleepHint(call);
   }
 
-  async #begin(): Promise<void> {
+  /** @param nodes machines that the stored state knows already */
+  async #begin(nodes: readonly SimNodeSpec[] = []): Promise<void> {
     const world = this.#world;
     await this.#pace.drive(world.startServer());
-    await this.#pace.drive(Promise.all([world.startComponent('controllers'), world.startComponent('scheduler')]));
+    const components = [world.startComponent('controllers'), world.startComponent('scheduler')];
+    await this.#pace.drive(Promise.all([...components, ...nodes.map((spec) => world.addNode(spec).start())]));
   }
 
   async #end(): Promise<void> {
@@ -449,7 +490,7 @@ export class Cluster implements AsyncDisposable {
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       controllers,
       log,
-      identity: this.#pki,
+      identity: this.#pki ?? this.#identity,
     });
   }
 

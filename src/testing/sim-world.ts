@@ -35,6 +35,12 @@ import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM, verifySimulatedPeer } from './si
 import { SimNode, type SimNodeSpec } from './sim-node.ts';
 import { gateStore, type StoreGate } from './store-gate.ts';
 
+/** What makes a cluster the one that its clients know, over restarts of its machines. */
+export interface WorldIdentity {
+  readonly serviceAccount: ClusterPki['serviceAccount'];
+  readonly ca: Partial<ClusterPki['ca']> & { readonly certPem: string };
+}
+
 /** What a world is made from. */
 export interface SimWorldDeps {
   /** The machine the control plane runs on; all others stand beside it. */
@@ -60,7 +66,7 @@ export interface SimWorldDeps {
   /** Called with each API server that has started. */
   readonly onServerStart: (server: ApiServer) => void;
   /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
-  readonly identity?: Pick<ClusterPki, 'serviceAccount' | 'ca'>;
+  readonly identity?: WorldIdentity | undefined;
   /** Port of the API server as the `kubernetes` service tells it. */
   readonly httpsPort?: number;
   /** As `--runtime-config`. */
@@ -119,6 +125,11 @@ export class SimWorld {
       },
       (text) => crypto.sha256Hex(text),
     );
+  }
+
+  /** The keys of this world; undefined while no server has started. */
+  get identity(): WorldIdentity | undefined {
+    return this.#key && { serviceAccount: this.#key, ca: this.authority };
   }
 
   /** Whether the API server runs. */

@@ -12,14 +12,32 @@ export interface ClusterSnapshot {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Reads all entries of the store. */
-export async function readEntries(store: Store): Promise<ClusterSnapshot['entries']> {
+/** One entry as the store has it. */
+interface Entry {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** Reads all entries of the store, in the order they were last written. */
+export async function readAll(store: Store): Promise<readonly Entry[]> {
   const { entries } = await store.range({ start: '', end: prefixEnd('') });
-  const inOrder = entries.toSorted((a, b) => a.modRevision - b.modRevision);
-  return inOrder.map(({ key, value }) => ({ key, value: Buffer.from(value).toString('utf8') }));
+  return entries.toSorted((a, b) => a.modRevision - b.modRevision);
 }
 
 /** Writes the entries into an empty store. They get new revisions: earlier watches cannot be resumed. */
+export async function writeAll(store: Store, entries: readonly Entry[]): Promise<void> {
+  for (const { key, value } of entries) await store.put({ key, value, expectRevision: 0 });
+}
+
+/** As `readAll`, as text. */
+export async function readEntries(store: Store): Promise<ClusterSnapshot['entries']> {
+  return (await readAll(store)).map(({ key, value }) => ({ key, value: Buffer.from(value).toString('utf8') }));
+}
+
+/** As `writeAll`, of text. */
 export async function writeEntries(store: Store, entries: ClusterSnapshot['entries']): Promise<void> {
-  for (const { key, value } of entries) await store.put({ key, value: Buffer.from(value, 'utf8'), expectRevision: 0 });
+  await writeAll(
+    store,
+    entries.map(({ key, value }) => ({ key, value: Buffer.from(value, 'utf8') })),
+  );
 }

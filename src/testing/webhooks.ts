@@ -16,7 +16,12 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /** The functions of a cluster by path. They stay while the cluster's machines come and go. */
 export class TestWebhooks {
-  readonly #answers = new Map<string, WebhookFunction>();
+  readonly #answers: Map<string, WebhookFunction>;
+
+  /** @param before webhooks that are there already */
+  constructor(before?: TestWebhooks) {
+    this.#answers = new Map(before === undefined ? [] : before.#answers);
+  }
 
   /** Serves a function from now on; gives the URL for a `clientConfig`. */
   add(path: string, answer: WebhookFunction): string {
