@@ -6,14 +6,12 @@ import type { KubernetesObject } from '../api/object.ts';
 import { ConfigMaps, CustomResourceDefinitions, Events, Pods } from '../api/gen/resources.ts';
 import type { Event, Pod } from '../api/gen/core-v1.ts';
 import type { Principal } from '../api/transport.ts';
-import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
+import { type ResourceInfo } from '../api/resource-info.ts';
 import type { Client, WriteOptions } from '../client/client.ts';
-import { discoverResources } from '../client/discovery.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage, SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventLoop } from '../platform/event-loop.ts';
-import { objectPath } from '../client/request-path.ts';
 import { createMemoryFiles } from '../platform/sim/files.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
 import { idleMs, warn } from '../platform/node/real-time.ts';
@@ -26,6 +24,7 @@ import { reportCallers } from './caller.ts';
 import { customKinds } from './custom-kinds.ts';
 import { sortedEvents } from './describe.ts';
 import { spanMs, type Duration } from './duration.ts';
+import { explainAccess, explainObject, explanationOf, traceOf } from './explain.ts';
 import { TestFaults } from './faults.ts';
 import { LISTEN_FIELDS, makePki, openListener, type ListenAt, type Listening } from './listener.ts';
 import { TestNodes } from './nodes.ts';
@@ -58,7 +57,7 @@ interface ClusterParts {
   readonly pace: Pace;
   readonly store: Store;
   readonly eventLoop?: EventLoop | undefined;
-  /** Of a fork: what it has of the cluster it came from. */
+  /** What a fork has of the cluster it came from. */
   readonly origin?: Origin;
 }
 
@@ -207,46 +206,24 @@ export class Cluster implements AsyncDisposable {
     options: WaitOptions = {},
   ): Promise<T> {
     checkOptionNames('waitFor', options, { within: true });
-    const deps = { pace: this.#pace, client: this.client, objects: () => this.#objects(), explain: this.#explain };
+    const explain = (found: ResolvedReference): Promise<string> => explanationOf(this, found);
+    const deps = { pace: this.#pace, client: this.client, objects: () => this.#objects(), explain };
     return (await waitForObject(deps, { reference, expectation }, options)) as T;
   }
 
   /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
   async why(reference: ObjectReference): Promise<Explanation> {
-    const { info, namespace, name } = this.resolve(reference);
-    const { askWhy } = await import('../why/ask.ts');
-    const key = info.namespaced ? { namespace, name } : { name };
-    return askWhy(info, key, { client: this.client, nowMs: this.nowMs });
+    return await explainObject(this, this.resolve(reference));
   }
-
-  /** What `why` says, as text. */
-  readonly #explain = async ({ info, namespace, name }: ResolvedReference): Promise<string> => {
-    const explanation = await this.why({
-      apiVersion: apiVersionOf(info),
-      kind: info.kind,
-      metadata: { namespace, name },
-    });
-    const { explanationText } = await import('../why/text.ts');
-    return explanationText(explanation);
-  };
 
   /** Explains why a user may do something, or may not: the rule and its binding, or what would have to be granted. */
   async whyCan(words: AccessWords): Promise<Explanation> {
-    const [{ accessRequestOf }, { explainRequest }] = await Promise.all([
-      import('../why/access/access-request.ts'),
-      import('../why/explain.ts'),
-    ]);
-    const { resources } = await discoverResources(this.client);
-    return explainRequest(accessRequestOf(words, resources), { client: this.client, nowMs: this.nowMs });
+    return await explainAccess(this, words);
   }
 
   /** Where the time of a pod's start went, step by step. Rejects when there is no such pod. */
   async trace(reference: ObjectReference): Promise<PodTrace> {
-    const { info, namespace, name } = this.resolve(reference);
-    const { body } = await this.client.raw({
-      path: `/keelson/v1/trace${objectPath(info, info.namespaced ? { namespace, name } : { name })}`,
-    });
-    return JSON.parse(Buffer.from(body).toString()) as PodTrace;
+    return await traceOf(this, this.resolve(reference));
   }
 
   /** Calls `check` until it does not throw. */
