@@ -77,7 +77,8 @@ export function writeObject(
     return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: objectOf(store, written) };
   const form = objectForm(store, scope);
   if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
-    return { kind: 'bytes', status, headers: headersFor(form, scope), chunks: [store.json(cell)] };
+    const chunks = status === 201 ? store.jsonPieces(cell) : [store.json(cell)];
+    return { kind: 'bytes', status, headers: headersFor(form, scope), chunks };
   }
   return writeForm(store, scope, { form, written });
 }

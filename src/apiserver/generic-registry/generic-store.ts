@@ -176,6 +176,15 @@ export class GenericStore {
     return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(asWritten(this.object(cell)))));
   }
 
+  /** The same in pieces, for an answer that is written once. */
+  jsonPieces(cell: RevisionCell): readonly Uint8Array[] {
+    if (this.definition.reading === undefined && this.definition === this.stored) {
+      const pieces = cell.jsonPieces();
+      if (startsWith(pieces[0]!, this.#head)) return pieces;
+    }
+    return [this.json(cell)];
+  }
+
   /**
    * The JSON text of a cell as an item of a list, without the brace it begins with. Items of built-in kinds do not name their
    * kind and version, which the list's follow from.

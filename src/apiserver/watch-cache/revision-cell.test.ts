@@ -20,6 +20,22 @@ test('the state an object had when it went says so under the revision of its end
   assert.deepEqual(JSON.parse(cell.at(1234).json().toString()), asRead('1234'));
 });
 
+test('the pieces of the text are the text, whatever the bytes hold and whether the text is there already', () => {
+  const values = [
+    encodeStored(object),
+    encodeStored({ kind: 'ConfigMap', apiVersion: 'v1', metadata: {} } as never),
+    encodeStored({ ...object, data: { key: '\u00e9\u{1f600}"metadata":{' } } as never),
+    Buffer.from('{"metadata":{"name":"a"},"kind":"ConfigMap","apiVersion":"v1"}'),
+    Buffer.from('{"apiVersion":"v1", "kind":"ConfigMap", "metadata": {"name":"a"}}'),
+  ];
+  for (const value of values) {
+    const cell = new RevisionCell('/a', 7, Buffer.from(value));
+    const pieces = Buffer.concat(cell.jsonPieces()).toString();
+    assert.equal(pieces, cell.json().toString());
+    assert.equal(Buffer.concat(cell.jsonPieces()).toString(), pieces);
+  }
+});
+
 test('an object that was forgotten is read from the bytes again', () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const before = cell.object();

@@ -150,7 +150,7 @@ export function sendHttp1(
   writeHead(response, result.status, withLength(result, length));
   if (length > 0 && length <= TEXT_BYTES) {
     // As text, byte for byte: Node joins it with the head to one write, which buffers it would make two of.
-    response.end(latin1Of(result.chunks, length), 'latin1');
+    response.end(latin1Of(result.chunks), 'latin1');
   } else if (length <= JOIN_BYTES) {
     response.end(result.chunks.length <= 1 ? result.chunks[0] : Buffer.concat(result.chunks, length));
     if (length > COUNTED_BYTES) unsent.add(response, length);
@@ -166,10 +166,11 @@ function leaveUnreadBody(response: ServerResponse): void {
   if (!complete && headers['transfer-encoding'] !== undefined) response.shouldKeepAlive = false;
 }
 
-function latin1Of(chunks: readonly Uint8Array[], length: number): string {
-  const [only] = chunks;
-  if (only === undefined || chunks.length > 1) return Buffer.concat(chunks, length).toString('latin1');
-  return Buffer.from(only.buffer, only.byteOffset, only.byteLength).toString('latin1');
+function latin1Of(chunks: readonly Uint8Array[]): string {
+  let text = '';
+  for (const { buffer, byteOffset, byteLength } of chunks)
+    text += Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+  return text;
 }
 
 type StreamResult = Extract<HttpResponse, { kind: 'stream' }>;

@@ -108,7 +108,7 @@ export class StoreDatabase {
     const batch: Batch = { staged: new Map(), current: [], values: [], revision: this.#revision };
     const revisions = new Float64Array(keys.length * 2);
     let at = 0;
-    this.#database.exec('BEGIN IMMEDIATE');
+    this.#statements.prepare(sql.BEGIN).run();
     try {
       for (const [index, key] of keys.entries()) {
         const length = numbers[index * 3]!;
@@ -118,7 +118,7 @@ export class StoreDatabase {
         revisions[index * 2] = made?.revision ?? 0;
         revisions[index * 2 + 1] = made?.created ?? 0;
       }
-      this.#database.exec('COMMIT');
+      this.#statements.prepare(sql.COMMIT).run();
     } catch (error) {
       this.#abandon();
       throw storeErrorOf(error, 'writing');

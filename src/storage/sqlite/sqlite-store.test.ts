@@ -91,6 +91,26 @@ describe('a file that cannot be used', () => {
   });
 });
 
+test('who writes in the next turns of the loop while others do shares their commit', async () => {
+  const store = await openStore(newPath());
+  const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  let results = 0;
+  const put = (key: string): Promise<unknown> => store.put({ key, value: Buffer.from('{}') }).then(() => results++);
+  const resultsWhenDone = async (writing: Promise<unknown>): Promise<number> => {
+    await writing;
+    await undefined; // the writers of one commit are told in one turn
+    return results;
+  };
+  const writes = [put('/a'), put('/b')];
+  await nextTurn();
+  writes.push(put('/c'));
+  await nextTurn();
+  writes.push(put('/d'));
+  assert.equal(await resultsWhenDone(writes[0]!), 4);
+  await Promise.all(writes);
+  await store.close();
+});
+
 test("result codes become the store's errors", () => {
   const cases: [number, string, StoreError['code']][] = [
     [5, 'writing', 'unavailable'],

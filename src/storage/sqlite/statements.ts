@@ -27,3 +27,6 @@ export const DELETE_SUPERSEDED = `
   DELETE FROM change WHERE revision IN (
     SELECT previous FROM change WHERE revision > ? AND revision <= ? AND previous > 0)`;
 export const DELETE_TOMBSTONES = 'DELETE FROM change WHERE revision > ? AND revision <= ? AND deleted = 1';
+
+export const BEGIN = 'BEGIN IMMEDIATE';
+export const COMMIT = 'COMMIT';
