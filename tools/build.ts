@@ -33,17 +33,18 @@ export const entries: Readonly<Record<string, string>> = {
 /**
  * Small modules that nearly every part uses stand together: by themselves the bundler would make a chunk of each set of parts
  * that shares some, and a start would load forty more of them. A group takes in what its modules import, so no two chunks
- * import each other. What the YAML parser needs loads on demand.
+ * import each other. What the YAML parser needs loads on demand. The highest priority comes first; the bundler takes a negative
+ * one for the highest.
  */
 const sharedByAll = [
-  { name: 'base', test: /[\\/]src[\\/](base|platform)[\\/][^\\/]+\.ts$/, priority: 2 },
-  { name: 'api', test: /[\\/]src[\\/]api[\\/](codec[\\/])?(?!yaml\.)[^\\/]+\.ts$/, priority: 1 },
+  { name: 'base', test: /[\\/]src[\\/](base|platform)[\\/][^\\/]+\.ts$/, priority: 3 },
+  { name: 'api', test: /[\\/]src[\\/]api[\\/](codec[\\/])?(?!yaml\.)[^\\/]+\.ts$/, priority: 2 },
   {
     name: 'helpers',
     test: /[\\/]src[\\/](client|component-helpers)[\\/]((command-line|pki|quota|streaming)[\\/])?(?!statusz\.|kubeconfig\.)[^\\/]+\.ts$/,
-    priority: 0,
+    priority: 1,
   },
-  { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: -1 },
+  { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: 0 },
 ];
 
 /** What is imported, and what is required, as `keelson/testing` and `keelson/testing/RUNNER`: the bundles behind them. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { describeStore } from '../store-suite.ts';
 import { type Store, StoreError } from '../store.ts';
@@ -93,7 +94,6 @@ describe('a file that cannot be used', () => {
 
 test('who writes in the next turns of the loop while others do shares their commit', async () => {
   const store = await openStore(newPath());
-  const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   let results = 0;
   const put = (key: string): Promise<unknown> => store.put({ key, value: Buffer.from('{}') }).then(() => results++);
   const resultsWhenDone = async (writing: Promise<unknown>): Promise<number> => {
