@@ -44,6 +44,10 @@ test(
     await page.getByText(/side is started again after \d+ s:/).waitFor();
     await page.getByText(/readiness: success/).waitFor();
     assert.deepEqual(await accessibilityProblems(page), []);
+    await card('main').getByRole('button', { name: 'Ask' }).click();
+    await card('main').getByRole('region', { name: 'Answer of port 8080' }).getByText('<h1>hello</h1>').waitFor();
+    await card('main').getByText('kubectl port-forward -n default pod/talk 8080').waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
     await card('main').getByRole('link', { name: 'Logs' }).click();
     await page
       .locator('.logs-pane')

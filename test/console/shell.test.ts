@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { build } from '../../tools/build.ts';
@@ -65,6 +66,35 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
     await page
       .getByRole('status')
       .getByText(/no-such-program/)
+      .waitFor();
+    // Files: folders are listed, files and folders saved as they are, by the image's own programs.
+    await space.kubectl([
+      'exec',
+      'web',
+      '--',
+      'sh',
+      '-c',
+      'mkdir -p "/tmp/a b/-x" && printf "\\001\\377bytes" > "/tmp/a b/<i>.bin"',
+    ]);
+    await page.evaluate(() => (location.hash = '#/files/pods/terminals/web?path=/tmp'));
+    await page.getByRole('link', { name: 'a b/' }).click();
+    await page.getByText('<i>.bin').waitFor();
+    assert.deepEqual(await accessibilityProblems(page), []);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save <i>.bin' }).click(),
+    ]);
+    assert.deepEqual(readFileSync(await file.path()), Buffer.from('\u0001\u00ffbytes', 'latin1'));
+    const [folder] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as tar -x' }).click(),
+    ]);
+    assert.equal(folder.suggestedFilename(), '-x.tar');
+    assert.match(readFileSync(await folder.path(), 'latin1'), /-x\/.*ustar/s);
+    await page.evaluate(() => (location.hash = '#/files/pods/terminals/web?path=/no/such'));
+    await page
+      .getByRole('alert')
+      .getByText(/No such file or directory/)
       .waitFor();
     await page.evaluate(() => (location.hash = '#/shell/pods/terminals/gone'));
     await page.getByText('This object is not there, or no longer.').waitFor();

@@ -24,6 +24,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
+  /** True: a pod answers, whose 401 says nothing of the session. */
+  readonly foreign?: boolean;
 }
 
 type Listener = () => void;
@@ -36,7 +38,7 @@ export function whenSignedOut(listener: Listener): () => void {
 }
 
 /** Sends a request. Rejects with `ApiError` for a status of 400 and above, and when the server does not answer. */
-export async function send(path: string, call: Call = {}): Promise<Response> {
+export async function send(path: string, { foreign = false, ...call }: Call = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, { ...call, headers: { ...OWN_HEADERS, ...call.headers }, redirect: 'error' });
@@ -46,7 +48,7 @@ export async function send(path: string, call: Call = {}): Promise<Response> {
   }
   if (response.ok) return response;
   const status = await statusOf(response);
-  if (response.status === 401) for (const listener of onSignedOut) listener();
+  if (response.status === 401 && !foreign) for (const listener of onSignedOut) listener();
   throw new ApiError(status);
 }
 

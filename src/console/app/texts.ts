@@ -164,6 +164,14 @@ export const texts = {
     at: 'At',
     took: 'Took',
     place: 'Where in the whole time',
+    ports: {
+      path: (port: number): string => `Path at port ${port}`,
+      ask: 'Ask',
+      open: 'Open',
+      openHint:
+        'Opens as a page in a sandbox. The browser needs a client certificate: a session does not count for pages of pods.',
+      answer: (port: number): string => `Answer of port ${port}`,
+    },
     goesOn: 'goes on',
     life: {
       title: 'Where it stands',
@@ -238,6 +246,24 @@ export const texts = {
       notRunning: (container: string): string => `${container} does not run.`,
     },
     skipped: (bytes: number): string => `${numberText(bytes)} bytes came too fast and were left out`,
+  },
+  files: {
+    title: 'Files',
+    folder: 'Files of the folder',
+    path: 'Path',
+    name: 'Name',
+    size: 'Size',
+    modified: 'Changed',
+    mode: 'Mode',
+    owner: 'Owner',
+    save: 'Save',
+    saveTar: 'Save as tar',
+    stop: 'Stop',
+    empty: 'The folder is empty.',
+    more: (shown: number, all: number): string => `The first ${numberText(shown)} of ${numberText(all)}.`,
+    missing: (program: string): string => `The image has no ${program}, which this needs, as kubectl cp needs tar.`,
+    tooLong: (mebibytes: number): string =>
+      `It has more than ${mebibytes} MiB, which a browser does not take: use kubectl cp.`,
   },
   palette: {
     title: 'Go to',

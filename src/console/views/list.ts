@@ -2,7 +2,14 @@
 import { kindId } from '../api/kinds.ts';
 import { objectHref } from '../app/places.ts';
 import { texts } from '../app/texts.ts';
-import type { ViewEntry } from './contract.ts';
+import type { Need, ViewEntry } from './contract.ts';
+
+/** What running a command in a pod takes. */
+const EXEC: readonly Need[] = [
+  { verb: 'get', resource: 'pods' },
+  { verb: 'get', resource: 'pods', subresource: 'exec' },
+  { verb: 'create', resource: 'pods', subresource: 'exec' },
+];
 
 /** Pods, and kinds whose pods' logs are shown together. */
 const WITH_LOGS = [
@@ -80,15 +87,25 @@ export const views: readonly ViewEntry[] = [
       {
         key: 's',
         label: texts.terminal.title,
-        needs: [
-          { verb: 'get', resource: 'pods' },
-          { verb: 'get', resource: 'pods', subresource: 'exec' },
-          { verb: 'create', resource: 'pods', subresource: 'exec' },
-        ],
+        needs: EXEC,
         applies: (kind) => kindId(kind) === 'pods',
         href: (ref) => objectHref('shell', ref),
       },
     ],
     load: () => import('./shell/shell.tsx'),
+  },
+  {
+    name: 'files',
+    title: texts.files.title,
+    actions: [
+      {
+        key: 'b',
+        label: texts.files.title,
+        needs: EXEC,
+        applies: (kind) => kindId(kind) === 'pods',
+        href: (ref) => objectHref('files', ref),
+      },
+    ],
+    load: () => import('./files/files.tsx'),
   },
 ];

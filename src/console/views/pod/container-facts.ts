@@ -8,7 +8,7 @@ export interface ShownContainer {
   readonly role: ContainerRole;
   readonly spec: Container;
   /** Absent: the kubelet has not told of it. */
-  readonly status?: ContainerStatus;
+  readonly status?: ContainerStatus | undefined;
 }
 
 /** In the order in which they start. */
@@ -16,8 +16,7 @@ export function containersOf({ spec, status }: Pod): readonly ShownContainer[] {
   const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {};
   const find = (role: ContainerRole, container: Container, statuses: readonly ContainerStatus[]): ShownContainer => {
-    const found = statuses.find(({ name }) => name === container.name);
-    return { role, spec: container, ...(found === undefined ? {} : { status: found }) };
+    return { role, spec: container, status: statuses.find(({ name }) => name === container.name) };
   };
   return [
     ...initContainers.map((one) =>

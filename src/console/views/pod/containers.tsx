@@ -11,6 +11,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { usePolled } from '../../parts/use-polled.ts';
 import { containersOf, probeWords, resourceWords, type ShownContainer, stateWords } from './container-facts.ts';
 import { readUse, type Use, type UseHistory, withSample } from './container-use.ts';
+import { Ports } from './ports.tsx';
 import { UseLines } from './use-lines.tsx';
 
 interface ContainersProps {
@@ -32,20 +33,21 @@ export function Containers({ of: ref, pod, mayDo }: ContainersProps) {
     if (answer !== undefined) history.current = withSample(history.current, answer);
     return history.current;
   }, [answer]);
-  const shell = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'exec' }));
-  const logs = mayDo({ verb: 'get', resource: 'pods', subresource: 'log' });
+  const mayBoth = (subresource: string): boolean =>
+    ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource }));
+  const rights = {
+    shell: mayBoth('exec'),
+    logs: mayDo({ verb: 'get', resource: 'pods', subresource: 'log' }),
+    mayAsk: mayDo({ verb: 'get', resource: 'pods', subresource: 'proxy' }),
+    mayForward: mayBoth('portforward'),
+  };
   return (
     <section aria-label={texts.pod.containers}>
       <h2>{texts.pod.containers}</h2>
       <ul class="pod-containers">
         {containersOf(pod).map((container) => (
           <li key={container.spec.name}>
-            <ContainerCard
-              of={ref}
-              container={container}
-              use={use.get(container.spec.name) ?? []}
-              {...{ shell, logs }}
-            />
+            <ContainerCard of={ref} container={container} use={use.get(container.spec.name) ?? []} {...rights} />
           </li>
         ))}
       </ul>
@@ -59,9 +61,11 @@ interface CardProps {
   readonly use: readonly Use[];
   readonly shell: boolean;
   readonly logs: boolean;
+  readonly mayAsk: boolean;
+  readonly mayForward: boolean;
 }
 
-function ContainerCard({ of: ref, container, use, shell, logs }: CardProps) {
+function ContainerCard({ of: ref, container, use, shell, logs, mayAsk, mayForward }: CardProps) {
   const { pod: words } = texts;
   const { role, spec, status } = container;
   const place = { container: spec.name };
@@ -90,6 +94,7 @@ function ContainerCard({ of: ref, container, use, shell, logs }: CardProps) {
         )}
         {spec.livenessProbe === undefined ? null : <Fact name={words.liveness}>{probeWords(spec.livenessProbe)}</Fact>}
       </dl>
+      {spec.ports === undefined ? null : <Ports of={ref} ports={spec.ports} {...{ mayAsk, mayForward }} />}
       <UseLines spec={spec} use={use} />
     </article>
   );

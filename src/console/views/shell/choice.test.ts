@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../api/gen/core-v1.ts';
-import { choiceOf, wordsOf } from './choice.ts';
+import { shellChoiceOf, wordsOf } from './choice.ts';
 
 const pod = {
   metadata: { name: 'p', annotations: { 'kubectl.kubernetes.io/default-container': 'side' } },
@@ -17,7 +17,7 @@ const pod = {
     ],
   },
 } as unknown as Pod;
-const choice = (query: string, mayAttach = true) => choiceOf(pod, new URLSearchParams(query), mayAttach);
+const choice = (query: string, mayAttach = true) => shellChoiceOf(pod, new URLSearchParams(query), mayAttach);
 
 test('running containers are offered, and the default one is chosen', () => {
   assert.deepEqual(choice('').containers, ['main', 'side']);

@@ -1,5 +1,6 @@
-/** Which container, and what in it: from the address, else what most people want. */
-import type { Container, Pod } from '../../../api/gen/core-v1.ts';
+/** What is opened in which container: from the address. */
+import type { Pod } from '../../../api/gen/core-v1.ts';
+import { choiceOf } from '../../parts/container-choice.ts';
 
 export interface ShellChoice {
   readonly containers: readonly string[];
@@ -13,37 +14,16 @@ export interface ShellChoice {
   readonly stdin: boolean;
 }
 
-/** Kubectl's annotation for the container that is meant when none is named. */
-const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
-
-export function choiceOf({ metadata, spec, status }: Pod, params: URLSearchParams, mayAttach: boolean): ShellChoice {
-  const { initContainers = [], containers = [], ephemeralContainers = [] } = spec ?? {};
-  const all: readonly Pick<Container, 'name' | 'tty' | 'stdin'>[] = [
-    ...containers,
-    ...initContainers,
-    ...ephemeralContainers,
-  ];
-  const running = new Set(
-    [
-      ...(status?.containerStatuses ?? []),
-      ...(status?.initContainerStatuses ?? []),
-      ...(status?.ephemeralContainerStatuses ?? []),
-    ].flatMap(({ name, state }) => (state?.running === undefined ? [] : [name])),
-  );
-  // One that has ended stays in the choice while it is chosen.
-  const asked = params.get('container') ?? '';
-  const offered = all.filter(({ name }) => running.has(name) || name === asked).map(({ name }) => name);
-  const preferred = [asked, metadata.annotations?.[DEFAULT_CONTAINER] ?? '', offered[0] ?? '', all[0]?.name ?? ''];
-  const container = preferred.find((name) => all.some((one) => one.name === name)) ?? '';
-  const chosen = all.find(({ name }) => name === container);
+export function shellChoiceOf(pod: Pod, params: URLSearchParams, mayAttach: boolean): ShellChoice {
+  const { containers, container, spec } = choiceOf(pod, params);
   return {
-    containers: offered.includes(container) ? offered : [container, ...offered],
+    containers,
     container,
     mode: mayAttach && params.get('mode') === 'attach' ? 'attach' : 'exec',
     mayAttach,
     command: params.get('command') ?? '',
-    tty: chosen?.tty === true,
-    stdin: chosen?.stdin === true,
+    tty: spec?.tty === true,
+    stdin: spec?.stdin === true,
   };
 }
 

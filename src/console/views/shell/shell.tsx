@@ -10,7 +10,7 @@ import { useMayDo } from '../../parts/access.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
-import { choiceOf, type ShellChoice } from './choice.ts';
+import { type ShellChoice, shellChoiceOf } from './choice.ts';
 import { ShellBar } from './shell-bar.tsx';
 import { type SessionState, useSession } from './use-session.ts';
 
@@ -26,7 +26,7 @@ function PodShell({ of: ref, params }: { readonly of: ObjectRef; readonly params
   const mayDo = useMayDo(ref);
   const mayAttach = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'attach' }));
   const mayExec = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'exec' }));
-  const choice = object === undefined ? undefined : choiceOf(object as Pod, params, mayAttach);
+  const choice = object === undefined ? undefined : shellChoiceOf(object as Pod, params, mayAttach);
   return (
     <section class="shell-view">
       <ObjectHeader of={ref} mayDo={mayDo} title={texts.terminal.title} />

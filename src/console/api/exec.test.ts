@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endOf } from './exec-session.ts';
+import { endOf } from './exec.ts';
 
 test('the status at the end of a stream says how the command ended', () => {
   const status = (more: object): string => JSON.stringify({ kind: 'Status', ...more });
