@@ -3,13 +3,19 @@
  * Shared by scheduler, kubelet and DaemonSet controller. Upstream: component-helpers/scheduling/corev1/nodeaffinity.
  */
 import type { Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from '../api/gen/core-v1.ts';
+import { termsToTry } from './node-term-index.ts';
 
 /** Whether the pod may run on the node as far as selectors go. */
 export function nodeSelectorMatches(pod: Pod, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(pod.spec?.nodeSelector ?? {})) if (labels[key] !== value) return false;
   const required = pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+  return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
+}
+
+/** Whether one of the terms matches. */
+export function someTermMatches(terms: readonly NodeSelectorTerm[], node: Node): boolean {
+  return termsToTry(terms, node.metadata.labels).some((term) => nodeSelectorTermMatches(term, node));
 }
 
 /** Whether one term matches: all of its requirements. A term without any matches nothing. */

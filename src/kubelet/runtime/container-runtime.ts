@@ -150,6 +150,7 @@ function environmentSources(
       if (volume === undefined || !(await files.exists(`${volume.hostPath}/${path}`))) return undefined;
       return volumeText(files, volume.hostPath, path);
     },
+    pause: () => deps.platform.clock.yield(),
     node: config.node,
     recorder: deps.recorder,
   };

@@ -12,6 +12,7 @@ const none: EnvironmentSources = {
   getSecret: async () => ({ kind: 'Secret', apiVersion: 'v1', metadata: { name: 's' }, data: {} }),
   services: () => [],
   readVolumeFile: async () => undefined,
+  pause: async () => undefined,
   node: { nodeName: 'n', hostIps: [], allocatable: {} },
   recorder: { event: () => undefined },
 };
@@ -85,4 +86,39 @@ test('services and ports that make a longer environment than a program can have 
     Object.assign = assign;
   }
   assert.equal(combined, 0);
+});
+
+test('a map that thousands of sources name is walked once before its variables are refused', async () => {
+  let reads = 0;
+  const data = new Proxy<Record<string, string>>(
+    Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`k${at}`, 'v'])),
+    {
+      get(target, key) {
+        reads++;
+        return Reflect.get(target, key) as unknown;
+      },
+    },
+  );
+  const sources = { ...none, getConfigMap: async () => ({ metadata: { name: 'c' }, data }) } as EnvironmentSources;
+  const envFrom = Array.from({ length: 2000 }, (_, at) => ({ prefix: `P${at}_`, configMapRef: { name: 'c' } }));
+  const container = { name: 'c', envFrom };
+  await assert.rejects(
+    makeEnvironment({ pod: podOf('c'), container, podIps: [], sources }),
+    /the environment has more than/,
+  );
+  assert.ok(reads <= 10_000, `${reads} values read`);
+});
+
+test('others have their turn while thousands of variables are set', async () => {
+  const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, 'v']));
+  let pauses = 0;
+  const sources = {
+    ...none,
+    getConfigMap: async () => ({ metadata: { name: 'c' }, data }),
+    pause: async () => void pauses++,
+  } as EnvironmentSources;
+  const envFrom = Array.from({ length: 5 }, (_, at) => ({ prefix: `P${at}_`, configMapRef: { name: 'c' } }));
+  const env = await makeEnvironment({ pod: podOf('c'), container: { name: 'c', envFrom }, podIps: [], sources });
+  assert.equal(Object.keys(env).length, 100_000);
+  assert.ok(pauses >= 20, `${pauses} pauses`);
 });

@@ -23,6 +23,8 @@ export interface EnvironmentSources {
   services(): readonly Service[];
   /** Reads a file inside a mounted volume of the pod, for fileKeyRef; undefined when it is not there. */
   readVolumeFile(pod: Pod, volumeName: string, path: string): Promise<string | undefined>;
+  /** Lets others have their turn. */
+  pause(): Promise<void>;
   readonly node: NodeFacts;
   readonly recorder: KubeletEventRecorder;
 }
@@ -44,6 +46,12 @@ interface Environment {
 /** Three quarters of 8 MiB: execve(2) fails with E2BIG beyond, whatever the stack's limit. */
 const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
 
+/** '=', NUL and a pointer. */
+const LENGTH_OF_VARIABLE = 10;
+/** So many are set, or sources read, in one turn. */
+const VARIABLES_PER_TURN = 5000;
+const SOURCES_PER_TURN = 100;
+
 /** Lengthens it. @throws ContainerConfigError beyond what a program can have: maps, prefixes, services and ports multiply */
 function lengthen(environment: Environment, by: number): void {
   environment.length += by;
@@ -55,7 +63,7 @@ function lengthen(environment: Environment, by: number): void {
 
 /** @throws ContainerConfigError */
 function setVariable(environment: Environment, name: string, value: string): void {
-  lengthen(environment, name.length + value.length);
+  lengthen(environment, LENGTH_OF_VARIABLE + name.length + value.length);
   setOwn(environment.variables, name, value);
 }
 
@@ -85,37 +93,72 @@ function isVariableName(name: string): boolean {
   return name !== '' && /^[\x20-\x3c\x3e-\x7e]+$/.test(name);
 }
 
-async function addSource(into: Environment, source: EnvFromSource, context: Context): Promise<void> {
-  const { pod, sources } = context;
+/** Variables of one source of envFrom, before their prefix. */
+interface ReadSource {
+  readonly prefix: string;
+  /** For people. */
+  readonly origin: string;
+  readonly values: SourceValues;
+}
+
+interface SourceValues {
+  readonly entries: readonly (readonly [string, string])[];
+  readonly length: number;
+}
+
+function sourceValues(data: Readonly<Record<string, string>>, decode: (value: string) => string): SourceValues {
+  const entries = Object.entries(data).map(([key, value]) => [key, decode(value)] as const);
+  return { entries, length: entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0) };
+}
+
+/** Reads all sources. An object that many of them name is walked once. */
+async function readSources(from: readonly EnvFromSource[], { pod, sources }: Context): Promise<ReadSource[]> {
   const namespace = podNamespace(pod);
-  const add = (entries: [string, string][], origin: string): void => {
-    const invalid: string[] = [];
-    for (const [key, value] of entries) {
-      const name = `${source.prefix ?? ''}${key}`;
-      if (isVariableName(name)) setVariable(into, name, value);
-      else invalid.push(name);
-    }
-    if (invalid.length === 0) return;
-    const keys = invalid.sort().join(', ');
-    sources.recorder.event(
-      pod,
-      'Warning',
-      'InvalidEnvironmentVariableNames',
-      `Keys [${keys}] from the EnvFrom ${origin} were skipped since they are considered invalid environment variable names.`,
-    );
+  const known = new Map<object, SourceValues>();
+  const read: ReadSource[] = [];
+  const add = (
+    source: EnvFromSource,
+    origin: string,
+    data: Record<string, string>,
+    decode: (value: string) => string,
+  ) => {
+    let values = known.get(data);
+    if (values === undefined) known.set(data, (values = sourceValues(data, decode)));
+    read.push({ prefix: source.prefix ?? '', origin, values });
   };
-  if (source.configMapRef !== undefined) {
-    const { name = '' } = source.configMapRef;
-    const map = await optional(sources.getConfigMap(namespace, name), source.configMapRef.optional);
-    add(Object.entries(map?.data ?? {}), `configMap ${namespace}/${name}`);
-  } else if (source.secretRef !== undefined) {
-    const { name = '' } = source.secretRef;
-    const secret = await optional(sources.getSecret(namespace, name), source.secretRef.optional);
-    add(
-      Object.entries(secret?.data ?? {}).map(([key, value]): [string, string] => [key, decodeSecret(value)]),
-      `secret ${namespace}/${name}`,
-    );
+  for (const [at, source] of from.entries()) {
+    if (at > 0 && at % SOURCES_PER_TURN === 0) await sources.pause();
+    if (source.configMapRef !== undefined) {
+      const { name = '', optional: isOptional } = source.configMapRef;
+      const map = await optional(sources.getConfigMap(namespace, name), isOptional);
+      add(source, `configMap ${namespace}/${name}`, map?.data ?? {}, (value) => value);
+    } else if (source.secretRef !== undefined) {
+      const { name = '', optional: isOptional } = source.secretRef;
+      const secret = await optional(sources.getSecret(namespace, name), isOptional);
+      add(source, `secret ${namespace}/${name}`, secret?.data ?? {}, decodeSecret);
+    }
   }
+  return read;
+}
+
+/** Sets variables whose length is counted already. */
+async function addSource(into: Environment, { prefix, origin, values }: ReadSource, context: Context): Promise<void> {
+  const { pod, sources } = context;
+  const invalid: string[] = [];
+  for (const [at, [key, value]] of values.entries.entries()) {
+    if (at % VARIABLES_PER_TURN === VARIABLES_PER_TURN - 1) await sources.pause();
+    const name = `${prefix}${key}`;
+    if (isVariableName(name)) setOwn(into.variables, name, value);
+    else invalid.push(name);
+  }
+  if (invalid.length === 0) return;
+  const keys = invalid.sort().join(', ');
+  sources.recorder.event(
+    pod,
+    'Warning',
+    'InvalidEnvironmentVariableNames',
+    `Keys [${keys}] from the EnvFrom ${origin} were skipped since they are considered invalid environment variable names.`,
+  );
 }
 
 async function keyValue(variable: EnvVar, context: Context): Promise<string | undefined> {
@@ -208,7 +251,13 @@ export async function makeEnvironment(context: Context): Promise<Record<string, 
   lengthen(result, services.length);
   const lookup = (name: string): string | undefined =>
     getOwn(Object.hasOwn(result.variables, name) ? result.variables : services.variables, name);
-  for (const source of container.envFrom ?? []) await addSource(result, source, context);
+  const read = await readSources(container.envFrom ?? [], context);
+  for (const { prefix, values } of read)
+    lengthen(result, values.length + values.entries.length * (prefix.length + LENGTH_OF_VARIABLE));
+  for (const source of read) {
+    await sources.pause();
+    await addSource(result, source, context);
+  }
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined

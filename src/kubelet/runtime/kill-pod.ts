@@ -1,5 +1,6 @@
 /** Ends a pod: all its containers at once (sidecars in their order), then its sandboxes. Upstream: kuberuntime_manager.go (killPodWithSyncResult). */
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { beginInTurns } from '../../base/begin-in-turns.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { PodSyncResult, RuntimePod, SyncStep } from '../container/runtime.ts';
@@ -8,6 +9,8 @@ import { killContainer } from './kill-container.ts';
 import { findContainer } from './pod-facts.ts';
 import { runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
 import { createTerminationOrdering } from './termination-ordering.ts';
+
+const KILLS_PER_TURN = 100;
 
 /** Which pod to end. `pod` is absent for orphans. */
 export interface KillPod {
@@ -28,8 +31,9 @@ async function killContainers(kill: KillPod, context: RuntimeContext): Promise<S
         context.clock,
       )
     : undefined;
-  return Promise.all(
-    alive.map(async ({ id, name }): Promise<SyncStep> => {
+  return beginInTurns(
+    alive,
+    async ({ id, name }): Promise<SyncStep> => {
       const container = pod === undefined ? undefined : findContainer(pod, name);
       try {
         await killContainer(
@@ -56,7 +60,8 @@ async function killContainers(kill: KillPod, context: RuntimeContext): Promise<S
           message: runtimeErrorMessage(error),
         };
       }
-    }),
+    },
+    { perTurn: KILLS_PER_TURN, pause: () => context.clock.yield() },
   );
 }
 

@@ -2,6 +2,7 @@
  * Files made from ConfigMaps, Secrets and the pod's own fields. Shared by the config map, secret, downward API and projected
  * volumes. Upstream: MakePayload in pkg/volume/{configmap,secret}, CollectData in pkg/volume/downwardapi.
  */
+import { getOwn } from '../../api/codec/own-property.ts';
 import type { ConfigMap, DownwardAPIVolumeFile, KeyToPath, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { findContainer } from '../runtime/pod-facts.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from '../runtime/field-refs.ts';
@@ -17,15 +18,22 @@ export interface KeySelection {
 /** The default of `defaultMode`. */
 export const DEFAULT_FILE_MODE = 0o644;
 
+/** Where files come from: the keys there are, and what one holds. */
+interface Contents {
+  keys(): Iterable<string>;
+  get(key: string): Uint8Array | undefined;
+}
+
+/** Only what is taken is decoded: each of a thousand sources may name one of thousands of keys. */
 function select(
-  contents: ReadonlyMap<string, Uint8Array>,
+  contents: Contents,
   selection: KeySelection,
   missing: (key: string) => string,
 ): Map<string, ProjectedFile> {
   const payload = new Map<string, ProjectedFile>();
   const { items = [], defaultMode, optional } = selection;
   if (items.length === 0) {
-    for (const [key, data] of contents) payload.set(key, { data, mode: defaultMode });
+    for (const key of contents.keys()) payload.set(key, { data: contents.get(key)!, mode: defaultMode });
     return payload;
   }
   for (const item of items) {
@@ -43,18 +51,25 @@ function normalized(path: string): string {
     .join('/');
 }
 
+function decoded(text: string | undefined, encoding: 'utf8' | 'base64'): Uint8Array | undefined {
+  return text === undefined ? undefined : Buffer.from(text, encoding);
+}
+
 /** Files of a config map. Throws upstream's error when a required key is missing. */
-export function configMapPayload(configMap: ConfigMap, selection: KeySelection): Payload {
-  const contents = new Map<string, Uint8Array>();
-  for (const [key, text] of Object.entries(configMap.data ?? {})) contents.set(key, Buffer.from(text));
-  for (const [key, data] of Object.entries(configMap.binaryData ?? {})) contents.set(key, Buffer.from(data, 'base64'));
+export function configMapPayload({ data = {}, binaryData = {} }: ConfigMap, selection: KeySelection): Payload {
+  const contents: Contents = {
+    keys: () => [...Object.keys(data), ...Object.keys(binaryData)],
+    get: (key) => decoded(getOwn(binaryData, key), 'base64') ?? decoded(getOwn(data, key), 'utf8'),
+  };
   return select(contents, selection, (key) => `configmap references non-existent config key: ${key}`);
 }
 
 /** Files of a secret. */
-export function secretPayload(secret: Secret, selection: KeySelection): Payload {
-  const contents = new Map<string, Uint8Array>();
-  for (const [key, data] of Object.entries(secret.data ?? {})) contents.set(key, Buffer.from(data, 'base64'));
+export function secretPayload({ data = {} }: Secret, selection: KeySelection): Payload {
+  const contents: Contents = {
+    keys: () => Object.keys(data),
+    get: (key) => decoded(getOwn(data, key), 'base64'),
+  };
   return select(contents, selection, (key) => `references non-existent secret key: ${key}`);
 }
 

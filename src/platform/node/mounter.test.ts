@@ -52,3 +52,23 @@ test('the programs are called as the kernel needs it', async () => {
   await assert.rejects(mounter.unmount('/mnt/bind'), /umount failed/);
   assert.deepEqual([await mounter.isMountPoint('/mnt/bind/'), await mounter.isMountPoint('/mnt')], [true, false]);
 });
+
+test('thousands that ask at once whether something is mounted read the mounts twice, and see what was mounted before', async () => {
+  let mounted = '/a';
+  let readings = 0;
+  const readText = async (): Promise<string> => {
+    readings++;
+    const text = `36 35 98:0 / ${mounted} rw - tmpfs tmpfs rw\n`;
+    await Promise.resolve();
+    return text;
+  };
+  const mounter = createNodeMounter({ files: { readText } as never, exec: {} as never });
+  const first = mounter.isMountPoint('/b');
+  mounted = '/b';
+  const others = Array.from({ length: 5000 }, () => mounter.isMountPoint('/b/'));
+  assert.equal(await first, false);
+  assert.ok((await Promise.all(others)).every(Boolean));
+  assert.equal(readings, 2);
+  assert.equal(await mounter.isMountPoint('/b'), true);
+  assert.equal(readings, 3);
+});

@@ -13,10 +13,8 @@ const DEADLINE_MS = 120_000;
 export function createNodeMounter(deps: { readonly files: Files; readonly exec: Exec }): Mounter {
   const list = async (): ReturnType<Mounter['list']> =>
     parseMountInfo(await deps.files.readText('/proc/self/mountinfo'));
-  const isMountPoint = async (path: string): Promise<boolean> => {
-    const wanted = trimSlash(path);
-    return (await list()).some((mount) => mount.path === wanted);
-  };
+  const mountPoints = shared(async () => new Set((await list()).map((mount) => mount.path)));
+  const isMountPoint = async (path: string): Promise<boolean> => (await mountPoints()).has(trimSlash(path));
   const program = async (name: string, args: readonly string[]): Promise<void> => {
     const result = await deps.exec.run(name, args, { timeoutMs: DEADLINE_MS, env: { LC_ALL: 'C' } });
     if (result.exitCode !== 0) throw mountError(name, args, result);
@@ -50,6 +48,21 @@ export function createNodeMounter(deps: { readonly files: Files; readonly exec: 
       }
     },
   };
+}
+
+/** Who asks during a reading shares the next one with all others that do: what each did before is seen, and thousands read few times. */
+function shared<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  let next: Promise<T> | undefined;
+  const begin = (): Promise<T> => {
+    next = undefined;
+    const reading = read().finally(() => {
+      if (running === reading) running = undefined;
+    });
+    running = reading;
+    return reading;
+  };
+  return () => (running === undefined ? begin() : (next ??= running.then(begin, begin)));
 }
 
 function trimSlash(path: string): string {

@@ -3,7 +3,7 @@ import type { Node, NodeSelector } from '../../api/gen/core-v1.ts';
 import type { AllocationResult, Device, ResourceSlice } from '../../api/gen/resource-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import type { Stored } from '../../api/object.ts';
-import { nodeSelectorTermMatches } from '../../component-helpers/node-affinity.ts';
+import { someTermMatches } from '../../component-helpers/node-affinity.ts';
 
 /** A device and where it can be used. */
 export interface PoolDevice {
@@ -109,7 +109,7 @@ function indexByNode(devices: readonly PoolDevice[]): ByNode {
 export function reaches(node: Stored<Node>, { nodeName, nodeSelector }: PoolDevice): boolean {
   if (nodeName !== undefined && nodeName !== '') return nodeName === node.metadata.name;
   if (nodeSelector === undefined) return true;
-  return nodeSelector.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+  return someTermMatches(nodeSelector.nodeSelectorTerms, node);
 }
 
 /** Nodes from which all of the devices can be reached; undefined: all. */

@@ -6,6 +6,7 @@ import { LoopTurns } from '../../../src/platform/node/loop-turns.ts';
 import { VirtualClock } from '../../../src/platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../../../src/storage/memory/memory-store.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { SchedulingCycles } from '../../../src/scheduler/scheduling-cycles.ts';
 import { SimNode } from '../../../src/testing/sim-node.ts';
 
 /** Old revisions that the store keeps. */
@@ -21,7 +22,19 @@ function withPasses<T extends object>(service: T, onPass: () => void): T {
 /** Work that asks the clock shares turns as it does in the product: so many milliseconds of waiting work in each. */
 function shareTurns(clock: VirtualClock): void {
   const turns = new LoopTurns();
-  const held = (waiting: Promise<void>): Promise<void> => waiting.finally(clock.holdBusy('a turn of the loop'));
+  // One token for all that wait, taken anew by each that goes on: none is held for so long that the clock takes it for lost.
+  let waiting = 0;
+  let release: (() => void) | undefined;
+  const hold = (): (() => void) => clock.holdBusy('a turn of the loop');
+  const held = (turn: Promise<void>): Promise<void> => {
+    waiting++;
+    release ??= hold();
+    return turn.finally(() => {
+      waiting--;
+      release?.();
+      release = waiting > 0 ? hold() : undefined;
+    });
+  };
   clock.yield = (lane?: string) => held(turns.yield(lane));
   Object.assign(clock, {
     turn(lane?: string) {
@@ -49,6 +62,14 @@ SimNode.prototype.start = function () {
   const { runtime, images } = this.runtime;
   Object.assign(this.runtime, { runtime: withPasses(runtime, onPass), images: withPasses(images, onPass) });
   return start.call(this);
+};
+
+const { scheduleOne } = SchedulingCycles.prototype;
+
+/** The scheduler yields by the clock, which stands: at most a cycle more than its slice is a turn. */
+SchedulingCycles.prototype.scheduleOne = function (queued, signal) {
+  onMachinePass();
+  return scheduleOne.call(this, queued, signal);
 };
 
 /** Machines tell of their answers from now on. */

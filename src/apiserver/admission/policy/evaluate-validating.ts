@@ -38,15 +38,16 @@ export function* evaluatePolicy(
   policy: CompiledPolicy,
   activation: PolicyActivation,
   failurePolicy: string | undefined,
+  pace = new EvaluationPace(),
 ): Steps<Verdict> {
   const ignores = failurePolicy === 'Ignore';
   const met = judgeConditions(policy.conditions, activation.full, 'Fail');
   if (met.error !== undefined) return ignores ? NOTHING : refused(met.error);
   if (!met.matches) return NOTHING;
-  const budget = new Budget();
+  const budget = new Budget(pace);
   const refusals: Refusal[] = [];
   for (const [index, { validation, program, message }] of policy.validations.entries()) {
-    if (budget.endsStep()) yield;
+    if (pace.endsStep()) yield;
     const answer = budget.run(program, activation.full);
     if (answer.outOfBudget) return ignores ? NOTHING : refused(OUT_OF_BUDGET);
     if (answer.error !== undefined) {
@@ -59,7 +60,7 @@ export function* evaluatePolicy(
       refusals.push({ index, message: text, ...reason });
     }
   }
-  return { refusals, ...annotate(policy, activation.full, ignores) };
+  return { refusals, ...annotate(policy, { activation: activation.full, ignores, pace }) };
 }
 
 function refused(message: string): Verdict {
@@ -75,10 +76,9 @@ function messageText(value: unknown): string {
 
 function annotate(
   policy: CompiledPolicy,
-  activation: Activation,
-  ignores: boolean,
+  { activation, ignores, pace }: { activation: Activation; ignores: boolean; pace: EvaluationPace },
 ): Pick<Verdict, 'annotations' | 'annotationErrors'> {
-  const budget = new Budget();
+  const budget = new Budget(pace);
   const annotations: { key: string; value: string }[] = [];
   const annotationErrors: string[] = [];
   for (const { annotation, program } of policy.auditAnnotations) {
@@ -105,17 +105,32 @@ interface Answer {
 
 /** A few milliseconds' worth. */
 const COST_OF_STEP = 50_000;
+/** What an evaluation takes that costs next to nothing. */
+const COST_OF_EVALUATION = 10;
+
+/** Says when evaluations, of one policy or of many for one request, have taken so long that others are to have their turn. */
+export class EvaluationPace {
+  #spent = 0;
+
+  spend(cost: number): void {
+    this.#spent += cost + COST_OF_EVALUATION;
+  }
+
+  /** True once for each step's worth. */
+  endsStep(): boolean {
+    if (this.#spent < COST_OF_STEP) return false;
+    this.#spent = 0;
+    return true;
+  }
+}
 
 /** What the expressions of one policy may cost together. */
 class Budget {
   #left = RUNTIME_COST_BUDGET;
-  #nextStep = RUNTIME_COST_BUDGET - COST_OF_STEP;
+  readonly #pace: EvaluationPace;
 
-  /** Whether so much was spent since the last step that others are to have their turn. */
-  endsStep(): boolean {
-    if (this.#left > this.#nextStep) return false;
-    this.#nextStep = this.#left - COST_OF_STEP;
-    return true;
+  constructor(pace: EvaluationPace) {
+    this.#pace = pace;
   }
 
   run(program: Compiled, activation: Activation): Answer {
@@ -128,6 +143,7 @@ class Budget {
       if (error.costExceeded && this.#left <= PER_CALL_LIMIT) return { error: OUT_OF_BUDGET, outOfBudget: true };
       return { error: `expression '${program.expression}' resulted in error: ${error.message}` };
     } finally {
+      this.#pace.spend(meter.spent);
       this.#left -= Math.min(meter.spent, this.#left);
     }
   }

@@ -14,7 +14,13 @@ import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
 import { type CompiledPolicy, compileValidatingPolicy } from './compile-validating.ts';
-import { evaluatePolicy, type PolicyActivation, type Refusal, type Verdict } from './evaluate-validating.ts';
+import {
+  EvaluationPace,
+  evaluatePolicy,
+  type PolicyActivation,
+  type Refusal,
+  type Verdict,
+} from './evaluate-validating.ts';
 import { followPolicies, type PolicyHook } from './follow-policies.ts';
 import { type Invocation, type PolicyDeps, PolicyRequest } from './policy-request.ts';
 
@@ -43,6 +49,8 @@ interface Denial extends Omit<Refusal, 'index'> {
 class Judgement {
   readonly #request: PolicyRequest;
   readonly #denials: Denial[] = [];
+  /** Bindings and parameters multiply what each policy takes. */
+  readonly #pace = new EvaluationPace();
 
   constructor(deps: PolicyDeps, attributes: AdmissionAttributes) {
     this.#request = new PolicyRequest(deps, attributes);
@@ -88,7 +96,7 @@ class Judgement {
       const full = { ...values, ...this.#request.authorizer() };
       const variables = compiled.variables.bind(full);
       const activation: PolicyActivation = { full: { ...full, variables }, messages: { ...values, variables } };
-      const steps = evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy);
+      const steps = evaluatePolicy(compiled, activation, hook.policy.spec?.failurePolicy, this.#pace);
       return stepByStep(steps, () => this.#attributes.context.pause?.());
     });
   }

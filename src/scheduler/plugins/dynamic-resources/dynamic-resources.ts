@@ -11,7 +11,7 @@ import type { Stored } from '../../../api/object.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Client } from '../../../client/client.ts';
 import { isControlledBy } from '../../../component-helpers/owner-references.ts';
-import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { CLAIM_FINALIZER } from '../../../component-helpers/resource-claims.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Random } from '../../../platform/random.ts';
@@ -134,7 +134,7 @@ export function createDynamicResources(
       const { claims, wanted, pools, inUse, shares, budget, found, outOfReach, extended } = claimsIn(state)!;
       const far = claims.filter(({ status }) => {
         const terms = status?.allocation?.nodeSelector?.nodeSelectorTerms;
-        return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
+        return terms !== undefined && !someTermMatches(terms, node);
       });
       for (const claim of far) outOfReach.add(claim);
       if (far.length > 0) return UNREACHABLE;

@@ -11,7 +11,7 @@ import { isReason } from '../../../api/status-error.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { Client } from '../../../client/client.ts';
 import { deepEqual } from '../../../base/equal.ts';
-import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
 import { controllerOf } from '../../../component-helpers/owner-references.ts';
 import { podRequests } from '../../../component-helpers/pod-resources.ts';
 import { CLAIM_FINALIZER, EXTENDED_RESOURCE_CLAIM } from '../../../component-helpers/resource-claims.ts';
@@ -87,7 +87,7 @@ export function isLeftInVain({ left }: ExtendedResources, want: ExtendedWant | u
   if (want === undefined || !deepEqual(left.spec.devices?.requests, want.wanted.claim.spec.devices?.requests))
     return true;
   const terms = left.status?.allocation?.nodeSelector?.nodeSelectorTerms;
-  return terms !== undefined && !terms.some((term) => nodeSelectorTermMatches(term, node));
+  return terms !== undefined && !someTermMatches(terms, node);
 }
 
 /** What the claim is called before it is written. */

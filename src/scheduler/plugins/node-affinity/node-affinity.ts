@@ -3,7 +3,7 @@ import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import {
   nodeSelectorMatches,
-  nodeSelectorTermMatches,
+  someTermMatches,
   preferredNodeAffinityWeight,
   termText,
 } from '../../../component-helpers/node-affinity.ts';
@@ -47,7 +47,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
       const labels = info.node.metadata.labels ?? {};
       const terms =
         pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-      const isMet = terms.length === 0 || terms.some((term) => nodeSelectorTermMatches(term, info.node));
+      const isMet = terms.length === 0 || someTermMatches(terms, info.node);
       return [
         ...Object.entries(pod.spec?.nodeSelector ?? {})
           .filter(([key, value]) => labels[key] !== value)

@@ -8,7 +8,7 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../../api
 import type { StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Stored } from '../../../api/object.ts';
-import { nodeSelectorTermMatches } from '../../../component-helpers/node-affinity.ts';
+import { someTermMatches } from '../../../component-helpers/node-affinity.ts';
 import type { VolumeObjects } from './volume-objects.ts';
 
 /** A volume for a claim. */
@@ -106,7 +106,7 @@ function isAvailable({ status }: PersistentVolume): boolean {
 /** Whether the volume's node affinity allows the node. */
 export function reachable(volume: PersistentVolume, node: Stored<Node>): boolean {
   const required = volume.spec?.nodeAffinity?.required;
-  return required === undefined || required.nodeSelectorTerms.some((term) => nodeSelectorTermMatches(term, node));
+  return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
 
 function provisions({ provisioner }: StorageClass): boolean {

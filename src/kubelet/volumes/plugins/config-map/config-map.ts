@@ -20,6 +20,7 @@ export const configMapPlugin: VolumePlugin = {
       if (!optional || !isReason(error, 'NotFound')) throw error;
       configMap = { metadata: {} };
     }
+    await deps.platform.clock.yield(); // A hundred volumes are set up at once, each of any number of keys.
     return writeContent(request, configMapPayload(configMap, { items, defaultMode, optional }), deps);
   },
 };

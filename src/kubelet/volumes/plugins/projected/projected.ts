@@ -17,6 +17,8 @@ import { writeContent } from '../../write-content.ts';
 const DEFAULT_TOKEN_SECONDS = 3600;
 const TOKEN_MODE = 0o600;
 const TRUST_REFRESH_MS = 60_000;
+/** Sources that name keys. */
+const SOURCES_PER_TURN = 100;
 
 export const projectedPlugin: VolumePlugin = {
   name: 'kubernetes.io/projected',
@@ -26,6 +28,12 @@ export const projectedPlugin: VolumePlugin = {
   live: true,
   setUp: setUpProjected,
 };
+
+/** All keys of an object, which may be thousands. */
+function isWhole({ configMap, secret }: VolumeProjection): boolean {
+  const source = configMap ?? secret;
+  return source !== undefined && (source.items ?? []).length === 0;
+}
 
 interface Collected {
   readonly files: Payload;
@@ -37,8 +45,9 @@ async function setUpProjected(request: SetUpRequest, deps: VolumePluginDeps): Pr
   const files = new Map<string, ProjectedFile>();
   const errors: string[] = [];
   let refreshAfterMs = Number.POSITIVE_INFINITY;
-  for (const source of sources) {
+  for (const [at, source] of sources.entries()) {
     try {
+      if (at > 0 && (at % SOURCES_PER_TURN === 0 || isWhole(source))) await deps.platform.clock.yield();
       const collected = await collect(source, { pod: request.pod, defaultMode, deps });
       for (const [path, file] of collected.files) files.set(path, file);
       refreshAfterMs = Math.min(refreshAfterMs, collected.refreshAfterMs ?? Number.POSITIVE_INFINITY);

@@ -1,0 +1,40 @@
+/** Thousands of node selector terms against thousands of nodes: of terms that want a label, only nodes that have it are asked. */
+import type { NodeSelectorTerm } from '../api/gen/core-v1.ts';
+
+/** So many terms are all tried. */
+const FEW = 16;
+
+interface TermIndex {
+  /** Terms by a label that a node must have to match. */
+  readonly byLabel: ReadonlyMap<string, readonly NodeSelectorTerm[]>;
+  /** Terms that a node without labels may match. */
+  readonly others: readonly NodeSelectorTerm[];
+}
+
+const wantsLabel = new Set(['In', 'Exists', 'Gt', 'Lt']);
+const indexes = new WeakMap<readonly NodeSelectorTerm[], TermIndex>();
+
+/** The terms that a node with these labels may match, in no certain order. */
+export function termsToTry(
+  terms: readonly NodeSelectorTerm[],
+  labels: Readonly<Record<string, string>> = {},
+): readonly NodeSelectorTerm[] {
+  if (terms.length <= FEW) return terms;
+  let index = indexes.get(terms);
+  if (index === undefined) indexes.set(terms, (index = indexOf(terms)));
+  const { byLabel, others } = index;
+  if (byLabel.size === 0) return others;
+  return [...Object.keys(labels).flatMap((key) => byLabel.get(key) ?? []), ...others];
+}
+
+function indexOf(terms: readonly NodeSelectorTerm[]): TermIndex {
+  const byLabel = new Map<string, NodeSelectorTerm[]>();
+  const others: NodeSelectorTerm[] = [];
+  for (const term of terms) {
+    const key = term.matchExpressions?.find(({ operator }) => wantsLabel.has(operator))?.key;
+    if (key === undefined) others.push(term);
+    else if (byLabel.has(key)) byLabel.get(key)!.push(term);
+    else byLabel.set(key, [term]);
+  }
+  return { byLabel, others };
+}
