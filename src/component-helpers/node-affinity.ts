@@ -13,7 +13,6 @@ export function nodeSelectorMatches(pod: Pod, node: Node): boolean {
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
 
-/** Whether one of the terms matches. */
 export function someTermMatches(terms: readonly NodeSelectorTerm[], node: Node): boolean {
   return termsToTry(terms, node.metadata.labels).some((term) => nodeSelectorTermMatches(term, node));
 }

@@ -11,7 +11,7 @@ interface TermIndex {
   readonly others: readonly NodeSelectorTerm[];
 }
 
-const wantsLabel = new Set(['In', 'Exists', 'Gt', 'Lt']);
+const WANTS_LABEL = new Set(['In', 'Exists', 'Gt', 'Lt']);
 const indexes = new WeakMap<readonly NodeSelectorTerm[], TermIndex>();
 
 /** The terms that a node with these labels may match, in no certain order. */
@@ -31,7 +31,7 @@ function indexOf(terms: readonly NodeSelectorTerm[]): TermIndex {
   const byLabel = new Map<string, NodeSelectorTerm[]>();
   const others: NodeSelectorTerm[] = [];
   for (const term of terms) {
-    const key = term.matchExpressions?.find(({ operator }) => wantsLabel.has(operator))?.key;
+    const key = term.matchExpressions?.find(({ operator }) => WANTS_LABEL.has(operator))?.key;
     if (key === undefined) others.push(term);
     else if (byLabel.has(key)) byLabel.get(key)!.push(term);
     else byLabel.set(key, [term]);

@@ -241,6 +241,7 @@ export function expandValue(text: string, lookup: (name: string) => string | und
 /** The whole environment. Rejects with ContainerConfigError when something required is not there. */
 export async function makeEnvironment(context: Context): Promise<Record<string, string>> {
   const { pod, container, sources } = context;
+  await sources.pause(); // Services of thousands of ports make some ten thousand variables for each container.
   const services = serviceEnvironment({
     services: sources.services(),
     namespace: podNamespace(pod),
