@@ -128,6 +128,23 @@ describe('brake on reading', () => {
     assert.ok(quiet?.isRead);
   });
 
+  test('a lane whose one connection was not read goes on before a lane of hundreds that were', () => {
+    const { open, press, turn } = createWorld();
+    const flood = open(500, 'flood');
+    press(5);
+    turn();
+    const [quiet] = open(1, 'quiet');
+    for (let phase = 0; phase < 5; phase++) {
+      // The first of the flood that is read ends each phase.
+      flood.find(({ isRead }) => isRead)!._handle!.bytesRead++;
+      press(5);
+      turn();
+      assert.ok(quiet!.isRead, `phase ${phase}`);
+      const goneOnBefore = flood.filter(({ isRead }) => isRead).length;
+      assert.equal(goneOnBefore, 15);
+    }
+  });
+
   test('what Node.js itself has stopped stays stopped', () => {
     const { open, press, turn } = createWorld();
     const [socket] = open(1, 'a');

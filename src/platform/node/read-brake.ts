@@ -108,21 +108,26 @@ export class ReadBrake {
     } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold();
   }
 
-  /** Those of which nothing was read since they went on are first to go on: the kernel tells of busy ones before them. */
+  /**
+   * Connections of which nothing was read since they went on keep their place at the head, and so do their lanes: the kernel
+   * tells of busy ones before them, and the first of these may end the phase.
+   */
   #hold(): void {
-    const read: Connection[] = [];
+    const [unread, read]: [Connection[], Connection[]] = [[], []];
     for (const connection of this.#flowing) {
       const handle = handleOf(connection);
       if (handle === undefined) continue;
       handle.readStop();
-      if (handle.bytesRead === connection.bytesRead) this.#enqueue(connection);
-      else read.push(connection);
+      this.#flowing.delete(connection);
+      (handle.bytesRead === connection.bytesRead ? unread : read).push(connection);
     }
-    for (const connection of read) this.#enqueue(connection);
+    const before = [...this.#held.values()];
+    this.#held.clear();
+    for (const connections of [unread, ...before, read])
+      for (const connection of connections) this.#enqueue(connection);
   }
 
   #enqueue(connection: Connection): void {
-    this.#flowing.delete(connection);
     const lane = this.#held.get(connection.lane);
     if (lane === undefined) this.#held.set(connection.lane, new Set([connection]));
     else lane.add(connection);
