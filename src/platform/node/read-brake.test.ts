@@ -126,6 +126,9 @@ describe('brake on reading', () => {
     press(5);
     turn();
     assert.ok(quiet?.isRead);
+    assert.equal(readOf(busy), 4, 'those that were read rest for a turn');
+    turn();
+    assert.equal(readOf(busy), 20);
   });
 
   test('a lane whose one connection was not read goes on before a lane of hundreds that were', () => {

@@ -57,6 +57,8 @@ export class ReadBrake {
   readonly #flowing = new Set<Connection>();
   /** Those that are not read, by lane; the lane whose turn is next comes first. */
   readonly #held = new Map<string | undefined, Set<Connection>>();
+  /** Those that were read in the phase that was ended: the others go on for one turn without them. */
+  readonly #resting = new Set<Connection>();
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
   /** Reads since the last turn. */
@@ -69,7 +71,7 @@ export class ReadBrake {
 
   /** Connections that are not read now. */
   get held(): number {
-    let count = 0;
+    let count = this.#resting.size;
     for (const lane of this.#held.values()) count += lane.size;
     return count;
   }
@@ -95,6 +97,7 @@ export class ReadBrake {
     if (connection === undefined) return;
     this.#bySocket.delete(socket);
     this.#flowing.delete(connection);
+    this.#resting.delete(connection);
     const lane = this.#held.get(connection.lane);
     if (lane?.delete(connection) === true && lane.size === 0) this.#held.delete(connection.lane);
   }
@@ -109,22 +112,22 @@ export class ReadBrake {
   }
 
   /**
-   * Connections of which nothing was read since they went on keep their place at the head, and so do their lanes: the kernel
-   * tells of busy ones before them, and the first of these may end the phase.
+   * Connections of which nothing was read since they went on keep their place at the head, and so do their lanes. Those that
+   * were read rest: the kernel tells of them before the others, and one of them may end each phase.
    */
   #hold(): void {
-    const [unread, read]: [Connection[], Connection[]] = [[], []];
+    const unread: Connection[] = [];
     for (const connection of this.#flowing) {
       const handle = handleOf(connection);
       if (handle === undefined) continue;
       handle.readStop();
       this.#flowing.delete(connection);
-      (handle.bytesRead === connection.bytesRead ? unread : read).push(connection);
+      if (handle.bytesRead === connection.bytesRead) unread.push(connection);
+      else this.#resting.add(connection);
     }
     const before = [...this.#held.values()];
     this.#held.clear();
-    for (const connections of [unread, ...before, read])
-      for (const connection of connections) this.#enqueue(connection);
+    for (const connections of [unread, ...before]) for (const connection of connections) this.#enqueue(connection);
   }
 
   #enqueue(connection: Connection): void {
@@ -144,6 +147,8 @@ export class ReadBrake {
     this.#phaseMs = undefined;
     this.#reads = 0;
     this.#release();
+    for (const connection of this.#resting) this.#enqueue(connection);
+    this.#resting.clear();
     if (this.#held.size > 0) this.#schedule();
   };
 
