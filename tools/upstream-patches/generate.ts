@@ -4,7 +4,7 @@
  */
 import { stringifyJson } from '../../src/api/codec/json.ts';
 import { type JsonObject, setOwn } from '../../src/api/codec/own-property.ts';
-import { type Draw, sampleOf } from '../../src/api/schema/sample-fixture.ts';
+import { type Draw, sampleOf, seededDraw } from '../../src/api/schema/sample-fixture.ts';
 import type {
   FieldSchema,
   ListSchema,
@@ -27,6 +27,13 @@ const SCALARS: Readonly<Record<ScalarName, readonly unknown[]>> = {
 };
 const MAP_KEYS = ['a', 'b', 'c/d'];
 const MAX_DEPTH = 7;
+
+/** Sequences of neighbours have nothing in common. */
+export function scrambledDraw(seed: number, index: number): Draw {
+  const draw = seededDraw(Math.imul(seed * 7919 + index + 1, 0x9e3779b1) ^ 0x5bd1e995);
+  for (let skipped = 0; skipped < 3; skipped++) draw();
+  return draw;
+}
 
 /** Draws values and patches. */
 export class Generator {

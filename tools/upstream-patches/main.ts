@@ -1,14 +1,12 @@
 /**
  * Compares strategic merge patches, merge patches and JSON patches with upstream's libraries, on random objects and patches.
- * The libraries are reached through oracle.go, built with Go and Debian's golang-k8s-client-go-dev and
+ * The libraries are reached through oracle.go and fields.go, built with Go and Debian's golang-k8s-client-go-dev and
  * golang-github-evanphx-json-patch-dev (GO111MODULE=off, GOPATH=/usr/share/gocode).
  *
  *     node --conditions=keelson-source tools/upstream-patches/main.ts ORACLE [--type strategic] [--seed 1] [--count 10000] [--show 10]
  *
  * ORACLE is the program with its arguments, in one word or several before the first flag. Ends with 1 where answers differ.
  */
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { canonicalize } from '../../src/api/codec/canonical.ts';
 import { parseJson, stringifyJson } from '../../src/api/codec/json.ts';
@@ -17,13 +15,14 @@ import { decodeTyped } from '../../src/api/codec/typed.ts';
 import { asRead, asWritten } from '../../src/api/codec/written-form.ts';
 import { allResources } from '../../src/api/gen/resources.ts';
 import { apiVersionOf } from '../../src/api/resource-info.ts';
-import { type Draw, seededDraw } from '../../src/api/schema/sample-fixture.ts';
 import { schemaOf } from '../../src/api/schema/schema.ts';
 import type { StructSchema } from '../../src/api/schema/type-schema.ts';
 import { patched } from '../../src/apiserver/endpoints/patch.ts';
 import { deepEqual } from '../../src/base/equal.ts';
-import { Generator } from './generate.ts';
+import { Generator, scrambledDraw } from './generate.ts';
 import { operationsOf } from './operations.ts';
+import { startOracle } from './oracle.ts';
+import { smaller } from './smaller.ts';
 
 type PatchType = 'strategic' | 'merge' | 'json';
 
@@ -56,16 +55,8 @@ interface Answer {
   readonly error?: string;
 }
 
-const [program = '', ...args] = positionals;
-const oracle = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-const lines = createInterface({ input: oracle.stdout, crlfDelay: Infinity })[Symbol.asyncIterator]();
-
-async function theirs(question: Question): Promise<Answer> {
-  oracle.stdin.write(`${stringifyJson(question)}\n`);
-  const { value, done } = (await lines.next()) as { value: string; done?: boolean };
-  if (done === true) throw new Error('the oracle ended');
-  return parseJson(value).value as Answer;
-}
+const oracle = startOracle<Answer>(positionals);
+const theirs = (question: Question): Promise<Answer> => oracle.ask(question);
 
 function ours({ type: patchType, group, version, kind, original, patch }: Question): Answer {
   const schema = schemaOf(group, version, kind)!;
@@ -96,13 +87,6 @@ function infoOf({ gvk }: StructSchema): { readonly group: string; readonly versi
   return { group, version };
 }
 
-/** Sequences of neighbours have nothing in common. */
-function scrambledDraw(seed: number, index: number): Draw {
-  const draw = seededDraw(Math.imul(seed * 7919 + index + 1, 0x9e3779b1) ^ 0x5bd1e995);
-  for (let skipped = 0; skipped < 3; skipped++) draw();
-  return draw;
-}
-
 function questionAt(index: number): Question {
   const generator = new Generator(scrambledDraw(Number(flags.seed), index));
   const schema = generator.pick(kinds);
@@ -120,26 +104,11 @@ async function differs(question: Question): Promise<boolean> {
   return !isSame(await theirs(question), ours(question), schemaOf(group, version, kind)!);
 }
 
-/** Every value that is one part smaller. */
-function* smaller(value: unknown): Iterable<unknown> {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      yield value.toSpliced(index, 1);
-      for (const less of smaller(item)) yield value.with(index, less);
-    }
-  } else if (value !== null && typeof value === 'object') {
-    for (const [key, item] of Object.entries(value)) {
-      if (key === 'apiVersion' || key === 'kind') continue;
-      const { [key]: _, ...rest } = value as JsonObject;
-      yield rest;
-      for (const less of smaller(item)) yield { ...value, [key]: less };
-    }
-  }
-}
+const KEPT = ['apiVersion', 'kind'];
 
 async function shrunk(question: Question): Promise<Question> {
   for (const part of ['patch', 'original'] as const)
-    for (const less of smaller(question[part])) {
+    for (const less of smaller(question[part], KEPT)) {
       const next = { ...question, [part]: less };
       if (await differs(next)) return await shrunk(next);
     }
@@ -161,5 +130,5 @@ for (let index = 0; index < Number(flags.count); index++) {
   process.stdout.write(`  upstream ${stringifyJson(await theirs(least))}\n  ours     ${stringifyJson(ours(least))}\n`);
 }
 process.stdout.write(`${flags.count} ${type} patches, ${refused} refused by both, ${different} answered differently\n`);
-oracle.stdin.end();
+oracle.end();
 process.exitCode = different > 0 ? 1 : 0;

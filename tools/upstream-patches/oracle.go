@@ -23,11 +23,15 @@ type question struct {
 	Kind     string          `json:"kind"`
 	Original json.RawMessage `json:"original"`
 	Patch    json.RawMessage `json:"patch"`
+	RawSteps json.RawMessage `json:"steps"`
+	Steps    []step          `json:"-"`
 }
 
 type answer struct {
 	Object json.RawMessage `json:"object,omitempty"`
 	Error  string          `json:"error,omitempty"`
+	// Outcomes are the refusals of a sequence's steps, "" for none.
+	Outcomes []string `json:"outcomes,omitempty"`
 }
 
 func typed(q question) (runtime.Object, error) {
@@ -103,6 +107,9 @@ func answerTo(q question) (out answer) {
 			out = answer{Error: fmt.Sprintf("panic: %v", problem)}
 		}
 	}()
+	if q.Type == "fields" {
+		return answerToSteps(q)
+	}
 	patch := byBytes
 	if q.Type == "strategic" {
 		patch = strategic
@@ -116,6 +123,21 @@ func answerTo(q question) (out answer) {
 		return answer{Error: "encode: " + err.Error()}
 	}
 	return answer{Object: encoded}
+}
+
+func answerToSteps(q question) answer {
+	if err := decodeSteps(&q); err != nil {
+		return answer{Error: err.Error()}
+	}
+	object, outcomes, err := tracked(q)
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	encoded, err := json.Marshal(object)
+	if err != nil {
+		return answer{Error: "encode: " + err.Error()}
+	}
+	return answer{Object: encoded, Outcomes: outcomes}
 }
 
 func main() {

@@ -157,3 +157,23 @@ test('a shape in use is kept, however many others come and go; one that is not m
   const times = (name: string): number => computed.filter((one) => one === name).length;
   assert.deepEqual([times('used'), times('idle'), computed.length], [1, 2, 103]);
 });
+
+test('what Go keeps as raw bytes has one owner as a whole', () => {
+  const revisions = schemaOf('apps', 'v1', 'ControllerRevision')!;
+  const revision = (data: object): JsonObject =>
+    canonicalize(revisions, {
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: { name: 'r' },
+      data,
+      revision: 1,
+    });
+  const request = { schema: revisions, manager: 'm', apiVersion: 'apps/v1', time: '2026-01-01T00:00:00Z' };
+  const fields = (object: JsonObject): unknown =>
+    (object['metadata'] as { managedFields: { fieldsV1: object }[] }).managedFields.map(({ fieldsV1 }) => fieldsV1);
+  const made = trackUpdate(undefined, revision({ spec: { a: { b: 1 } } }), request);
+  assert.deepEqual(fields(made), [{ 'f:data': {}, 'f:revision': {} }]);
+  const metadata = made['metadata'] as object;
+  const changed = trackUpdate(made, { ...revision({ spec: { a: {} } }), metadata }, { ...request, manager: 'n' });
+  assert.deepEqual(fields(changed), [{ 'f:revision': {} }, { 'f:data': {} }]);
+});

@@ -18,7 +18,8 @@ export function granularList(type: TypeSchema): ListSchema | undefined {
 /** The object whose fields are walked, if the type is one, or is unknown and a value is one. */
 export function granularObject(type: TypeSchema, a: unknown, b?: unknown): ObjectShape | undefined {
   if (type.kind === 'struct' || type.kind === 'map') return type.atomic ? undefined : type;
-  if (type.kind !== 'any') return undefined;
+  // Upstream has no fields within a RawExtension: it is owned as a whole.
+  if (type.kind !== 'any' || type.form === 'object') return undefined;
   const known = (value: unknown): boolean => value === undefined || value === null || isObject(value);
   return (isObject(a) || isObject(b)) && known(a) && known(b) ? type : undefined;
 }

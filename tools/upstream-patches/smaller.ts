@@ -1,0 +1,18 @@
+/** Smaller values, to find the least one that still shows a difference. */
+import { isObject } from '../../src/api/codec/own-property.ts';
+
+/** Every value that is one part smaller. Fields of these names stay. */
+export function* smaller(value: unknown, kept: readonly string[]): Iterable<unknown> {
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      yield value.toSpliced(index, 1);
+      for (const less of smaller(item, kept)) yield value.with(index, less);
+    }
+  } else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      const { [key]: _, ...rest } = value;
+      if (!kept.includes(key)) yield rest;
+      for (const less of smaller(item, kept)) yield { ...value, [key]: less };
+    }
+  }
+}
