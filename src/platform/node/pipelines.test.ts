@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { createMemoryLog } from '../sim/log.ts';
 import { createListenHttp } from './http-server.ts';
+import { waitingHeads } from './waiting-heads.ts';
 
 async function pipelined(count: number): Promise<{ text: string; open: number; most: number; serve: number }> {
   let [open, most, served] = [0, 0, 0];
@@ -40,4 +41,17 @@ test('pipelined requests are served one at a time and answered in order', async 
 test('a client that lets thousands of requests wait loses its connection, and they are not served', async () => {
   const { serve } = await pipelined(3000);
   assert.ok(serve <= 1001, `${serve} served`);
+});
+
+test('what waits on connections that close counts no longer', async () => {
+  const server = await createListenHttp(createMemoryLog())({ host: '127.0.0.1', port: 0 }, async ({ signal }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
+  });
+  const clients = Array.from({ length: 5 }, () => connect(server.port, '127.0.0.1').on('error', () => undefined));
+  for (const client of clients) client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100));
+  while (waitingHeads.bytes < 5 * 99 * 8192) await new Promise(setImmediate);
+  for (const client of clients) client.destroy();
+  await server.close(0);
+  while (waitingHeads.bytes > 0) await new Promise(setImmediate);
 });

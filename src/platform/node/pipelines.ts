@@ -14,6 +14,9 @@ const MAX_WAITING = 1000;
 interface Pipeline {
   last: ServerResponse;
   waiting: number;
+  /** What the heads of those that wait count. */
+  bytes: number;
+  isLeftAtClose: boolean;
 }
 
 export class Pipelines {
@@ -23,7 +26,8 @@ export class Pipelines {
   enter(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
     const { socket } = message;
     const pipeline = this.#bySocket.get(socket);
-    if (pipeline === undefined) this.#bySocket.set(socket, { last: response, waiting: 0 });
+    if (pipeline === undefined)
+      this.#bySocket.set(socket, { last: response, waiting: 0, bytes: 0, isLeftAtClose: false });
     // A response has the socket only when its turn has come.
     if (pipeline === undefined || response.socket !== null) {
       if (pipeline !== undefined) pipeline.last = response;
@@ -45,15 +49,25 @@ export class Pipelines {
     );
   }
 
-  /** Counts a request until it is called back; undefined: there are too many. */
+  /**
+   * Counts a request until it is called back, or its connection has closed: not every version of Node.js closes the answers
+   * that wait then. Undefined: there are too many.
+   */
   #wait(pipeline: Pipeline, { socket, rawHeaders, url = '' }: IncomingMessage): (() => void) | undefined {
     const lane = laneOf(socket);
     const bytes = pipeline.waiting < MAX_WAITING ? waitingHeads.enter(lane, [url, ...rawHeaders]) : undefined;
     if (bytes === undefined) return undefined;
+    if (!pipeline.isLeftAtClose) {
+      pipeline.isLeftAtClose = true;
+      socket.once('close', () => waitingHeads.leave(lane, pipeline.bytes));
+    }
     pipeline.waiting++;
+    pipeline.bytes += bytes;
     return () => {
-      waitingHeads.leave(lane, bytes);
       pipeline.waiting--;
+      if (socket.destroyed) return;
+      pipeline.bytes -= bytes;
+      waitingHeads.leave(lane, bytes);
     };
   }
 }

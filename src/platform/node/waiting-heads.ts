@@ -37,6 +37,11 @@ export class WaitingHeads {
     return bytes;
   }
 
+  /** Bytes of all that wait. */
+  get bytes(): number {
+    return this.#total;
+  }
+
   leave(lane: string | undefined, bytes: number): void {
     this.#total -= bytes;
     if (lane === undefined) return;
