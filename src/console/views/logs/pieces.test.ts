@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { piecesOf } from './log-row.tsx';
+import { piecesOf } from './pieces.ts';
 
 const span = (start: number, end: number, classes: string) => ({ start, end, classes });
 const pieces = (text: string, spans: ReturnType<typeof span>[], query: string, from = 0, to = text.length) =>
