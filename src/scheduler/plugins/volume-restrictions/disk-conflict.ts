@@ -15,28 +15,48 @@ export function hasExclusiveDisk(pod: Stored<Pod>): boolean {
 
 /** Whether a volume of the one pod excludes a volume of the other. */
 export function disksConflict(pod: Stored<Pod>, other: Stored<Pod>): boolean {
-  const theirs = other.spec?.volumes ?? [];
-  return theirs.length > 0 && (pod.spec?.volumes ?? []).some((own) => theirs.some((one) => volumesConflict(own, one)));
+  const [few, many] = [disksOf(pod), disksOf(other)].sort((a, b) => a.size - b.size) as [Disks, Disks];
+  for (const [disk, reads] of few) {
+    const others = many.get(disk);
+    if (others !== undefined && !(reads && others)) return true;
+  }
+  return false;
 }
 
-function volumesConflict(a: Volume, b: Volume): boolean {
-  if (a.gcePersistentDisk !== undefined && b.gcePersistentDisk !== undefined)
-    return (
-      a.gcePersistentDisk.pdName === b.gcePersistentDisk.pdName && !bothRead(a.gcePersistentDisk, b.gcePersistentDisk)
-    );
-  if (a.awsElasticBlockStore !== undefined && b.awsElasticBlockStore !== undefined)
-    return a.awsElasticBlockStore.volumeID === b.awsElasticBlockStore.volumeID;
-  if (a.iscsi !== undefined && b.iscsi !== undefined) return a.iscsi.iqn === b.iscsi.iqn && !bothRead(a.iscsi, b.iscsi);
-  if (a.rbd === undefined || b.rbd === undefined) return false;
-  const { monitors } = b.rbd;
-  return (
-    a.rbd.monitors.some((monitor) => monitors.includes(monitor)) &&
-    (a.rbd.pool ?? 'rbd') === (b.rbd.pool ?? 'rbd') &&
-    a.rbd.image === b.rbd.image &&
-    !bothRead(a.rbd, b.rbd)
-  );
+/** Disks by what identifies them, and whether all volumes of the pod only read them. */
+type Disks = ReadonlyMap<string, boolean>;
+
+const none: Disks = new Map();
+const known = new WeakMap<readonly Volume[], Disks>();
+
+/** Volumes of one pod and of all others on its node multiply: each pod's are walked once. */
+function disksOf({ spec }: Stored<Pod>): Disks {
+  const { volumes = [] } = spec ?? {};
+  let disks = known.get(volumes);
+  if (disks !== undefined) return disks;
+  const found = new Map<string, boolean>();
+  for (const volume of volumes)
+    for (const { disk, reads } of disksOfVolume(volume)) found.set(disk, reads && found.get(disk) !== false);
+  disks = found.size === 0 ? none : found;
+  known.set(volumes, disks);
+  return disks;
 }
 
-function bothRead(a: { readonly readOnly?: boolean }, b: { readonly readOnly?: boolean }): boolean {
-  return a.readOnly === true && b.readOnly === true;
+interface Disk {
+  readonly disk: string;
+  readonly reads: boolean;
+}
+
+/** An RBD image is one disk for each of its monitors: two images are one where they share a monitor. */
+function disksOfVolume({ gcePersistentDisk, awsElasticBlockStore, iscsi, rbd }: Volume): Disk[] {
+  if (gcePersistentDisk !== undefined)
+    return [{ disk: `gce ${gcePersistentDisk.pdName}`, reads: gcePersistentDisk.readOnly === true }];
+  if (awsElasticBlockStore !== undefined) return [{ disk: `aws ${awsElasticBlockStore.volumeID}`, reads: false }];
+  if (iscsi !== undefined) return [{ disk: `iscsi ${iscsi.iqn}`, reads: iscsi.readOnly === true }];
+  if (rbd === undefined) return [];
+  const { pool = 'rbd', image, monitors, readOnly } = rbd;
+  return monitors.map((monitor) => ({
+    disk: `rbd ${JSON.stringify([pool, image, monitor])}`,
+    reads: readOnly === true,
+  }));
 }
