@@ -101,7 +101,8 @@ async function entriesOf(
     entries.push(revisionEntry({ record, ...state, before: earlier?.object }, room));
     state = earlier;
   }
-  return { entries, isCut: entries.length < count };
+  // Also where the next one, which was read for what differs, is of another object.
+  return { entries, isCut: state === undefined && entries.length < records.length };
 }
 
 function historyOf(page: HistoryPage, revisions: readonly RevisionEntry[], count: number): ObjectHistory {

@@ -131,7 +131,7 @@ function startRequest(call: HttpCall, agent: http.Agent | false): http.ClientReq
   request.on('information', leaveAfterMany);
   request.once('response', joinSmallChunks);
   // What servers answer in thousands of chunks at one instant is read by and by, as requests are.
-  request.once('socket', (socket) => readBrake.add(socket, url.host));
+  request.once('socket', (socket) => readBrake.add(socket, `to ${url.host}`));
   return request;
 }
 

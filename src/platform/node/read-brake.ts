@@ -8,20 +8,26 @@
  * Node.js itself keeps there; a handle that it has stopped is left alone. Of each read but those of HTTP/2 Node.js tells the
  * timer of the socket: 16 KB may hold thousands of chunks or of TLS records, each of which costs microseconds.
  */
+import { HeldLanes, type InLane } from './held-lanes.ts';
 import { type LoopDeps, loopTurns } from './loop-turns.ts';
 
 /** A phase that has read for so long reads no more connections. */
 const PHASE_MS = 4;
 /** So many reads of a phase are not timed. */
 const FEW_READS = 4;
-/** So many connections are read again in one turn. */
-const RELEASED_AT_ONCE = 16;
+/** So many connections of which something was read go on in one turn, and so many of which nothing was. */
+const BUSY_AT_ONCE = 16;
+const SILENT_AT_ONCE = 256;
 /** While more of a lane's requests wait for their turn, its connections are not read. */
 const WAITING_OF_LANE = 100;
+/** After so long without a held connection it is not known any more which are busy. */
+const FORGET_MS = 1000;
 
 interface Handle {
   readonly reading?: boolean;
   readonly bytesRead: number;
+  /** What is still to be written. */
+  readonly writeQueueSize?: number;
   readStop(): unknown;
   readStart(): unknown;
 }
@@ -30,19 +36,36 @@ interface Handle {
 export interface BrakedSocket {
   /** Called by Node.js at each read and write. */
   _unrefTimer?(): void;
+  readonly alpnProtocol?: string | false | null;
   once(event: 'close', listener: () => void): unknown;
 }
 
-interface Connection {
+interface Connection extends InLane {
   readonly socket: BrakedSocket;
-  readonly lane: string | undefined;
-  /** What had been read of it when it was last let go on. */
+  /** What had been read of it when it was last let go on, and in which flood that was. */
   bytesRead: number;
+  flood: number;
+  /** What had been read of it when its timer was last told. */
+  toldBytes: number;
 }
 
 function handleOf({ socket }: Connection): Handle | undefined {
   const { _handle: handle } = socket as { readonly _handle?: Handle | null };
   return handle?.reading === true ? handle : undefined;
+}
+
+/** While a session of HTTP/2 writes, node:http2 itself stops what it reads and starts it again after. */
+function isStoppedByItself(socket: BrakedSocket, { writeQueueSize = 0 }: Handle): boolean {
+  return socket.alpnProtocol === 'h2' && writeQueueSize > 0;
+}
+
+/** Whether its timer is told of a read, not of a write. */
+function wasRead(connection: Connection): boolean {
+  const { _handle: handle } = connection.socket as { readonly _handle?: Handle | null };
+  const { bytesRead = 0 } = handle ?? {};
+  if (bytesRead === connection.toldBytes) return false;
+  connection.toldBytes = bytesRead;
+  return true;
 }
 
 /** What a brake works with. */
@@ -55,12 +78,16 @@ export class ReadBrake {
   readonly #deps: ReadBrakeDeps;
   readonly #bySocket = new Map<BrakedSocket, Connection>();
   readonly #flowing = new Set<Connection>();
-  /** Those that are not read, by lane; the lane whose turn is next comes first. */
-  readonly #held = new Map<string | undefined, Set<Connection>>();
-  /** Those that were read in the phase that was ended: the others go on for one turn without them. */
+  /** Those of which nothing was read since they last went on, as far as that is known. */
+  readonly #silent = new HeldLanes<Connection>();
+  readonly #busy = new HeldLanes<Connection>();
+  /** Those that were read since they last went on, in the phase that was ended: the others go on for one turn without them. */
   readonly #resting = new Set<Connection>();
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
+  #isHeld = false;
+  #flood = 0;
+  #heldMs = -Infinity;
   /** Reads since the last turn. */
   #reads = 0;
   #isScheduled = false;
@@ -71,22 +98,20 @@ export class ReadBrake {
 
   /** Connections that are not read now. */
   get held(): number {
-    let count = this.#resting.size;
-    for (const lane of this.#held.values()) count += lane.size;
-    return count;
+    return this.#silent.size + this.#busy.size + this.#resting.size;
   }
 
   /** A connection that is read from now on, until it closes or is taken out. Adding it again does nothing. */
   add(socket: BrakedSocket, lane: string | undefined): void {
     if (this.#bySocket.has(socket)) return;
-    const connection = { socket, lane, bytesRead: 0 };
+    const connection = { socket, lane, bytesRead: 0, flood: 0, toldBytes: 0 };
     this.#bySocket.set(socket, connection);
     this.#flowing.add(connection);
     socket.once('close', () => this.remove(socket));
     const tellTimer = socket._unrefTimer;
     if (tellTimer === undefined) return;
     socket._unrefTimer = () => {
-      if (++this.#reads > FEW_READS) this.press();
+      if (++this.#reads > FEW_READS && wasRead(connection)) this.press();
       tellTimer.call(socket);
     };
   }
@@ -96,44 +121,36 @@ export class ReadBrake {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined) return;
     this.#bySocket.delete(socket);
-    this.#flowing.delete(connection);
-    this.#resting.delete(connection);
-    const lane = this.#held.get(connection.lane);
-    if (lane?.delete(connection) === true && lane.size === 0) this.#held.delete(connection.lane);
+    for (const place of [this.#flowing, this.#resting, this.#silent, this.#busy]) place.delete(connection);
   }
 
-  /** Something that was read has to wait for its turn. */
+  /** Something that was read has to wait for its turn. Thousands of calls may come of one read. */
   press(): void {
+    if (this.#isHeld) return;
     const nowMs = this.#deps.nowMs();
     if (this.#phaseMs === undefined) {
       this.#phaseMs = nowMs;
       this.#schedule();
-    } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold();
+    } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold(nowMs);
   }
 
   /**
-   * Connections of which nothing was read since they went on keep their place at the head, and so do their lanes. Those that
-   * were read rest: the kernel tells of them before the others, and one of them may end each phase.
+   * Those that were read rest: the kernel tells of them before the others, and one of them may end each phase. The others go
+   * on before them, behind those that have waited longer.
    */
-  #hold(): void {
-    const unread: Connection[] = [];
+  #hold(nowMs: number): void {
+    if (nowMs - this.#heldMs > FORGET_MS) this.#flood++;
+    this.#heldMs = nowMs;
+    this.#isHeld = true;
     for (const connection of this.#flowing) {
       const handle = handleOf(connection);
-      if (handle === undefined) continue;
+      if (handle === undefined || isStoppedByItself(connection.socket, handle)) continue;
       handle.readStop();
       this.#flowing.delete(connection);
-      if (handle.bytesRead === connection.bytesRead) unread.push(connection);
-      else this.#resting.add(connection);
+      const isBusy = connection.flood === this.#flood && handle.bytesRead !== connection.bytesRead;
+      if (isBusy) this.#resting.add(connection);
+      else this.#silent.add(connection);
     }
-    const before = [...this.#held.values()];
-    this.#held.clear();
-    for (const connections of [unread, ...before]) for (const connection of connections) this.#enqueue(connection);
-  }
-
-  #enqueue(connection: Connection): void {
-    const lane = this.#held.get(connection.lane);
-    if (lane === undefined) this.#held.set(connection.lane, new Set([connection]));
-    else lane.add(connection);
   }
 
   #schedule(): void {
@@ -144,46 +161,26 @@ export class ReadBrake {
 
   readonly #turn = (): void => {
     this.#isScheduled = false;
+    this.#isHeld = false;
     this.#phaseMs = undefined;
     this.#reads = 0;
-    this.#release();
-    for (const connection of this.#resting) this.#enqueue(connection);
+    // In the cluster's own lane all that its parts do waits too.
+    const isOpen = (lane: string | undefined): boolean =>
+      lane === undefined || this.#deps.waitingOf(lane) < WAITING_OF_LANE;
+    // In this order the kernel tells of them.
+    for (const connection of this.#silent.take(SILENT_AT_ONCE, isOpen)) this.#goOn(connection);
+    for (const connection of this.#busy.take(BUSY_AT_ONCE, isOpen)) this.#goOn(connection);
+    for (const connection of this.#resting) this.#busy.add(connection);
     this.#resting.clear();
-    if (this.#held.size > 0) this.#schedule();
+    if (this.held > 0) this.#schedule();
   };
 
-  #release(): void {
-    let left = RELEASED_AT_ONCE;
-    while (left > 0) {
-      const before = left;
-      for (const lane of this.#lanesInOrder()) {
-        if (left === 0) return;
-        if (this.#deps.waitingOf(lane) >= WAITING_OF_LANE) continue;
-        this.#releaseOne(lane);
-        left--;
-      }
-      if (left === before) return;
-    }
-  }
-
-  /** The cluster's own first. */
-  #lanesInOrder(): (string | undefined)[] {
-    const lanes = [...this.#held.keys()];
-    return this.#held.has(undefined) ? [undefined, ...lanes.filter((lane) => lane !== undefined)] : lanes;
-  }
-
-  #releaseOne(lane: string | undefined): void {
-    const connections = this.#held.get(lane);
-    if (connections === undefined) return;
-    const [connection] = connections;
-    this.#held.delete(lane);
-    if (connection === undefined) return;
-    connections.delete(connection);
-    if (connections.size > 0) this.#held.set(lane, connections);
+  #goOn(connection: Connection): void {
     this.#flowing.add(connection);
     const handle = handleOf(connection);
     if (handle === undefined) return;
     connection.bytesRead = handle.bytesRead;
+    connection.flood = this.#flood;
     handle.readStart();
   }
 }
