@@ -4,6 +4,7 @@
  */
 import { forbidden } from '../../api/status-error.ts';
 import type { ApiHeaders, ApiRequest } from '../../api/transport.ts';
+import { ORIGIN_HEADERS } from '../../component-helpers/streaming/origin-headers.ts';
 
 /** Without `allow-same-origin`. Windows that such a page opens are under the same policy. */
 const SANDBOX = 'sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts';
@@ -37,25 +38,11 @@ export function refuseServiceWorker({ headers }: ApiRequest): void {
   throw forbidden({ group: '', resource: '' }, '', 'service workers cannot be loaded through the API server');
 }
 
-/**
- * What a browser takes as said by the whole origin, whichever answer says it: ends sessions and clears data, leads further
- * requests elsewhere, reports them to others, says who is signed in.
- */
-const OF_ORIGIN = new Set([
-  'accept-ch',
-  'alt-svc',
-  'clear-site-data',
-  'nel',
-  'report-to',
-  'set-login',
-  'strict-transport-security',
-]);
-
 /** The headers of a backend's answer with the policy beside those it has, and without those that concern the whole origin. */
 export function isolatedHeaders(headers: ApiHeaders): ApiHeaders {
   const own = headers['content-security-policy'] ?? [];
   return {
-    ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_ORIGIN.has(name))),
+    ...Object.fromEntries(Object.entries(headers).filter(([name]) => !ORIGIN_HEADERS.has(name))),
     'content-security-policy': [...(typeof own === 'string' ? [own] : own), SANDBOX],
   };
 }

@@ -1,5 +1,7 @@
 /** Keeps the console's cookies between browser and API server: no backend behind a proxy path sees or sets them. */
 
+import { ORIGIN_HEADERS } from './origin-headers.ts';
+
 /** What the names of these cookies begin with. */
 export const CONSOLE_COOKIE = '__Host-keelson-console';
 
@@ -15,15 +17,28 @@ export function cookiesOfBackend(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !isConsoleCookie(line));
 }
 
-/** The head of a backend's answer as the browser may have it, where it is passed on byte for byte. */
+const OF_ORIGIN = new RegExp(String.raw`^(?:${[...ORIGIN_HEADERS].join('|')})\s*:`, 'im');
+
+/**
+ * The head of a backend's answer as the browser may have it, where it is passed on byte for byte: without cookies of the console
+ * and without what concerns the whole origin.
+ */
 export function headForBrowser(raw: Uint8Array): Uint8Array {
   const text = Buffer.from(raw).toString('latin1');
-  if (!text.includes(CONSOLE_COOKIE)) return raw;
-  // A line that begins with a blank goes on the line before.
-  const kept = text
-    .split(/\r?\n/)
-    .filter((line) => !(/^(set-cookie:|[ \t])/i.test(line) && line.includes(CONSOLE_COOKIE)));
+  if (!text.includes(CONSOLE_COOKIE) && !OF_ORIGIN.test(text)) return raw;
+  const kept: string[] = [];
+  let isLeftOut = false;
+  for (const line of text.split(/\r?\n/)) {
+    // A line that begins with a blank goes on the line before.
+    const goesOn = /^[ \t]/.test(line);
+    isLeftOut = (goesOn && isLeftOut) || OF_ORIGIN.test(line) || setsConsoleCookie(line, goesOn);
+    if (!isLeftOut) kept.push(line);
+  }
   return Buffer.from(kept.join('\r\n'), 'latin1');
+}
+
+function setsConsoleCookie(line: string, goesOn: boolean): boolean {
+  return (goesOn || /^set-cookie\s*:/i.test(line)) && line.includes(CONSOLE_COOKIE);
 }
 
 function isConsoleCookie(pair: string): boolean {

@@ -110,6 +110,10 @@ test('a backend that switches sets no cookie of the console, however it writes t
     `set-cookie:${cookie}`,
     'Set-Cookie:',
     ` ${cookie}`,
+    `Set-Cookie : ${cookie}`,
+    'Strict-Transport-Security : max-age=1',
+    'Clear-Site-Data: "*",',
+    ' "cookies"',
     'Set-Cookie: own=1',
     'Upgrade: websocket',
   ].join('\r\n');

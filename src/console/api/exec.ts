@@ -33,8 +33,9 @@ export function openExec({ pod, container, command, tty, stdin }: ExecOrder, han
   if (!tty) params.set('stderr', 'true');
   for (const part of command ?? []) params.append('command', part);
   let opened = false;
+  let closedHere = false;
   let end: ExecEnd | undefined;
-  return openChannels(
+  const stream = openChannels(
     pod,
     { subresource, params },
     {
@@ -47,13 +48,22 @@ export function openExec({ pod, container, command, tty, stdin }: ExecOrder, han
         else if (bytes.length > 0) handler.output(bytes, channel);
       },
       closed(reason) {
-        if (end !== undefined || opened) return handler.ended(end ?? { kind: 'lost', reason });
-        void refusalOf(`${objectPath(pod, subresource)}?${params.toString()}`).then((message) =>
-          handler.ended(message === '' ? { kind: 'lost', reason } : { kind: 'failed', message }),
+        const lost = { kind: 'lost', reason } as const;
+        if (end !== undefined || opened || closedHere) return handler.ended(end ?? lost);
+        refusalOf(`${objectPath(pod, subresource)}?${params.toString()}`).then(
+          (message) => handler.ended(message === '' ? lost : { kind: 'failed', message }),
+          () => handler.ended(lost),
         );
       },
     },
   );
+  return {
+    ...stream,
+    close() {
+      closedHere = true;
+      stream.close();
+    },
+  };
 }
 
 const NOT_FOUND =

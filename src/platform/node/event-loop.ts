@@ -56,6 +56,7 @@ class SampledHalts implements HaltMeasurement {
   #isResting = false;
   #isWorkExpected = false;
   #quietReports = 0;
+  #hasEnded = false;
 
   constructor(deps: EventLoopDeps, listener: (haltMs: number) => void) {
     this.#deps = deps;
@@ -66,10 +67,11 @@ class SampledHalts implements HaltMeasurement {
 
   expectWork(): void {
     this.#isWorkExpected = true;
-    if (this.#isResting) this.#wake();
+    if (this.#isResting && !this.#hasEnded) this.#wake();
   }
 
   stop(): void {
+    this.#hasEnded = true;
     this.#cancel();
     this.#sampling.disable();
   }

@@ -34,7 +34,8 @@ export class HeldLanes<T extends InLane> {
       before = taken.length;
       for (const lane of this.#inOrder()) {
         if (taken.length === limit) break;
-        if (isOpen(lane)) taken.push(...this.#takeOne(lane));
+        const one = isOpen(lane) ? this.#takeOne(lane) : undefined;
+        if (one !== undefined) taken.push(one);
       }
     }
     return taken;
@@ -45,14 +46,14 @@ export class HeldLanes<T extends InLane> {
     return this.#lanes.has(undefined) ? [undefined, ...lanes.filter((lane) => lane !== undefined)] : lanes;
   }
 
-  #takeOne(lane: string | undefined): T[] {
+  #takeOne(lane: string | undefined): T | undefined {
     const ones = this.#lanes.get(lane);
-    if (ones === undefined) return [];
+    if (ones === undefined) return undefined;
     const [one] = ones;
     ones.delete(one!);
     this.#size--;
     this.#lanes.delete(lane);
     if (ones.size > 0) this.#lanes.set(lane, ones);
-    return [one!];
+    return one;
   }
 }

@@ -16,7 +16,8 @@ interface Pipeline {
   waiting: number;
   /** What the heads of those that wait count. */
   bytes: number;
-  isLeftAtClose: boolean;
+  /** The lane that they count for: that of the first, though a certificate may end meanwhile. */
+  counted: { readonly lane: string | undefined } | undefined;
 }
 
 export class Pipelines {
@@ -27,7 +28,7 @@ export class Pipelines {
     const { socket } = message;
     const pipeline = this.#bySocket.get(socket);
     if (pipeline === undefined)
-      this.#bySocket.set(socket, { last: response, waiting: 0, bytes: 0, isLeftAtClose: false });
+      this.#bySocket.set(socket, { last: response, waiting: 0, bytes: 0, counted: undefined });
     // A response has the socket only when its turn has come.
     if (pipeline === undefined || response.socket !== null) {
       if (pipeline !== undefined) pipeline.last = response;
@@ -54,11 +55,11 @@ export class Pipelines {
    * that wait then. Undefined: there are too many.
    */
   #wait(pipeline: Pipeline, { socket, rawHeaders, url = '' }: IncomingMessage): (() => void) | undefined {
-    const lane = laneOf(socket);
+    const { lane } = pipeline.counted ?? { lane: laneOf(socket) };
     const bytes = pipeline.waiting < MAX_WAITING ? waitingHeads.enter(lane, [url, ...rawHeaders]) : undefined;
     if (bytes === undefined) return undefined;
-    if (!pipeline.isLeftAtClose) {
-      pipeline.isLeftAtClose = true;
+    if (pipeline.counted === undefined) {
+      pipeline.counted = { lane };
       socket.once('close', () => waitingHeads.leave(lane, pipeline.bytes));
     }
     pipeline.waiting++;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../../api/gen/core-v1.ts';
-import { shellChoiceOf, wordsOf } from './choice.ts';
+import { NOTHING_CHOSEN, shellChoiceOf, wordsOf } from './choice.ts';
 
 const pod = {
   metadata: { name: 'p', annotations: { 'kubectl.kubernetes.io/default-container': 'side' } },
@@ -17,7 +17,9 @@ const pod = {
     ],
   },
 } as unknown as Pod;
-const choice = (query: string, mayAttach = true) => shellChoiceOf(pod, new URLSearchParams(query), mayAttach);
+const choice = (query: string, chosen = NOTHING_CHOSEN, mayAttach = true) =>
+  shellChoiceOf(pod, new URLSearchParams(query), { mayAttach, chosen });
+const ATTACH = { mode: 'attach', command: '' } as const;
 
 test('running containers are offered, and the default one is chosen', () => {
   assert.deepEqual(choice('').containers, ['main', 'side']);
@@ -28,9 +30,14 @@ test('running containers are offered, and the default one is chosen', () => {
 });
 
 test('attach is chosen only where it is allowed', () => {
-  assert.equal(choice('mode=attach').mode, 'attach');
-  assert.equal(choice('mode=attach', false).mode, 'exec');
-  assert.equal(choice('container=main&mode=attach').tty, true);
+  assert.equal(choice('', ATTACH).mode, 'attach');
+  assert.equal(choice('', ATTACH, false).mode, 'exec');
+  assert.equal(choice('container=main', ATTACH).tty, true);
+});
+
+test('an address chooses neither a command nor to attach', () => {
+  const { mode, command } = choice('command=rm+-rf+/data&mode=attach');
+  assert.deepEqual({ mode, command }, { mode: 'exec', command: '' });
 });
 
 test('a command line is split at spaces outside quotes', () => {

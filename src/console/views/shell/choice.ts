@@ -1,4 +1,7 @@
-/** What is opened in which container: from the address. */
+/**
+ * What is opened in which container. The container may stand in the address; a command, or whether to attach, is chosen on the page
+ * alone: a link must not run anything.
+ */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { choiceOf } from '../../parts/container-choice.ts';
 
@@ -14,14 +17,23 @@ export interface ShellChoice {
   readonly stdin: boolean;
 }
 
-export function shellChoiceOf(pod: Pod, params: URLSearchParams, mayAttach: boolean): ShellChoice {
+/** What is chosen on the page. */
+export type Chosen = Pick<ShellChoice, 'mode' | 'command'>;
+
+export const NOTHING_CHOSEN: Chosen = { mode: 'exec', command: '' };
+
+export function shellChoiceOf(
+  pod: Pod,
+  params: URLSearchParams,
+  { mayAttach, chosen }: { readonly mayAttach: boolean; readonly chosen: Chosen },
+): ShellChoice {
   const { containers, container, spec } = choiceOf(pod, params);
   return {
     containers,
     container,
-    mode: mayAttach && params.get('mode') === 'attach' ? 'attach' : 'exec',
+    mode: mayAttach ? chosen.mode : 'exec',
     mayAttach,
-    command: params.get('command') ?? '',
+    command: chosen.command,
     tty: spec?.tty === true,
     stdin: spec?.stdin === true,
   };

@@ -3,16 +3,17 @@ import type { Signal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
-import type { ShellChoice } from './choice.ts';
+import type { Chosen, ShellChoice } from './choice.ts';
 
 interface ShellBarProps {
   readonly bar: RefObject<HTMLDivElement | null>;
   readonly choice: ShellChoice;
+  choose(part: Partial<Chosen>): void;
   readonly screenReader: Signal<boolean>;
   readonly children: ComponentChildren;
 }
 
-export function ShellBar({ bar, choice, screenReader, children }: ShellBarProps) {
+export function ShellBar({ bar, choice, choose, screenReader, children }: ShellBarProps) {
   const { terminal: words } = texts;
   const { containers, container, mode, mayAttach, command } = choice;
   return (
@@ -32,7 +33,7 @@ export function ShellBar({ bar, choice, screenReader, children }: ShellBarProps)
         <select
           aria-label={words.title}
           value={mode}
-          onChange={({ currentTarget }) => setParams({ mode: currentTarget.value === 'attach' ? 'attach' : '' })}
+          onChange={({ currentTarget }) => choose({ mode: currentTarget.value === 'attach' ? 'attach' : 'exec' })}
         >
           <option value="exec">{words.mode.exec}</option>
           <option value="attach">{words.mode.attach}</option>
@@ -45,7 +46,7 @@ export function ShellBar({ bar, choice, screenReader, children }: ShellBarProps)
           placeholder={words.shells}
           spellcheck={false}
           value={command}
-          onChange={({ currentTarget }) => setParams({ command: currentTarget.value.trim() })}
+          onChange={({ currentTarget }) => choose({ command: currentTarget.value.trim() })}
         />
       )}
       <label>

@@ -10,7 +10,7 @@ import { useMayDo } from '../../parts/access.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
-import { type ShellChoice, shellChoiceOf } from './choice.ts';
+import { type Chosen, NOTHING_CHOSEN, type ShellChoice, shellChoiceOf } from './choice.ts';
 import { ShellBar } from './shell-bar.tsx';
 import { type SessionState, useSession } from './use-session.ts';
 
@@ -26,7 +26,10 @@ function PodShell({ of: ref, params }: { readonly of: ObjectRef; readonly params
   const mayDo = useMayDo(ref);
   const mayAttach = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'attach' }));
   const mayExec = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'exec' }));
-  const choice = object === undefined ? undefined : shellChoiceOf(object as Pod, params, mayAttach);
+  const chosen = useSignal(NOTHING_CHOSEN);
+  const choose = (part: Partial<Chosen>): void => void (chosen.value = { ...chosen.value, ...part });
+  const choice =
+    object === undefined ? undefined : shellChoiceOf(object as Pod, params, { mayAttach, chosen: chosen.value });
   return (
     <section class="shell-view">
       <ObjectHeader of={ref} mayDo={mayDo} title={texts.terminal.title} />
@@ -34,13 +37,24 @@ function PodShell({ of: ref, params }: { readonly of: ObjectRef; readonly params
       {error === undefined ? null : <p role="alert">{error.message}</p>}
       {mayExec || mayAttach || choice === undefined ? null : <p class="notice">{texts.terminal.mayNot}</p>}
       {choice === undefined || (choice.mode === 'exec' && !mayExec) ? null : (
-        <Session key={`${choice.container} ${choice.mode} ${choice.command}`} of={ref} choice={choice} />
+        <Session
+          key={`${choice.container} ${choice.mode} ${choice.command}`}
+          of={ref}
+          choice={choice}
+          choose={choose}
+        />
       )}
     </section>
   );
 }
 
-function Session({ of: ref, choice }: { readonly of: ObjectRef; readonly choice: ShellChoice }) {
+interface SessionProps {
+  readonly of: ObjectRef;
+  readonly choice: ShellChoice;
+  choose(part: Partial<Chosen>): void;
+}
+
+function Session({ of: ref, choice, choose }: SessionProps) {
   const host = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
   const screenReader = useSignal(false);
@@ -49,7 +63,7 @@ function Session({ of: ref, choice }: { readonly of: ObjectRef; readonly choice:
   useEffect(() => setScreenReader(screenReader.value), [screenReader.value]);
   return (
     <>
-      <ShellBar bar={bar} choice={choice} screenReader={screenReader}>
+      <ShellBar bar={bar} choice={choice} choose={choose} screenReader={screenReader}>
         {state.kind === 'ended' ? (
           <button type="button" class="primary" onClick={open}>
             {texts.terminal.open}
