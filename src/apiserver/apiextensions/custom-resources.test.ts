@@ -205,3 +205,24 @@ test('finalizers that others may use too are taken with a warning, once', async 
   const changed = await send('PATCH', `${WIDGETS}/a`, patch, headers);
   assert.deepEqual(changed.headers['warning'], [`299 - "metadata.finalizers: \\"more\\": ${advice('')}"`]);
 });
+
+test('the metrics of a resource outlive a change of its definition, and end with it', async () => {
+  const server = await startWithWidgets(free);
+  const { send } = server;
+  const created = async (): Promise<string | undefined> => {
+    const { text } = await send('GET', '/metrics');
+    return /^etcd_requests_total\{group="example.com",operation="create",resource="widgets"\} (\d+)$/m.exec(text)?.[1];
+  };
+  await send('POST', WIDGETS, widget('a', {}));
+  assert.equal(await created(), '1');
+  const path = `${DEFINITIONS}/widgets.example.com`;
+  const added = { spec: { names: { shortNames: ['wd', 'wdg'] } } };
+  const changed = await send('PATCH', path, added, { 'content-type': 'application/merge-patch+json' });
+  assert.equal(changed.status, 200, changed.text);
+  await settle();
+  assert.equal(await created(), '1');
+  await send('DELETE', `${WIDGETS}/a`);
+  await send('DELETE', path);
+  await settle();
+  assert.equal(await created(), undefined);
+});

@@ -76,7 +76,7 @@ export class ResourceRegistry {
       const stored =
         storagePrefix === '' ? definition : storedOf(definitions.filter((one) => one.storagePrefix === storagePrefix));
       const store = new GenericStore(definition, stored, services);
-      this.remove([definition.info]);
+      this.#takeOff(definition.info);
       const { resource } = definition.info;
       this.#stores.set(resource, [...(this.#stores.get(resource) ?? []), store]);
       if (isServed(definition)) {
@@ -92,16 +92,19 @@ export class ResourceRegistry {
   /** Takes resources off. */
   remove(keys: readonly ResourceKey[]): void {
     let changed = false;
-    for (const key of keys) {
-      const store = this.known(key);
-      if (store === undefined) continue;
-      const others = this.#stores.get(key.resource)!.filter((other) => other !== store);
-      if (others.length === 0) this.#stores.delete(key.resource);
-      else this.#stores.set(key.resource, others);
-      if (this.#served.delete(store)) this.#countBuiltIn(store, -1);
-      changed = true;
-    }
+    for (const key of keys) if (this.#takeOff(key)) changed = true;
     if (changed) this.#changed();
+  }
+
+  /** Whether it was there. */
+  #takeOff(key: ResourceKey): boolean {
+    const store = this.known(key);
+    if (store === undefined) return false;
+    const others = this.#stores.get(key.resource)!.filter((other) => other !== store);
+    if (others.length === 0) this.#stores.delete(key.resource);
+    else this.#stores.set(key.resource, others);
+    if (this.#served.delete(store)) this.#countBuiltIn(store, -1);
+    return true;
   }
 
   #changed(): void {

@@ -54,9 +54,9 @@ export class Dispatch {
   tell(batch: Batch): void {
     if (this.#waiting.length > 0) return this.#wait(batch);
     let count = 0;
-    while (count++ < TOLD_AT_ONCE) if (!this.#tellNext(batch)) return batch.done();
+    while (count++ < TOLD_AT_ONCE) if (!this.#tellNext(batch)) return this.#end(batch);
     const due = this.#pace.turn();
-    if (due === undefined && this.#tellForATurn(batch)) return batch.done();
+    if (due === undefined && this.#tellForATurn(batch)) return this.#end(batch);
     this.#wait(batch);
     this.#goOn(due ?? this.#pace.yield()).catch(this.#onThrow);
   }
@@ -78,9 +78,18 @@ export class Dispatch {
       }
       this.#waiting.shift();
       this.#waitingBytes -= batch.bytes;
-      batch.done();
+      this.#end(batch);
     }
     this.#isOverfull = false;
+  }
+
+  /** What throws here must not keep later changes from everybody. */
+  #end(batch: Batch): void {
+    try {
+      batch.done();
+    } catch (error) {
+      this.#onThrow(error);
+    }
   }
 
   /** False when the turn is over before all are told. */

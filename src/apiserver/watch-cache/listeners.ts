@@ -77,8 +77,8 @@ export class Listeners<T> {
   }
 
   /**
-   * For who visits them little by little: each listener with the changes that concern it. Those who come meanwhile may be among them, those who leave are not.
-   * Throws at once where a field cannot be read.
+   * For who visits them little by little: each listener with the changes that concern it. Those who come or leave meanwhile may be
+   * among them. Throws at once where a field cannot be read.
    */
   concerned(changes: readonly CacheEvent[]): Iterator<Concerned<T>> {
     if (this.#triggers.size === 0) return each(changes, [this.#all]);
