@@ -57,6 +57,7 @@ test(
     assert.match(page.url(), /sort=-name/);
     assert.match((await rows.first().textContent()) ?? '', /web-/);
     await page.keyboard.press(':');
+    await page.locator('.palette input:focus').waitFor();
     await page.keyboard.type('deploy');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Deployments' }).waitFor();
@@ -93,6 +94,7 @@ test('texts of objects are shown as they are, whatever they hold', { skip: skipB
   await page.goto(await cluster.console());
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press(':');
+  await page.locator('.palette input:focus').waitFor();
   await page.keyboard.type('events');
   await page.keyboard.press('Enter');
   await page.getByText(hostile).waitFor();
