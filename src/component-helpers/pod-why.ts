@@ -69,7 +69,7 @@ export interface PodWhy {
 }
 
 /** Answers for a pod; undefined: this scheduler knows nothing of it. */
-export type ExplainPod = (namespace: string, name: string) => PodWhy | undefined;
+export type ExplainPod = (namespace: string, name: string) => Promise<PodWhy | undefined>;
 
 /** The answer as text, `nodes` nodes at most. */
 export function podWhyText(why: PodWhy, nodes: number = 5): string {

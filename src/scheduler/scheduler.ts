@@ -95,7 +95,7 @@ class PodScheduler implements Scheduler {
   #running = false;
 
   readonly steps: SchedulingSteps;
-  readonly why: ExplainPod = (namespace, name) => {
+  readonly why: ExplainPod = async (namespace, name) => {
     const pod = this.#pods.get({ namespace, name });
     if (pod === undefined) return undefined;
     const explainDeps = {
@@ -104,7 +104,7 @@ class PodScheduler implements Scheduler {
       queue: this.#queue,
       decisions: this.#decisions,
       nominations: this.#nominations,
-      nowMs: () => this.#clock.nowMs(),
+      clock: this.#clock,
     };
     return explainPod(explainDeps, pod);
   };

@@ -117,7 +117,7 @@ function createHandler({
     if (namespace === undefined || name === undefined) return text(404, '404 page not found');
     const explain = why();
     if (explain === undefined) return text(503, 'another instance leads');
-    const answer = explain(decodeURIComponent(namespace), decodeURIComponent(name));
+    const answer = await explain(decodeURIComponent(namespace), decodeURIComponent(name));
     return answer === undefined ? text(404, `pods "${name}" not found`) : json(answer);
   };
 }

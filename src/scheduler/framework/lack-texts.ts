@@ -1,6 +1,7 @@
 /** Words for what a node lacks, and how much of it is told. Pure. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import type { NodeInfo } from '../cache/node-info.ts';
 
 /** Pods, terms or volumes of one plugin that are told of one node. */
 export const MAX_TOLD = 5;
@@ -10,10 +11,34 @@ export function podText({ metadata }: Stored<Pod>): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** `pod default/a on node-1`, or that and how many more. */
-export function podsText(pods: readonly { readonly pod: Stored<Pod>; readonly node: string }[]): string {
-  const [first] = pods;
-  if (first === undefined) return 'no pod';
-  const more = pods.length === 1 ? '' : ` and ${pods.length - 1} more`;
-  return `pod ${podText(first.pod)} on ${first.node}${more}`;
+/** Pods of which the first is named and all are counted. */
+export class CountedPods {
+  readonly #first: { readonly pod: Stored<Pod>; readonly node: string };
+  #count = 1;
+
+  constructor(pod: Stored<Pod>, node: string) {
+    this.#first = { pod, node };
+  }
+
+  addOne(): void {
+    this.#count++;
+  }
+
+  /** `pod default/a on node-1`, or that and how many more. */
+  toString(): string {
+    const more = this.#count === 1 ? '' : ` and ${this.#count - 1} more`;
+    return `pod ${podText(this.#first.pod)} on ${this.#first.node}${more}`;
+  }
+}
+
+/** The pods of the nodes that match: the first, and how many more. Undefined: there is none. */
+export function podsText(nodes: readonly NodeInfo[], matches: (pod: Stored<Pod>) => boolean): string | undefined {
+  let counted: CountedPods | undefined;
+  for (const { name, pods } of nodes)
+    for (const pod of pods.values())
+      if (matches(pod)) {
+        if (counted === undefined) counted = new CountedPods(pod, name);
+        else counted.addOne();
+      }
+  return counted?.toString();
 }

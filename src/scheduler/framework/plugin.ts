@@ -107,7 +107,10 @@ export interface SchedulerPlugin {
   less?(a: QueuedPod, b: QueuedPod): number;
   preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
-  /** What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. */
+  /**
+   * What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. It is
+   * called for every node with one state: what does not depend on the node is computed once and kept there.
+   */
   explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo, snapshot: Snapshot): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;

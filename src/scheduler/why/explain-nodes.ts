@@ -3,6 +3,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeVerdict, PluginVerdict, PodDecision } from '../../component-helpers/pod-why.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { fitErrorMessage } from '../fit-error.ts';
 import type { CycleState, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
@@ -40,8 +41,11 @@ export interface Look {
   readonly pod: Stored<Pod>;
   readonly snapshot: Snapshot;
   readonly nominations: Nominations;
-  readonly nowMs: number;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'yield'>;
 }
+
+/** The walk over the nodes goes on for so long, then others have their turn. */
+const TURN_MS = 2;
 
 interface Judged {
   readonly node: NodeInfo;
@@ -51,13 +55,13 @@ interface Judged {
   readonly distance: readonly number[];
 }
 
-/** Looks at every node with every plugin, as the cluster is now. */
-export function lookNow(look: Look): PodDecision {
-  const { profile, pod, snapshot, nowMs } = look;
+/** Looks at every node with every plugin, as the cluster is now. Others have their turn meanwhile, and may change it. */
+export async function lookNow(look: Look): Promise<PodDecision> {
+  const { profile, pod, snapshot, clock } = look;
   const state: CycleState = new Map();
   const pre = runPreFilter(profile, state, { pod, snapshot });
   const nodeCount = snapshot.nodes.length;
-  const head = { time: formatTime(nowMs), nodeCount };
+  const head = { time: formatTime(clock.nowMs()), nodeCount };
   if (pre.rejection !== undefined)
     return {
       ...head,
@@ -66,7 +70,7 @@ export function lookNow(look: Look): PodDecision {
       rejectedBy: nodeCount === 0 ? undefined : pre.rejection.plugin,
       nodes: [],
     };
-  const explained = snapshot.nodes.map((node) => explainNode(look, state, { pre, node }));
+  const explained = await explainNodes(look, state, pre);
   const feasible = explained.filter(({ statuses }) => statuses.length === 0).map(({ node }) => node);
   if (feasible.length > 0) return feasibleNow(look, state, { head, judged: explained, feasible, pre });
   const statuses = new Map(explained.map(({ node, statuses: [first] }) => [node.name, first as Status]));
@@ -98,6 +102,19 @@ function feasibleNow(
     message: `fits on ${feasible.length} of ${head.nodeCount} nodes at this moment`,
     nodes: [...scoredVerdicts(scored, undefined, plugins), ...rejected.map(({ verdict }) => verdict)],
   };
+}
+
+async function explainNodes(look: Look, state: CycleState, pre: PreFiltered): Promise<readonly Judged[]> {
+  const { clock, snapshot } = look;
+  const explained: Judged[] = [];
+  let sinceMs = clock.monotonicMs();
+  for (const node of snapshot.nodes) {
+    explained.push(explainNode(look, state, { pre, node }));
+    if (clock.monotonicMs() - sinceMs <= TURN_MS) continue;
+    await clock.yield();
+    sinceMs = clock.monotonicMs();
+  }
+  return explained;
 }
 
 function explainNode(

@@ -8,7 +8,7 @@ import type { Nominations } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuePlace, SchedulingQueue } from '../queue/scheduling-queue.ts';
 import type { DecisionLog } from './decision-log.ts';
-import { lookNow, toldDecision } from './explain-nodes.ts';
+import { lookNow, toldDecision, type Look } from './explain-nodes.ts';
 
 /** What the explanation is made from. */
 export interface ExplainDeps {
@@ -18,10 +18,10 @@ export interface ExplainDeps {
   readonly queue: SchedulingQueue;
   readonly decisions: DecisionLog;
   readonly nominations: Nominations;
-  readonly nowMs: () => number;
+  readonly clock: Look['clock'];
 }
 
-export function explainPod(deps: ExplainDeps, pod: Stored<Pod>): PodWhy {
+export async function explainPod(deps: ExplainDeps, pod: Stored<Pod>): Promise<PodWhy> {
   const { name, namespace, uid } = pod.metadata;
   const schedulerName = pod.spec?.schedulerName ?? 'default-scheduler';
   const decision = deps.decisions.last(uid);
@@ -34,7 +34,7 @@ export function explainPod(deps: ExplainDeps, pod: Stored<Pod>): PodWhy {
     profile !== undefined &&
     (stands.state === 'Unschedulable' || stands.state === 'Backoff' || stands.state === 'Active');
   const now = waits
-    ? lookNow({ profile, pod, snapshot: deps.cache.snapshot(), nominations: deps.nominations, nowMs: deps.nowMs() })
+    ? await lookNow({ profile, pod, snapshot: deps.cache.snapshot(), nominations: deps.nominations, clock: deps.clock })
     : undefined;
   const message =
     waits && deps.decisions.waitingMessage(uid) !== undefined ? deps.decisions.waitingMessage(uid) : undefined;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { defined } from '../../base/defined-fixture.ts';
 import { podWhyText } from '../../component-helpers/pod-why.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createSchedulerCache } from '../cache/scheduler-cache.ts';
 import { createNominator } from '../framework/nominations.ts';
 import { createProfile } from '../framework/profile.ts';
@@ -28,10 +29,10 @@ function cluster() {
 }
 
 const look = (pod = testPod('p', { cpu: '900m' }), cache = cluster()) =>
-  lookNow({ profile, pod, snapshot: cache.snapshot(), nominations: createNominator(), nowMs: 0 });
+  lookNow({ profile, pod, snapshot: cache.snapshot(), nominations: createNominator(), clock: new VirtualClock() });
 
-test('a look names the nearest nodes first, and everything each lacks', () => {
-  const { result, message, nodes } = look();
+test('a look names the nearest nodes first, and everything each lacks', async () => {
+  const { result, message, nodes } = await look();
   assert.equal(result, 'Unschedulable');
   assert.equal(message, '0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu.');
   const refused = nodes.map(({ name, verdict, plugins }) => [
@@ -53,8 +54,8 @@ test('a look names the nearest nodes first, and everything each lacks', () => {
   ]);
 });
 
-test('a look at a pod that fits tells scores by plugin, and the nodes it does not fit on', () => {
-  const { result, nodes } = look(testPod('p', { cpu: '400m' }));
+test('a look at a pod that fits tells scores by plugin, and the nodes it does not fit on', async () => {
+  const { result, nodes } = await look(testPod('p', { cpu: '400m' }));
   assert.equal(result, 'Schedulable');
   assert.deepEqual(nodes.map(({ name, verdict }) => [name, verdict]).sort(), [
     ['busy', 'Feasible'],
@@ -67,7 +68,7 @@ test('a look at a pod that fits tells scores by plugin, and the nodes it does no
   assert.ok(best?.scores?.some(({ name }) => name === 'NodeResourcesFit'));
 });
 
-test('a look changes nothing: the next decision is the same', () => {
+test('a look changes nothing: the next decision is the same', async () => {
   const cache = cluster();
   const pod = testPod('p', { cpu: '400m' });
   const decide = () =>
@@ -76,7 +77,7 @@ test('a look changes nothing: the next decision is the same', () => {
       new Map(),
     ).node;
   const before = decide();
-  look(pod, cache);
+  await look(pod, cache);
   assert.equal(decide(), before);
 });
 
@@ -133,7 +134,7 @@ test('the log forgets the oldest when too many nodes are spoken of, but not what
   assert.ok(log.last('c') !== undefined, 'a new decision about the same pod takes the place of the old one');
 });
 
-test('the text names the nodes and what they lack', () => {
+test('the text names the nodes and what they lack', async () => {
   const text = podWhyText(
     {
       apiVersion: 'keelson/v1',
@@ -141,9 +142,9 @@ test('the text names the nodes and what they lack', () => {
       metadata: { name: 'p', namespace: 'default', uid: 'u' },
       schedulerName: 'default-scheduler',
       state: 'Unschedulable',
-      message: look().message,
+      message: (await look()).message,
       queue: { attempts: 2, waitingSeconds: 7, rejectedBy: ['NodeResourcesFit'] },
-      now: look(),
+      now: await look(),
     },
     1,
   );

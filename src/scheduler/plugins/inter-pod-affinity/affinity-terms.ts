@@ -100,3 +100,8 @@ function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffini
   const added = [...more(term.matchLabelKeys, 'in'), ...more(term.mismatchLabelKeys, 'notin')];
   return added.length === 0 ? selector : compileRequirements([...selector.requirements, ...added]);
 }
+
+/** The term, told to people. */
+export function termText({ selector, topologyKey }: AffinityTerm): string {
+  return `${selector.toString()} by ${topologyKey}`;
+}

@@ -1,79 +1,77 @@
-/** Which term of affinity a node does not meet, and which running pods it is about. On request only: it looks at every pod. */
+/** Which term of affinity a node does not meet, and which running pods it is about. On request only. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
-import { MAX_TOLD, podsText } from '../../framework/lack-texts.ts';
+import { CountedPods, MAX_TOLD } from '../../framework/lack-texts.ts';
 import type { Lack } from '../../framework/plugin.ts';
-import type { AffinityTerm, TermReader } from './affinity-terms.ts';
+import { termText, type AffinityTerm, type PodTerms, type TermReader } from './affinity-terms.ts';
+import { RepellingTerms } from './repelling-pods.ts';
 
-/** What keeps the pod from the node. */
-export function explainAffinity(
-  termsOf: TermReader,
-  pod: Stored<Pod>,
-  node: NodeInfo,
-  snapshot: Snapshot,
-): readonly Lack[] {
-  const { affinity, antiAffinity } = termsOf(pod);
-  const found: string[] = [];
-  const isFirst = affinity.every((term) => term.matches(pod)) && !snapshot.nodes.some((one) => has(one, affinity));
-  for (const term of affinity) {
-    const value = node.node.metadata.labels?.[term.topologyKey];
-    if (value === undefined) found.push(`the node has no label ${term.topologyKey}, which podAffinity asks for`);
-    else if (!isFirst && !domainOf(term, node, snapshot).some((one) => has(one, affinity)))
-      found.push(`no pod that podAffinity asks for (${term.selector.toString()}) runs in ${term.topologyKey}=${value}`);
+/** What keeps one pod from nodes. Walks over all pods once per term; a node is looked up by its topology values. */
+export class AffinityLacks {
+  readonly #terms: PodTerms;
+  /** Nodes with a pod that meets all affinity terms have these values of the terms' topology keys. */
+  readonly #wanted: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #isFirst: boolean;
+  /** By anti-affinity term and topology value. */
+  readonly #unwanted: ReadonlyMap<AffinityTerm, ReadonlyMap<string, CountedPods>>;
+  readonly #repelling: RepellingTerms;
+
+  constructor(termsOf: TermReader, pod: Stored<Pod>, { nodes }: Snapshot) {
+    this.#terms = termsOf(pod);
+    const { affinity, antiAffinity } = this.#terms;
+    const wanted = affinity.length === 0 ? [] : nodes.filter((node) => hasPod(node, affinity));
+    this.#isFirst = wanted.length === 0 && affinity.every((term) => term.matches(pod));
+    this.#wanted = new Map(affinity.map(({ topologyKey }) => [topologyKey, valuesOf(topologyKey, wanted)]));
+    this.#unwanted = new Map(antiAffinity.map((term) => [term, matchingPods(term, nodes)]));
+    this.#repelling = new RepellingTerms(termsOf, pod, nodes);
   }
-  for (const term of antiAffinity) {
-    const met = domainOf(term, node, snapshot).flatMap((one) => podsOn(one, (other) => term.matches(other)));
-    if (met.length > 0) found.push(`podAntiAffinity (${termText(term)}) keeps it away from ${podsText(met)}`);
+
+  /** No more than are shown. */
+  of({ node }: NodeInfo): readonly Lack[] {
+    return this.#texts(node.metadata.labels ?? {})
+      .take(MAX_TOLD)
+      .map((what) => ({ what, distance: 1 }))
+      .toArray();
   }
-  for (const [text, pods] of repelling(termsOf, pod, { node, snapshot }))
-    found.push(`podAntiAffinity (${text}) of ${podsText(pods)} keeps it away`);
-  return found.slice(0, MAX_TOLD).map((what) => ({ what, distance: 1 }));
+
+  *#texts(labels: Readonly<Record<string, string>>): Generator<string> {
+    for (const { topologyKey, selector } of this.#terms.affinity) {
+      const value = labels[topologyKey];
+      if (value === undefined) yield `the node has no label ${topologyKey}, which podAffinity asks for`;
+      else if (!this.#isFirst && this.#wanted.get(topologyKey)?.has(value) !== true)
+        yield `no pod that podAffinity asks for (${selector.toString()}) runs in ${topologyKey}=${value}`;
+    }
+    for (const [term, byValue] of this.#unwanted) {
+      const value = labels[term.topologyKey];
+      const met = value === undefined ? undefined : byValue.get(value);
+      if (met !== undefined) yield `podAntiAffinity (${termText(term)}) keeps it away from ${met.toString()}`;
+    }
+    for (const { term, pods } of this.#repelling.of(labels))
+      yield `podAntiAffinity (${term}) of ${pods.toString()} keeps it away`;
+  }
 }
 
-type Placed = { readonly pod: Stored<Pod>; readonly node: string };
-
-/** Running pods whose anti-affinity the pod meets in the domain of the node, by the term. */
-function repelling(
-  termsOf: TermReader,
-  pod: Stored<Pod>,
-  { node, snapshot }: { node: NodeInfo; snapshot: Snapshot },
-): ReadonlyMap<string, readonly Placed[]> {
-  const found = new Map<string, Placed[]>();
-  for (const one of snapshot.nodes)
-    for (const other of one.podsWithRequiredAntiAffinity.values())
-      for (const term of termsOf(other).antiAffinity) {
-        if (!isOneDomain(term, node, one) || !term.matches(pod)) continue;
-        const text = termText(term);
-        const known = found.get(text);
-        const placed = { pod: other, node: one.name };
-        if (known === undefined) found.set(text, [placed]);
-        else known.push(placed);
-      }
-  return found;
-}
-
-function termText({ selector, topologyKey }: AffinityTerm): string {
-  return `${selector.toString()} by ${topologyKey}`;
-}
-
-function has(node: NodeInfo, terms: readonly AffinityTerm[]): boolean {
+function hasPod(node: NodeInfo, terms: readonly AffinityTerm[]): boolean {
   return node.pods.values().some((other) => terms.every((term) => term.matches(other)));
 }
 
-function podsOn(node: NodeInfo, matches: (pod: Stored<Pod>) => boolean): readonly Placed[] {
-  return node.pods
-    .values()
-    .filter(matches)
-    .map((pod) => ({ pod, node: node.name }))
-    .toArray();
+function valuesOf(topologyKey: string, nodes: readonly NodeInfo[]): ReadonlySet<string> {
+  return new Set(nodes.map(({ node }) => node.metadata.labels?.[topologyKey]).filter((value) => value !== undefined));
 }
 
-function domainOf(term: AffinityTerm, node: NodeInfo, { nodes }: Snapshot): readonly NodeInfo[] {
-  return nodes.filter((one) => isOneDomain(term, node, one));
-}
-
-function isOneDomain({ topologyKey }: AffinityTerm, a: NodeInfo, b: NodeInfo): boolean {
-  const value = a.node.metadata.labels?.[topologyKey];
-  return value !== undefined && value === b.node.metadata.labels?.[topologyKey];
+/** Pods that match, by topology value. */
+function matchingPods(term: AffinityTerm, nodes: readonly NodeInfo[]): ReadonlyMap<string, CountedPods> {
+  const counted = new Map<string, CountedPods>();
+  for (const { name, node, pods } of nodes) {
+    const value = node.metadata.labels?.[term.topologyKey];
+    if (value === undefined) continue;
+    for (const pod of pods.values()) {
+      if (!term.matches(pod)) continue;
+      const known = counted.get(value);
+      if (known === undefined) counted.set(value, new CountedPods(pod, name));
+      else known.addOne();
+    }
+  }
+  return counted;
 }

@@ -29,10 +29,12 @@ import {
   sumOfValues,
   type WeightedValues,
 } from './affinity-scores.ts';
-import { explainAffinity } from './explain-affinity.ts';
+import { AffinityLacks } from './explain-affinity.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
+/** Where an explanation keeps what it found out for all nodes. */
+const LACKS = `${NAME}/lacks`;
 const AFFINITY = unresolvable(NAME, "node(s) didn't match pod affinity rules");
 const ANTI_AFFINITY = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
 const EXISTING = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
@@ -109,7 +111,10 @@ export function createInterPodAffinity(
       if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
       return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },
-    explain: (_state, pod, node, snapshot) => explainAffinity(termsOf, pod, node, snapshot),
+    explain(state, pod, node, snapshot) {
+      if (!state.has(LACKS)) state.set(LACKS, new AffinityLacks(termsOf, pod, snapshot));
+      return (state.get(LACKS) as AffinityLacks).of(node);
+    },
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {

@@ -1,6 +1,7 @@
 /** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
+import type { Snapshot } from '../../cache/node-info.ts';
 import { podsText } from '../../framework/lack-texts.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
@@ -9,6 +10,8 @@ import { claimsOf, type FindClaim, type PodClaim } from '../../framework/pod-cla
 import { disksConflict, hasExclusiveDisk } from './disk-conflict.ts';
 
 const NAME = 'VolumeRestrictions';
+/** Where an explanation keeps who uses the pod's claims: the same for all nodes. */
+const USERS = `${NAME}/users`;
 const DISK_CONFLICT = unschedulable(NAME, 'node(s) had no available disk');
 const CLAIM_CONFLICT = unschedulable(
   NAME,
@@ -52,19 +55,12 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       return node.pods.values().some((other) => disksConflict(pod, other)) ? DISK_CONFLICT : undefined;
     },
     explain(state, pod, node, snapshot) {
-      const { names } = state.get(NAME) as Kept;
-      const users = snapshot.nodes.flatMap((one) =>
-        one.pods
-          .values()
-          .filter((other) => uses(other, pod.metadata.namespace, names))
-          .map((other) => ({ pod: other, node: one.name }))
-          .toArray(),
-      );
-      const sharers = node.pods.values().filter((other) => hasExclusiveDisk(pod) && disksConflict(pod, other));
-      const disks = sharers.map((other) => ({ pod: other, node: node.name })).toArray();
+      if (!state.has(USERS)) state.set(USERS, usersText(pod, (state.get(NAME) as Kept).names, snapshot));
+      const users = state.get(USERS) as string | undefined;
+      const disks = hasExclusiveDisk(pod) ? podsText([node], (other) => disksConflict(pod, other)) : undefined;
       return [
-        ...(users.length === 0 ? [] : [`claim ${[...names].join(', ')} is used by ${podsText(users)}`]),
-        ...(disks.length === 0 ? [] : [`the same disk is used by ${podsText(disks)}`]),
+        ...(users === undefined ? [] : [users]),
+        ...(disks === undefined ? [] : [`the same disk is used by ${disks}`]),
       ].map((what) => ({ what, distance: 1 }));
     },
     addPod: (state, pod, { other }: PodChange) => change(state, pod, { other, by: 1 }),
@@ -79,6 +75,13 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       { event: 'node/add' },
     ],
   };
+}
+
+/** Who uses claims that serve one pod at a time; undefined: nobody. */
+function usersText(pod: Stored<Pod>, names: ReadonlySet<string>, { nodes }: Snapshot): string | undefined {
+  if (names.size === 0) return undefined;
+  const users = podsText(nodes, (other) => uses(other, pod.metadata.namespace, names));
+  return users && `claim ${[...names].join(', ')} is used by ${users}`;
 }
 
 /** Whether what the other used may be what the pod waits for. */

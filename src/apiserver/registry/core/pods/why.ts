@@ -13,7 +13,7 @@ export function podWhySubresource(objects: ObjectStore, explain: () => ExplainPo
       if (objects.get(Pods, info.namespace, info.name) === undefined) throw notFound(Pods, info.name);
       const explainPod = explain();
       if (explainPod === undefined) throw serviceUnavailable('no scheduler runs in the process of this API server');
-      const why = explainPod(info.namespace, info.name);
+      const why = await explainPod(info.namespace, info.name);
       if (why === undefined) throw serviceUnavailable('the scheduler has not seen the pod yet');
       return {
         kind: 'bytes',
