@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigMaps, Deployments, Namespaces, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
+import { ConfigMaps, Deployments, Events, Namespaces, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { OwnerReference } from '../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
@@ -186,6 +186,24 @@ describe('garbage collector', () => {
     );
     await h.clock.advance(60_000);
     assert.deepEqual(names(h, P), ['p']);
+    await h.stop();
+  });
+
+  it('asks about an owner of a kind that is not watched once for all its dependents, until it is gone', async () => {
+    const event = anyInfo(Events);
+    const h = start((api) => {
+      const reference = owner(event, api.seed(event, object('e')));
+      for (let i = 0; i < 50; i++) api.seed(C, object(`c${i}`, [reference]));
+    });
+    await h.clock.advance(60_000);
+    const before = h.api.requests.length;
+    await h.clock.advance(600_000);
+    const reads = h.api.requests.slice(before).filter(({ path }) => /configmaps\/|events\//.test(path));
+    assert.deepEqual([...new Set(reads.map(({ path }) => path))], ['/api/v1/namespaces/default/events/e']);
+    assert.equal(names(h, C).length, 50);
+    h.api.remove(event, 'default/e');
+    await h.clock.advance(2_000_000);
+    assert.deepEqual(names(h, C), []);
     await h.stop();
   });
 

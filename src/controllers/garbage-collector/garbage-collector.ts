@@ -23,6 +23,7 @@ import {
 } from './graph.ts';
 import { createLiveObjects, NamespacedOwnerError, type LiveObjects } from './live-objects.ts';
 import { createResourceMonitors, type ResourceMonitors } from './resource-monitors.ts';
+import { UnseenOwners, waitsForDependents } from './unseen-owners.ts';
 import { background, isProgramError } from '../../platform/unexpected.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Client } from '../../client/client.ts';
@@ -56,6 +57,7 @@ class GarbageCollector implements Controller {
   readonly #deletions: WorkQueue<string>;
   readonly #orphanings: WorkQueue<string>;
   readonly #graph: OwnerGraph;
+  readonly #unseenOwners: UnseenOwners;
   readonly #monitors: ResourceMonitors;
   readonly #absentOwnerCache: Lru<string, true>;
 
@@ -89,6 +91,7 @@ class GarbageCollector implements Controller {
         );
       },
     });
+    this.#unseenOwners = new UnseenOwners(this.#graph);
     this.#monitors = createResourceMonitors(deps, this.#client, this.#graph);
     this.#absentOwnerCache = new Lru<string, true>(ABSENT_OWNER_CACHE_SIZE);
   }
@@ -116,7 +119,12 @@ class GarbageCollector implements Controller {
 
   async #attemptToDeleteWorker(live: LiveObjects, uid: string): Promise<void> {
     const node = this.#graph.get(uid);
-    if (node === undefined || (node.beingDeleted && !node.deletingDependents)) return;
+    if (node === undefined) {
+      for (const dependent of await this.#unseenOwners.check(live, uid)) this.#deletions.add(dependent);
+      return;
+    }
+    this.#unseenOwners.remove(uid);
+    if (node.beingDeleted && !node.deletingDependents) return;
     if (!node.deletingDependents && !this.#graph.needsVerification(node)) return;
     const latest = await live.read(node.identity);
     if (latest === undefined) return; // Its deletion will be seen.
@@ -141,8 +149,7 @@ class GarbageCollector implements Controller {
       const lost = new Set([...dangling, ...waiting].map((reference) => reference.uid));
       if (lost.size > 0)
         await live.changeOwners(node.identity, (owners) => owners.filter((owner) => !lost.has(owner.uid)));
-      if (solid.some(({ uid }) => this.#graph.get(uid) === undefined))
-        throw new Error('an owner exists but was not seen yet');
+      this.#followUnseen(node.identity, solid);
       return;
     }
     const dependents = waiting.length > 0 ? [...this.#graph.dependentsOf(node.identity.uid)] : [];
@@ -165,6 +172,13 @@ class GarbageCollector implements Controller {
     await live.remove(node.identity, policy);
   }
 
+  /** Owners that no watch has shown are asked about again. */
+  #followUnseen({ namespace }: Identity, owners: readonly OwnerReference[]): void {
+    for (const { apiVersion, kind, name, uid } of owners)
+      if (this.#graph.get(uid) === undefined && this.#unseenOwners.add({ apiVersion, kind, namespace, name, uid }))
+        this.#deletions.addRateLimited(uid);
+  }
+
   /** Owners that exist, that do not, and that exist but wait for this object to go. */
   async #classifyReferences(live: LiveObjects, dependent: Identity, references: readonly OwnerReference[]) {
     const solid: OwnerReference[] = [];
@@ -175,11 +189,7 @@ class GarbageCollector implements Controller {
       if (at % OWNERS_AT_ONCE === OWNERS_AT_ONCE - 1) await this.#clock.yield();
       const owner = await this.#readOwner(live, dependent, reference);
       if (owner === undefined) dangling.push(reference);
-      else if (
-        owner.metadata.deletionTimestamp !== undefined &&
-        (owner.metadata.finalizers ?? []).includes(FOREGROUND_FINALIZER)
-      )
-        waiting.push(reference);
+      else if (waitsForDependents(owner)) waiting.push(reference);
       else solid.push(reference);
     }
     return { solid, dangling, waiting };
