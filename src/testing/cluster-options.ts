@@ -43,7 +43,7 @@ export interface ClusterOptions {
   readonly startAt?: string | number;
   /** The seed of all randomness. Default 1 on virtual time; on real time, another at each start. */
   readonly seed?: number | string;
-  /** `memory` (default), or a store of your own, which the cluster closes. */
+  /** `memory` (default), or a store of your own, which the cluster closes. Called again by `restore` and `fork`: each must be empty. */
   readonly store?: 'memory' | ((clock: Clock) => Promise<Store> | Store);
   /** Makes the keeper of objects' history, which the cluster closes. Default: no history is kept. */
   readonly history?: ((clock: Clock) => HistoryLog) | undefined;

@@ -73,14 +73,21 @@ function validateServer(server: ServerStorageVersion, field: Field): void {
     validateApiVersion(version, decodable.item(index));
   if (!known.has(encodingVersion))
     decodable.invalid(decodableVersions ?? null, `decodableVersions must include encodingVersion ${encodingVersion}`);
+  const listed = shownVersions(decodableVersions ?? []);
   for (const [index, version] of (servedVersions ?? []).entries()) {
     const at = field.at('servedVersions').item(index);
     validateApiVersion(version, at);
-    if (!known.has(version)) {
-      const listed = `[${(decodableVersions ?? []).join(' ')}]`;
+    if (!known.has(version))
       at.invalid(version, `individual served version : ${version} must be included in decodableVersions : ${listed}`);
-    }
   }
+}
+
+/** So many stand in a complaint, which a long list of served versions repeats. */
+const SHOWN_VERSIONS = 20;
+
+function shownVersions(versions: readonly string[]): string {
+  const more = versions.length > SHOWN_VERSIONS ? ` and ${versions.length - SHOWN_VERSIONS} more` : '';
+  return `[${versions.slice(0, SHOWN_VERSIONS).join(' ')}${more}]`;
 }
 
 function validateCommonVersion(servers: readonly ServerStorageVersion[], told: string | undefined, field: Field): void {

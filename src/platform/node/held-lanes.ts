@@ -1,59 +1,103 @@
-/** Connections that are not read for now, by their clients' lanes, which take turns. */
+/**
+ * Connections that are not read for now, by their clients' lanes. The kernel tells of connections in the order in which they go
+ * on, and the first one that brings much ends a phase of the loop: nobody behind it is heard. So the cluster's own go on first,
+ * then lanes that have ended fewer phases before those that have ended more; equal ones take turns.
+ */
 
 export interface InLane {
   readonly lane: string | undefined;
 }
 
+/** So many of which nothing was read, and so many of which something was, go on in one turn; half of them may be the cluster's own. */
+export interface TurnLimits {
+  readonly silent: number;
+  readonly busy: number;
+}
+
+interface Lane<T> {
+  readonly silent: Set<T>;
+  readonly busy: Set<T>;
+}
+
+interface Room {
+  silent: number;
+  busy: number;
+}
+
 export class HeldLanes<T extends InLane> {
-  /** The lane whose turn is next comes first, in each lane the one that waits longest. */
-  readonly #lanes = new Map<string | undefined, Set<T>>();
+  /** Among equal lanes the one whose turn is next comes first. */
+  readonly #lanes = new Map<string | undefined, Lane<T>>();
+  /** How many phases a lane had a part in that were ended. */
+  readonly #heat = new Map<string | undefined, number>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  add(one: T): void {
-    const lane = this.#lanes.get(one.lane);
-    if (lane === undefined) this.#lanes.set(one.lane, new Set([one]));
-    else lane.add(one);
+  add(one: T, kind: keyof Lane<T>): void {
+    let lane = this.#lanes.get(one.lane);
+    if (lane === undefined) this.#lanes.set(one.lane, (lane = { silent: new Set(), busy: new Set() }));
+    lane[kind].add(one);
     this.#size++;
   }
 
   delete(one: T): void {
     const lane = this.#lanes.get(one.lane);
-    if (lane?.delete(one) !== true) return;
+    if (lane === undefined || !(lane.silent.delete(one) || lane.busy.delete(one))) return;
     this.#size--;
-    if (lane.size === 0) this.#lanes.delete(one.lane);
+    if (isEmpty(lane)) this.#lanes.delete(one.lane);
   }
 
-  /** Takes so many at most: one of each lane after the other, the cluster's own lane first in each round. */
-  take(limit: number, isOpen: (lane: string | undefined) => boolean): T[] {
+  /** These lanes were read in a phase that was ended. */
+  heat(lanes: ReadonlySet<string | undefined>): void {
+    for (const lane of lanes) this.#heat.set(lane, this.#heatOf(lane) + 1);
+  }
+
+  /** Another flood: all lanes are equal. */
+  cool(): void {
+    this.#heat.clear();
+  }
+
+  /** Takes those of a turn, in the order in which they shall go on. */
+  take({ silent, busy }: TurnLimits, isOpen: (lane: string | undefined) => boolean): T[] {
     const taken: T[] = [];
-    for (let before = -1; taken.length > before && taken.length < limit;) {
-      before = taken.length;
-      for (const lane of this.#inOrder()) {
-        if (taken.length === limit) break;
-        const one = isOpen(lane) ? this.#takeOne(lane) : undefined;
-        if (one !== undefined) taken.push(one);
-      }
-    }
+    const own = { silent: silent / 2, busy: busy / 2 };
+    this.#takeAll([undefined], own, taken);
+    const room = { silent: silent / 2 + own.silent, busy: busy / 2 + own.busy };
+    const others = [...this.#lanes.keys()].filter((lane) => lane !== undefined && isOpen(lane));
+    const byHeat = Map.groupBy(others, (lane) => this.#heatOf(lane));
+    for (const heat of [...byHeat.keys()].sort((a, b) => a - b)) this.#takeAll(byHeat.get(heat)!, room, taken);
     return taken;
   }
 
-  #inOrder(): (string | undefined)[] {
-    const lanes = [...this.#lanes.keys()];
-    return this.#lanes.has(undefined) ? [undefined, ...lanes.filter((lane) => lane !== undefined)] : lanes;
+  #heatOf(lane: string | undefined): number {
+    return this.#heat.get(lane) ?? 0;
   }
 
-  #takeOne(lane: string | undefined): T | undefined {
-    const ones = this.#lanes.get(lane);
-    if (ones === undefined) return undefined;
-    const [one] = ones;
-    ones.delete(one!);
-    this.#size--;
-    this.#lanes.delete(lane);
-    if (ones.size > 0) this.#lanes.set(lane, ones);
-    return one;
+  /** One of each lane after the other. */
+  #takeAll(lanes: readonly (string | undefined)[], room: Room, taken: T[]): void {
+    for (let left = lanes; left.length > 0;) left = left.filter((lane) => this.#takeSome(lane, room, taken));
   }
+
+  /** False when nothing more of the lane goes on. */
+  #takeSome(name: string | undefined, room: Room, taken: T[]): boolean {
+    const lane = this.#lanes.get(name);
+    if (lane === undefined) return false;
+    // Silent ones first, or one that was just read would stand before those that have waited longer.
+    const kind = lane.silent.size > 0 && room.silent >= 1 ? 'silent' : 'busy';
+    const [one] = lane[kind];
+    if (one === undefined || room[kind] < 1) return false;
+    room[kind]--;
+    lane[kind].delete(one);
+    this.#size--;
+    taken.push(one);
+    this.#lanes.delete(name);
+    if (!isEmpty(lane)) this.#lanes.set(name, lane);
+    return true;
+  }
+}
+
+function isEmpty({ silent, busy }: Lane<unknown>): boolean {
+  return silent.size === 0 && busy.size === 0;
 }

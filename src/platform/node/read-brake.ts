@@ -15,9 +15,7 @@ import { type LoopDeps, loopTurns } from './loop-turns.ts';
 const PHASE_MS = 4;
 /** So many reads of a phase are not timed. */
 const FEW_READS = 4;
-/** So many connections of which something was read go on in one turn, and so many of which nothing was. */
-const BUSY_AT_ONCE = 16;
-const SILENT_AT_ONCE = 256;
+const AT_ONCE = { silent: 256, busy: 16 };
 /** While more of a lane's requests wait for their turn, its connections are not read. */
 const WAITING_OF_LANE = 100;
 /** After so long without a held connection it is not known any more which are busy. */
@@ -78,9 +76,8 @@ export class ReadBrake {
   readonly #deps: ReadBrakeDeps;
   readonly #bySocket = new Map<BrakedSocket, Connection>();
   readonly #flowing = new Set<Connection>();
-  /** Those of which nothing was read since they last went on, as far as that is known. */
-  readonly #silent = new HeldLanes<Connection>();
-  readonly #busy = new HeldLanes<Connection>();
+  /** Silent are those of which nothing was read since they last went on, as far as that is known. */
+  readonly #held = new HeldLanes<Connection>();
   /** Those that were read since they last went on, in the phase that was ended: the others go on for one turn without them. */
   readonly #resting = new Set<Connection>();
   /** When the first of this phase had to wait. */
@@ -98,7 +95,7 @@ export class ReadBrake {
 
   /** Connections that are not read now. */
   get held(): number {
-    return this.#silent.size + this.#busy.size + this.#resting.size;
+    return this.#held.size + this.#resting.size;
   }
 
   /** A connection that is read from now on, until it closes or is taken out. Adding it again does nothing. */
@@ -121,7 +118,7 @@ export class ReadBrake {
     const connection = this.#bySocket.get(socket);
     if (connection === undefined) return;
     this.#bySocket.delete(socket);
-    for (const place of [this.#flowing, this.#resting, this.#silent, this.#busy]) place.delete(connection);
+    for (const place of [this.#flowing, this.#resting, this.#held]) place.delete(connection);
   }
 
   /** Something that was read has to wait for its turn. Thousands of calls may come of one read. */
@@ -134,12 +131,12 @@ export class ReadBrake {
     } else if (nowMs - this.#phaseMs >= PHASE_MS) this.#hold(nowMs);
   }
 
-  /**
-   * Those that were read rest: the kernel tells of them before the others, and one of them may end each phase. The others go
-   * on before them, behind those that have waited longer.
-   */
+  /** Those that were read rest: the kernel tells of them before the others, and one of them may end each phase. */
   #hold(nowMs: number): void {
-    if (nowMs - this.#heldMs > FORGET_MS) this.#flood++;
+    if (nowMs - this.#heldMs > FORGET_MS) {
+      this.#flood++;
+      this.#held.cool();
+    }
     this.#heldMs = nowMs;
     this.#isHeld = true;
     for (const connection of this.#flowing) {
@@ -149,8 +146,9 @@ export class ReadBrake {
       this.#flowing.delete(connection);
       const isBusy = connection.flood === this.#flood && handle.bytesRead !== connection.bytesRead;
       if (isBusy) this.#resting.add(connection);
-      else this.#silent.add(connection);
+      else this.#held.add(connection, 'silent');
     }
+    this.#held.heat(new Set([...this.#resting].map(({ lane }) => lane)));
   }
 
   #schedule(): void {
@@ -164,13 +162,9 @@ export class ReadBrake {
     this.#isHeld = false;
     this.#phaseMs = undefined;
     this.#reads = 0;
-    // In the cluster's own lane all that its parts do waits too.
-    const isOpen = (lane: string | undefined): boolean =>
-      lane === undefined || this.#deps.waitingOf(lane) < WAITING_OF_LANE;
-    // In this order the kernel tells of them.
-    for (const connection of this.#silent.take(SILENT_AT_ONCE, isOpen)) this.#goOn(connection);
-    for (const connection of this.#busy.take(BUSY_AT_ONCE, isOpen)) this.#goOn(connection);
-    for (const connection of this.#resting) this.#busy.add(connection);
+    const isOpen = (lane: string | undefined): boolean => this.#deps.waitingOf(lane) < WAITING_OF_LANE;
+    for (const connection of this.#held.take(AT_ONCE, isOpen)) this.#goOn(connection);
+    for (const connection of this.#resting) this.#held.add(connection, 'busy');
     this.#resting.clear();
     if (this.held > 0) this.#schedule();
   };
@@ -178,7 +172,7 @@ export class ReadBrake {
   #goOn(connection: Connection): void {
     this.#flowing.add(connection);
     const handle = handleOf(connection);
-    if (handle === undefined) return;
+    if (handle === undefined || isStoppedByItself(connection.socket, handle)) return;
     connection.bytesRead = handle.bytesRead;
     connection.flood = this.#flood;
     handle.readStart();
