@@ -50,12 +50,15 @@ describe('APIs that are off unless asked for', () => {
       decodableVersions: ['apps/v1', 'apps/v1beta1'],
       servedVersions: ['apps/v1'],
     };
-    const status = { ...own.status, storageVersions: [record, other] };
+    const status = { ...own.status, storageVersions: [record, other], commonEncodingVersion: undefined };
     await must(['replace', '--subresource=status', '-f', '-'], { ...own, status });
     const alone = { apiVersion: own.apiVersion, kind: own.kind, metadata: { name: 'example.com.things' }, spec: {} };
     await must(['create', '-f', '-'], alone);
     const things = await read<StorageVersion>('storageversion', 'example.com.things');
-    await must(['replace', '--subresource=status', '-f', '-'], { ...things, status: { storageVersions: [other] } });
+    await must(['replace', '--subresource=status', '-f', '-'], {
+      ...things,
+      status: { storageVersions: [other], commonEncodingVersion: other.encodingVersion },
+    });
     const ids = async (): Promise<string> =>
       (await read<StorageVersion>('storageversion', 'apps.deployments')).status?.storageVersions
         ?.map(({ apiServerID }) => apiServerID)

@@ -128,8 +128,9 @@ const apiServer = (name: string): Step =>
     { namespace: 'kube-system', labels: { 'apiserver.kubernetes.io/identity': 'kube-apiserver' } },
   );
 
-const recorded = (name: string, versions: Readonly<Record<string, string>>): Step =>
-  all(
+const recorded = (name: string, versions: Readonly<Record<string, string>>): Step => {
+  const [common, ...others] = new Set(Object.values(versions));
+  return all(
     create(StorageVersions, name, { spec: {} }),
     change(
       StorageVersions,
@@ -141,10 +142,12 @@ const recorded = (name: string, versions: Readonly<Record<string, string>>): Ste
             encodingVersion,
             decodableVersions: [encodingVersion],
           })),
+          commonEncodingVersion: others.length === 0 ? common : undefined,
         }),
       'status',
     ),
   );
+};
 
 /** By the controllers' names. */
 export const serviceWorlds = {
