@@ -1,6 +1,7 @@
 /** Worker thread that runs scenarios: it receives one file and one seed at a time and answers with the result. */
 import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '../base/errors.ts';
+import { loadCertificateLibrary } from '../component-helpers/pki/certificates.ts';
 import { forbidGlobals } from '../platform/sim/virtual-clock-globals.ts';
 import { parseScenario, runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario.ts';
 
@@ -48,6 +49,7 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
   }
 }
 
+await loadCertificateLibrary();
 forbidGlobals();
 // Faults make errors by the thousand; that a part of their stacks is left out makes those runs a tenth cheaper.
 Error.stackTraceLimit = 4;

@@ -52,9 +52,14 @@ export interface ParsedRequest {
 
 type X509 = typeof import('@peculiar/x509');
 
-async function library(crypto: CryptoPort): Promise<X509> {
+/** It looks for the global `crypto` while it is loaded: a thread in which that is forbidden loads it before. */
+export async function loadCertificateLibrary(): Promise<X509> {
   await import('reflect-metadata');
-  const x509 = await import('@peculiar/x509');
+  return await import('@peculiar/x509');
+}
+
+async function library(crypto: CryptoPort): Promise<X509> {
+  const x509 = await loadCertificateLibrary();
   x509.cryptoProvider.set(crypto.webcrypto as never);
   return x509;
 }
