@@ -41,7 +41,7 @@ export async function openBrowser(
   const problems: string[] = [];
   const origins = new Set<string>();
   page!.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
+    if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`.trimEnd());
   });
   page!.on('pageerror', (error) => problems.push(String(error.stack)));
   page!.on('request', (request) => {

@@ -100,7 +100,7 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
     await page.getByText('This object is not there, or no longer.').waitFor();
     // Chromium drops requests when a link of the machine comes or goes, as a pod's does.
     assert.deepEqual(
-      problems.filter((text) => !/404|ERR_NETWORK_CHANGED/.test(text)),
+      problems.filter((text) => !/404 .*\/pods\/gone$|ERR_NETWORK_CHANGED/.test(text)),
       [],
     );
   } finally {

@@ -1,5 +1,6 @@
 /** Waits; ends early when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const done = (): void => {
     clearTimeout(timer);

@@ -5,6 +5,7 @@
 import { ApiError, send, sendJson } from './http.ts';
 import { listPath, type Kind } from './kinds.ts';
 import { linesOf } from './lines.ts';
+import { isFinal, pauseAfter } from './patience.ts';
 import { pause } from './pause.ts';
 import { type Column, columnsOf, type Row, rowOf, type Table, TABLE_TYPE } from './table.ts';
 
@@ -43,7 +44,6 @@ const FIRST_PAGE = 250;
 const PAGE = 2000;
 /** How often what cannot be watched is read again. */
 const POLL_MS = 10_000;
-const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 /** Starts to list and watch; goes on until the signal. */
 export async function followTable(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
@@ -68,13 +68,9 @@ export async function followTable(query: ListQuery, sink: ListSink, signal: Abor
       else if (watches && version !== undefined && (error.code === 403 || error.code === 405)) watches = false;
       else if (isFinal(error)) return sink.state({ kind: 'refused', error });
       else sink.state({ kind: 'retrying', error: error.message });
-      await pause(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]!, signal);
+      await pauseAfter(failures++, signal);
     }
   }
-}
-
-function isFinal({ code }: ApiError): boolean {
-  return code >= 400 && code < 500 && code !== 410 && code !== 429;
 }
 
 /** Reads page by page; the revision that all of them show. */

@@ -4,6 +4,7 @@ import { type Access, accessIn, allows } from '../api/access.ts';
 import { discoverKinds } from '../api/discovery.ts';
 import { ApiError, sendJson } from '../api/http.ts';
 import { findKind, type Kind, kindId } from '../api/kinds.ts';
+import { untilAnswered } from '../api/patience.ts';
 import { TABLE_TYPE, type Table } from '../api/table.ts';
 import { namespace } from './router.ts';
 import { session } from './session.ts';
@@ -46,20 +47,32 @@ export function followCluster(): void {
       kinds.value = [];
       namespaces.value = undefined;
       everywhere.value = undefined;
-      return;
+      return undefined;
     }
-    void refreshKinds();
-    void refreshNamespaces();
-    void accessIn('').then((access) => (everywhere.value = access), ignoreApiError);
+    const left = new AbortController();
+    const read = <T>(ask: () => Promise<T>, take: (answer: T) => void): void => {
+      void untilAnswered(ask, left.signal).then((answer) => {
+        if (answer !== undefined && !left.signal.aborted) take(answer);
+      });
+    };
+    read(discoverKinds, (found) => (kinds.value = found));
+    read(readNamespaces, (names) => (namespaces.value = names));
+    read(
+      () => accessIn(''),
+      (access) => (everywhere.value = access),
+    );
+    return () => left.abort();
   });
   effect(() => {
     const name = namespace.value;
-    if (session.value.kind !== 'signedIn') return;
+    if (session.value.kind !== 'signedIn') return undefined;
     here.value = undefined;
     if (name !== '') writeSetting('namespace', name);
-    void accessIn(name).then((access) => {
-      if (namespace.peek() === name) here.value = access;
-    }, ignoreApiError);
+    const left = new AbortController();
+    void untilAnswered(() => accessIn(name), left.signal).then((access) => {
+      if (!left.signal.aborted) here.value = access;
+    });
+    return () => left.abort();
   });
 }
 
@@ -69,12 +82,16 @@ export async function refreshKinds(): Promise<void> {
 
 export async function refreshNamespaces(): Promise<void> {
   try {
-    const table = await sendJson<Table>('/api/v1/namespaces', { headers: { Accept: TABLE_TYPE } });
-    namespaces.value = (table.rows ?? []).map(({ object }) => object.metadata.name).sort();
+    namespaces.value = await readNamespaces();
   } catch (error) {
     ignoreApiError(error);
     namespaces.value = undefined;
   }
+}
+
+async function readNamespaces(): Promise<readonly string[]> {
+  const table = await sendJson<Table>('/api/v1/namespaces', { headers: { Accept: TABLE_TYPE } });
+  return (table.rows ?? []).map(({ object }) => object.metadata.name).sort();
 }
 
 /** The server's refusals show where the data would stand. */
