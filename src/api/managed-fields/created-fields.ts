@@ -14,7 +14,7 @@ const KNOWN_SHAPES = 32;
 /** Objects with more fields and items than this are not remembered. */
 const LARGEST_SHAPE = 500;
 
-/** Names and what stands there, alternately. */
+/** An object: the names of its fields, each followed by what the field holds. */
 type Shape = readonly (string | Part)[];
 
 /** What `markOf` says, the shape of an object, or a list's items. */

@@ -44,7 +44,7 @@ const selection: readonly ParameterFact[] = [
 
 export const listParameters: readonly ParameterFact[] = [allowWatchBookmarks, ...selection, watch];
 
-/** A patch has `force` as well. */
+/** Query parameters of creations and updates; those of a patch add `force`. */
 export const writeParameters: readonly ParameterFact[] = [
   dryRun,
   text('fieldManager', 'Name under which the changed fields are recorded as owned.'),

@@ -11,9 +11,9 @@ import type { PatchMeta } from './smp-schema.ts';
 /** One such list; undefined is no list. */
 export interface OrderedList {
   readonly order: unknown;
-  /** What the object has. */
+  /** The value in the object before the patch. */
   readonly before: unknown;
-  /** What the patch sets. */
+  /** The value in the patch. */
   readonly set: unknown;
   readonly meta: PatchMeta;
   /** The list after the patch, not yet in order. */

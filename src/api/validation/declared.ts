@@ -8,7 +8,7 @@ import { type Field } from '../field-error.ts';
 import type { Int64 } from '../int64.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 
-/** What is wrong with a text. */
+/** Gives the complaints about a text; none when it is right. */
 export type TextCheck = (text: string) => readonly string[];
 
 /** A text that must be there, of a form. */

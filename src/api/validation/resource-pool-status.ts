@@ -12,12 +12,11 @@ const MAX_CONDITIONS = 10;
 const MAX_POOL_NAME_BYTES = 253;
 const MAX_ERROR_BYTES = 256;
 
-/** Fills the limit. */
 export function setResourcePoolStatusRequestDefaults({ spec }: ResourcePoolStatusRequest): void {
   if (spec !== undefined) spec.limit ??= DEFAULT_LIMIT;
 }
 
-/** DNS names, parted by slashes. */
+/** A pool name is one or more DNS names with slashes between. */
 function validateDeclaredPoolName(name: string, field: Field): void {
   if (Buffer.byteLength(name) > MAX_POOL_NAME_BYTES) field.tooLong(MAX_POOL_NAME_BYTES);
   for (const [index, part] of name.split('/').entries()) {
@@ -48,7 +47,7 @@ export function validateResourcePoolStatusRequest(
   validateMaximum(spec?.limit, MAX_LIMIT, at.at('limit'));
 }
 
-/** A status is set once. */
+/** The whole status is immutable once it is set. */
 export function validateResourcePoolStatus(
   { status }: ResourcePoolStatusRequest,
   old: ResourcePoolStatusRequest,

@@ -75,7 +75,7 @@ interface Waiter extends Piece {
 
 /** This part of the total is for small pieces of owners who have nothing under way. */
 const RESERVED_PART = 1 / 4;
-/** Larger ones have no claim to it. */
+/** Pieces above this part of the total do not use that reserve. */
 const RESERVED_PIECE = 1 / 16;
 
 /**

@@ -14,7 +14,7 @@ const LEAST_MS = 10;
 /** Sampling rests after so many seconds without expected work in each of which the loop ran for less than this share. */
 const QUIET_REPORTS = 10;
 const QUIET_SHARE = 0.05;
-/** How often a resting measurement looks whether the loop was busy after all. */
+/** A measurement that rests checks so often whether the loop was busy meanwhile. */
 const LOOK_EVERY_MS = 30_000;
 
 /** The delays that Node.js samples while it is enabled, in nanoseconds. */

@@ -13,12 +13,12 @@ import { type LoopDeps, loopTurns } from './loop-turns.ts';
 
 /** A phase that has read for so long reads no more connections. */
 const PHASE_MS = 4;
-/** So many reads of a phase are not timed. */
+/** The first reads of a phase do not read the clock. */
 const FEW_READS = 4;
 const AT_ONCE = { silent: 256, busy: 16 };
 /** While more of a lane's requests wait for their turn, its connections are not read. */
 const WAITING_OF_LANE = 100;
-/** After so long without a held connection it is not known any more which are busy. */
+/** So long after the last phase that was ended, the next one is of another flood: which connections are busy is not known. */
 const FORGET_MS = 1000;
 
 interface Handle {
@@ -40,10 +40,10 @@ export interface BrakedSocket {
 
 interface Connection extends InLane {
   readonly socket: BrakedSocket;
-  /** What had been read of it when it was last let go on, and in which flood that was. */
+  /** Bytes read of it up to the turn in which it last went on, and the number of the flood then. */
   bytesRead: number;
   flood: number;
-  /** What had been read of it when its timer was last told. */
+  /** Bytes read of it when Node.js last told its timer. */
   toldBytes: number;
 }
 
@@ -83,6 +83,7 @@ export class ReadBrake {
   /** When the first of this phase had to wait. */
   #phaseMs: number | undefined;
   #isHeld = false;
+  /** A number for each flood: phases that were ended soon one after the other. */
   #flood = 0;
   #heldMs = -Infinity;
   /** Reads since the last turn. */
@@ -179,7 +180,7 @@ export class ReadBrake {
   }
 }
 
-/** That of this thread: it has one loop. */
+/** The brake of this thread, which has one event loop. */
 export const readBrake = new ReadBrake({
   nowMs: () => performance.now(),
   nextTurn: (callback) => {

@@ -28,7 +28,7 @@ class ChunkJoiner {
     this.#handOn = handOn;
   }
 
-  /** As of a Readable: false when no more is wanted for now. */
+  /** Has the contract of `Readable.push`: false asks the source to pause. */
   push(chunk: Uint8Array | null): boolean {
     if (chunk === null || chunk.byteLength >= SMALL_BYTES) {
       this.#flush();

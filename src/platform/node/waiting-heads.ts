@@ -51,5 +51,5 @@ export class WaitingHeads {
   }
 }
 
-/** Those of this process. */
+/** The count of this process. */
 export const waitingHeads = new WaitingHeads();

@@ -1,4 +1,4 @@
-/** Which row of the page shows which part of which line. */
+/** The rows of a log: long lines are wrapped, so a row shows a line or a part of one. */
 import type { LogLine } from './log-buffer.ts';
 import { rowCount } from './wrapping.ts';
 

@@ -1,5 +1,4 @@
 /** What every object has: age, namespace, owners, labels, annotations, and its conditions. */
-import type { ComponentChildren } from 'preact';
 import type { Condition } from '../../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -8,6 +7,7 @@ import { listHref } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import { Age } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import type { Tone } from '../../parts/tone.ts';
 import { ObjectLink, OwnerLink } from './links.tsx';
 
@@ -64,15 +64,6 @@ export function Facts({ of: ref, object: { metadata } }: FactsProps) {
       )}
       {finalizers.length === 0 ? null : <Fact name={words.finalizers}>{finalizers.join(', ')}</Fact>}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,5 +1,4 @@
 /** The containers of a pod: image, state, restarts, the last end, resources, probes, and what they use. */
-import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
@@ -8,6 +7,7 @@ import { numberText, texts } from '../../app/texts.ts';
 import type { MayDo } from '../../parts/access.ts';
 import { Age } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import { usePolled } from '../../parts/use-polled.ts';
 import { containersOf, probeWords, resourceWords, type ShownContainer, stateWords } from './container-facts.ts';
 import { readUse, type Use, type UseHistory, withSample } from './container-use.ts';
@@ -123,14 +123,5 @@ function LastEnd({ container: { status } }: Pick<CardProps, 'container'>) {
       <Badge word={word} /> {detail} {sinceMs === 0 ? null : '· '}
       <Age sinceMs={sinceMs} />
     </Fact>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

@@ -11,7 +11,7 @@ const MAX_STEPS = 100_000;
 /** So many steps are tried for one node before the search is given up. */
 const MAX_STEPS_OF_NODE = 20_000;
 const MIN_STEPS_OF_NODE = 200;
-/** The clock is read once in so many questions. */
+/** The deadline is checked at every so-many-th step, since reading the clock costs more than a step. */
 const QUESTIONS_PER_READING = 32;
 
 /** The cycle has taken as long as it may. */
