@@ -22,6 +22,9 @@ export class LogStore implements WorkloadSink {
   readonly podCount = signal(0);
   #waiting: LogLine[] = [];
   #frame = 0;
+  /** Whether every line was searched, and what waits until then. */
+  #searched = true;
+  #afterSearch: (() => void) | undefined;
 
   readonly source = (source: LogSource): number => {
     this.sources.value = [...this.sources.peek(), source];
@@ -57,7 +60,15 @@ export class LogStore implements WorkloadSink {
 
   setSearch(text: string): void {
     this.search.set(text);
+    this.#searched = false;
+    this.#afterSearch = undefined;
     this.#wake();
+  }
+
+  /** Runs a function once every line is searched; only the latest is kept, and none beyond a new search. */
+  whenSearched(run: () => void): void {
+    if (this.#searched) run();
+    else this.#afterSearch = run;
   }
 
   /** Forgets everything, as before other logs. */
@@ -85,8 +96,15 @@ export class LogStore implements WorkloadSink {
     const lines = this.#waiting;
     this.#waiting = [];
     this.buffer.add(lines);
-    const whole = this.search.advance(this.buffer, this.buffer.takeChanged());
+    this.#searched = this.search.advance(this.buffer, this.buffer.takeChanged());
     this.version.value++;
-    if (!whole) this.#wake();
+    if (!this.#searched) this.#wake();
+    else this.#runAfterSearch();
+  }
+
+  #runAfterSearch(): void {
+    const run = this.#afterSearch;
+    this.#afterSearch = undefined;
+    run?.();
   }
 }

@@ -1,6 +1,6 @@
 /** The logs of a pod, or of the pods of a workload: followed, searched, downloaded. */
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
 import { objectOf } from '../../app/places.ts';
@@ -36,11 +36,12 @@ function Logs({ of: ref, settings }: { readonly of: ObjectRef; readonly settings
     reading.value = { follow: true, number: 0, offset: 0 };
     return followLogs(store, ref, { pods, container, previous });
   }, [container, previous]);
-  useEffect(() => {
+  // Before the next key: Enter goes to a match of what was typed just now.
+  useLayoutEffect(() => {
     current.value = -1;
     store.setSearch(query);
   }, [query]);
-  const step = (by: 1 | -1): void => stepToMatch(store, { current, reading, by });
+  const step = (by: 1 | -1): void => store.whenSearched(() => stepToMatch(store, { current, reading, by }));
   useLogKeys({ settings, reading, search, step });
   return (
     <section class="logs">
