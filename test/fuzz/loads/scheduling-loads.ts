@@ -130,7 +130,7 @@ export const schedulingLoads: readonly Load[] = [
   {
     name: 'host ports × host ports',
     *objects() {
-      const containers = times(20, (n) => ({
+      const containers = times(10, (n) => ({
         name: `c${n}`,
         image: 'i',
         ports: times(500, (at) => ({ containerPort: at + 1, hostPort: n * 500 + at + 1 })),
@@ -158,7 +158,7 @@ export const schedulingLoads: readonly Load[] = [
     name: 'scheduling gates',
     *objects() {
       for (const at of times(3, (n) => n))
-        yield pod(`p${at}`, { schedulingGates: times(20_000, (n) => ({ name: `g${n}` })) });
+        yield pod(`p${at}`, { schedulingGates: times(16_000, (n) => ({ name: `g${n}` })) });
     },
   },
   {

@@ -89,9 +89,10 @@ export const serviceLoads: readonly Load[] = [
   {
     name: 'services × services in the environment',
     *objects() {
-      for (const at of times(2000, (n) => n))
+      // As many variables as a program can be started with.
+      for (const at of times(1200, (n) => n))
         yield service(`s${at}`, { ports: times(20, (n) => ({ name: `p${n}`, port: n + 1 })) });
-      yield pod('p', { containers: times(300, (at) => ({ name: `c${at}`, image: 'i' })) });
+      yield pod('p', { containers: times(100, (at) => ({ name: `c${at}`, image: 'i' })) });
     },
   },
   {

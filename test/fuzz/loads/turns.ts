@@ -7,6 +7,8 @@ export interface TurnMeter {
   reset(): void;
   /** A turn of the product ends here. */
   pass(): void;
+  /** What happened since the last turn was not the product. */
+  skip(): void;
   readonly longestMs: number;
   readonly totalMs: number;
   stop(): void;
@@ -36,11 +38,16 @@ export function meterTurns(onLongest: (fromUs: number, toUs: number) => void = (
     lastMs = nowMs;
     lastUs = nowUs;
   }
+  function skip(): void {
+    lastMs = cpuMs();
+    lastUs = monotonicUs();
+  }
   return {
     pass,
+    skip,
     reset() {
-      [startMs, lastMs, longestMs] = [cpuMs(), cpuMs(), 0];
-      lastUs = monotonicUs();
+      skip();
+      [startMs, longestMs] = [lastMs, 0];
     },
     get longestMs() {
       return Math.max(longestMs, cpuMs() - lastMs);
