@@ -23,6 +23,26 @@ describe('messages', () => {
     return codec.decode(desc.typeName, toBinary(desc, message));
   };
 
+  it('are encoded in steps where they have long lists, to the same bytes', () => {
+    const envs = Array.from({ length: 25_000 }, (_, at) => ({ key: `K${at}`, value: `ä${at}` }));
+    const encoded = (list: readonly object[]): [bytes: Uint8Array, steps: number] => {
+      const request = { podSandboxId: 's', config: { metadata: { name: 'c', attempt: 1 }, envs: list, tty: true } };
+      const steps = codec.encodeSteps('runtime.v1.CreateContainerRequest', request);
+      for (let count = 1; ; count++) {
+        const { done, value } = steps.next();
+        if (done === true) return [value, count];
+      }
+    };
+    const [long, steps] = encoded(envs);
+    assert.equal(steps, 4);
+    const { config } = codec.decode('runtime.v1.CreateContainerRequest', long) as {
+      config: { envs: object[]; metadata: object; tty: boolean };
+    };
+    assert.deepEqual([config.metadata, config.tty], [{ name: 'c', attempt: 1 }, true]);
+    assert.deepEqual(config.envs, envs);
+    assert.equal(encoded(envs.slice(0, 1000))[1], 1);
+  });
+
   it('keep times to the microsecond, long integers, enums, maps, bytes and nested lists', () => {
     const status = {
       id: 'c',

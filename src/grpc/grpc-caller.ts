@@ -9,6 +9,7 @@
 import { Http2SessionManager } from '@connectrpc/connect-node';
 import { onAbort } from '../base/abort.ts';
 import { errorMessage } from '../base/errors.ts';
+import { stepByStep } from '../base/steps.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { GrpcCallOptions } from './call-options.ts';
 import { GrpcError } from './grpc-error.ts';
@@ -133,7 +134,8 @@ export function createGrpcCaller({ clock }: { readonly clock: Clock }, config: G
   return {
     async unary(method, request, options) {
       const { path, input, output } = typesOf(method);
-      const body = frame(codec.encode(input, request));
+      const encoding = stepByStep(codec.encodeSteps(input, request), () => clock.yield());
+      const body = frame(encoding instanceof Promise ? await encoding : encoding);
       const call = followCall(await open(path, options), { clock, ...options });
       const chunks: Uint8Array[] = [];
       let received = 0;

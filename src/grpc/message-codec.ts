@@ -10,6 +10,7 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../api/codec/own-property.ts';
 import { errorMessage } from '../base/errors.ts';
+import { allSteps, type Steps } from '../base/steps.ts';
 import { parseFields, plainFieldName, type ProtobufTable, type TableField } from './protobuf-table.ts';
 
 type Plain = Record<string, unknown>;
@@ -21,6 +22,8 @@ interface ValueCodec {
   readonly zero: unknown;
   write(writer: BinaryWriter, value: unknown): void;
   read(reader: BinaryReader): unknown;
+  /** Absent for scalars and enums. */
+  plan?(): MessagePlan;
 }
 
 interface FieldPlan {
@@ -41,6 +44,8 @@ interface MessagePlan {
 export interface MessageCodec {
   /** The bytes of a plain object. Throws on a field the message does not have. */
   encode(typeName: string, plain: object): Uint8Array;
+  /** The same in steps: a list of messages that is long goes piece by piece. */
+  encodeSteps(typeName: string, plain: object): Steps<Uint8Array>;
   /** A plain object with every scalar, list and map present. Throws on bytes that are not such a message. */
   decode(typeName: string, bytes: Uint8Array): object;
 }
@@ -178,6 +183,7 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
   const messageCodec = (typeName: string): ValueCodec => ({
     wireType: WireType.LengthDelimited,
     zero: undefined,
+    plan: () => planOf(typeName),
     write(writer, value) {
       writer.fork();
       writeMessage(writer, planOf(typeName), value as Plain);
@@ -188,12 +194,17 @@ export function createMessageCodec(tables: readonly ProtobufTable[]): MessageCod
       return readMessage(reader, planOf(typeName), reader.pos + length);
     },
   });
+  function* encodeSteps(typeName: string, plain: object): Steps<Uint8Array> {
+    const plan = planOf(typeName);
+    const lists: EncodedLists = new Map();
+    yield* longListSteps(plan, plain as Plain, lists);
+    const writer = new MessageWriter(lists);
+    writeMessage(writer, plan, plain as Plain);
+    return writer.finish();
+  }
   return {
-    encode(typeName, plain) {
-      const writer = new BinaryWriter();
-      writeMessage(writer, planOf(typeName), plain as Plain);
-      return writer.finish();
-    },
+    encode: (typeName, plain) => allSteps(encodeSteps(typeName, plain)),
+    encodeSteps,
     decode(typeName, encoded) {
       const plan = planOf(typeName);
       try {
@@ -225,6 +236,53 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
   return { number, plainName, kind, value: valueCodec() };
 }
 
+/** Items of a list of messages that are encoded in one turn: some milliseconds. */
+const ITEMS_PER_STEP = 10_000;
+
+/** Lists that are encoded already, with their tags. */
+type EncodedLists = Map<readonly unknown[], readonly Uint8Array[]>;
+
+class MessageWriter extends BinaryWriter {
+  readonly #lists: EncodedLists;
+
+  constructor(lists: EncodedLists) {
+    super();
+    this.#lists = lists;
+  }
+
+  /** Whether the list was encoded before, and stands here now. */
+  writeEncoded(list: readonly unknown[]): boolean {
+    const pieces = this.#lists.size === 0 ? undefined : this.#lists.get(list);
+    pieces?.forEach((piece) => this.raw(piece));
+    return pieces !== undefined;
+  }
+}
+
+/** Encodes the long lists of a message and of messages in it, each piece in a step. */
+function* longListSteps(plan: MessagePlan, plain: Plain, lists: EncodedLists): Steps<void> {
+  for (const name of Object.keys(plain)) {
+    const field = plan.byName.get(name);
+    const value = plain[name];
+    if (field?.value.plan === undefined || value === undefined) continue;
+    if (field.kind === 'single') yield* longListSteps(field.value.plan(), value as Plain, lists);
+    else if (field.kind === 'list') {
+      const items = value as readonly unknown[];
+      if (items.length > ITEMS_PER_STEP) lists.set(items, yield* piecesOf(field, items));
+    }
+  }
+}
+
+function* piecesOf(field: FieldPlan, items: readonly unknown[]): Steps<readonly Uint8Array[]> {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < items.length; at += ITEMS_PER_STEP) {
+    const writer = new BinaryWriter();
+    writeList(writer, field, items.slice(at, at + ITEMS_PER_STEP));
+    pieces.push(writer.finish());
+    yield;
+  }
+  return pieces;
+}
+
 function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): void {
   for (const name of Object.keys(plain)) {
     const value = plain[name];
@@ -244,7 +302,7 @@ function writeSingle(writer: BinaryWriter, { number, value: codec }: FieldPlan, 
 
 /** Numbers go packed, as proto3 has it. */
 function writeList(writer: BinaryWriter, { number, value: codec }: FieldPlan, values: readonly unknown[]): void {
-  if (values.length === 0) return;
+  if (values.length === 0 || (writer instanceof MessageWriter && writer.writeEncoded(values))) return;
   if (codec.wireType === WireType.LengthDelimited) {
     for (const value of values) codec.write(writer.tag(number, codec.wireType), value);
     return;

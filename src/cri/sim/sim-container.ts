@@ -20,7 +20,7 @@ export interface SimContainerInit {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: Init<ContainerConfig>;
-  readonly environment: Readonly<Record<string, string>>;
+  environment(): Readonly<Record<string, string>>;
   readonly image: SimImage;
   readonly imageId: string;
   readonly podIp: string;
@@ -87,7 +87,7 @@ export class SimContainer {
 
   /** Environment of the process. */
   get environment(): Record<string, string> {
-    return { ...this.init.environment };
+    return { ...this.init.environment() };
   }
 
   /** Resolves when the process has ended. */

@@ -162,6 +162,17 @@ function startCounter(starts: SimState['starts'], key: string, crashes: number):
   };
 }
 
+/** More variables than this stay the list that containers share. */
+const MANY_VARIABLES = 1000;
+
+function environmentOf(state: SimState, { envs = [] }: SimContainer['init']['config']): () => Record<string, string> {
+  const made = (): Record<string, string> =>
+    Object.fromEntries(envs.map(({ key = '', value = '' }) => [key, state.texts.intern(value)]));
+  if (envs.length > MANY_VARIABLES) return made;
+  const environment = made();
+  return () => environment;
+}
+
 function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer['init']['config']): SimContainer {
   const wanted = config.image?.image ?? '';
   const image = state.store.find(wanted);
@@ -172,9 +183,7 @@ function newContainer(state: SimState, sandbox: SimSandbox, config: SimContainer
   const logPath = logDirectory === '' || !config.logPath ? '' : `${logDirectory}/${config.logPath}`;
   const init = {
     id,
-    environment: Object.fromEntries(
-      (config.envs ?? []).map(({ key: name = '', value = '' }) => [name, state.texts.intern(value)]),
-    ),
+    environment: environmentOf(state, config),
     config: state.config.lean === true ? leanContainerConfig(config) : config,
     image,
     logPath,

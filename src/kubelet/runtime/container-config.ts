@@ -5,7 +5,8 @@ import type { ContainerConfig, Image, Mount, UserNamespace } from '../../cri/gen
 import type { Init } from '../../cri/call-options.ts';
 import type { Files } from '../../platform/files.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
-import { ContainerConfigError, expandValue, makeEnvironment, type EnvironmentSources } from './environment.ts';
+import { ContainerConfigError } from './container-config-error.ts';
+import { expandValue, makeEnvironment, type EnvironmentSources } from './environment.ts';
 import { MAX_EXPANDED_LENGTH } from './expansion.ts';
 import { containerAnnotations, containerLabels } from './labels.ts';
 import { containerResources, type LinuxResourceConfig } from './linux-resources.ts';
@@ -82,14 +83,14 @@ function containerLogPath(input: Pick<ContainerConfigInput, 'container' | 'resta
 async function mountsOf(
   input: ContainerConfigInput,
   deps: ContainerConfigDeps,
-  environment: Record<string, string>,
+  lookup: (name: string) => string | undefined,
 ): Promise<Init<Mount>[]> {
   const { pod, container, podIps } = input;
   const { files, paths, clusterDomain } = deps;
   const mounts = await volumeMounts({
     pod,
     container,
-    environment,
+    lookup,
     volumes: input.volumes,
     imageVolumes: input.imageVolumes,
     subpaths: deps.subpaths,
@@ -119,12 +120,10 @@ export async function containerConfig(
   const refused = verifyRunAsNonRoot({ pod, container, ...user });
   if (refused !== undefined) throw new ContainerConfigError(refused);
   const devices = await deps.devices?.(pod, container);
-  const environment = {
-    ...(await makeEnvironment({ pod, container, podIps: input.podIps, sources: deps.sources })),
-    ...devices?.environment,
-  };
-  const lookup = (name: string): string | undefined =>
-    Object.hasOwn(environment, name) ? environment[name] : undefined;
+  const { podIps } = input;
+  const { sources } = deps;
+  const environment = await makeEnvironment({ pod, container, podIps, sources, added: devices?.environment });
+  const lookup = (name: string): string | undefined => environment.get(name);
   const target = input.targetId === undefined ? {} : { targetId: input.targetId };
   return {
     metadata: { name: container.name, attempt: input.restartCount },
@@ -132,7 +131,7 @@ export async function containerConfig(
     command: expandAll(container.command, lookup),
     args: expandAll(container.args, lookup),
     workingDir: container.workingDir ?? '',
-    envs: Object.entries(environment).map(([key, value]) => ({ key, value })),
+    envs: await environment.list(() => sources.pause()),
     labels: containerLabels(container, pod),
     annotations: containerAnnotations({
       container,
@@ -142,7 +141,7 @@ export async function containerConfig(
     }),
     mounts: mapped(
       [
-        ...(await mountsOf(input, deps, environment)),
+        ...(await mountsOf(input, deps, lookup)),
         ...(devices?.mounts ?? []).map((mount) => ({
           hostPath: mount.hostPath,
           containerPath: mount.containerPath,

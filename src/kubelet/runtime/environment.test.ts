@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EnvVar, Pod } from '../../api/gen/core-v1.ts';
+import type { Container, EnvVar, Pod, Service } from '../../api/gen/core-v1.ts';
 import { withContainerResources } from '../allocation/resources.ts';
 import { type EnvironmentSources, makeEnvironment } from './environment.ts';
 
@@ -24,9 +24,18 @@ const podOf = (name: string): Pod => ({
   spec: { containers: [{ name, image: 'i', resources: { requests: { cpu: '1' } } }] },
 });
 
-async function environmentOf(env: EnvVar[], sources = none): Promise<Record<string, string>> {
-  const pod = podOf('c');
-  return makeEnvironment({ pod, container: { name: 'c', env }, podIps: [], sources });
+type Made = Parameters<typeof makeEnvironment>[0];
+
+async function listed(context: Made): Promise<Record<string, string>> {
+  const environment = await makeEnvironment(context);
+  const list = await environment.list(() => context.sources.pause());
+  assert.equal(new Set(list.map(({ key }) => key)).size, list.length, 'each variable is there once');
+  for (const { key = '', value } of list) assert.equal(environment.get(key), value);
+  return Object.fromEntries(list.map(({ key = '', value = '' }) => [key, value]));
+}
+
+function environmentOf(env: EnvVar[], sources = none): Promise<Record<string, string>> {
+  return listed({ pod: podOf('c'), container: { name: 'c', env }, podIps: [], sources });
 }
 
 for (const name of inherited) {
@@ -57,7 +66,7 @@ test('a configuration map adds a variable for each of its keys, whatever their n
   const data = Object.fromEntries(inherited.map((name) => [name, name]));
   const sources = { ...none, getConfigMap: async (): Promise<object> => ({ metadata: { name: 'c' }, data }) };
   const container = { name: 'c', envFrom: [{ configMapRef: { name: 'c' } }] };
-  const env = await makeEnvironment({ pod: podOf('c'), container, podIps: [], sources: sources as EnvironmentSources });
+  const env = await listed({ pod: podOf('c'), container, podIps: [], sources: sources as EnvironmentSources });
   assert.deepEqual(Object.keys(env).sort(), inherited.toSorted());
 });
 
@@ -71,21 +80,53 @@ const serviceOf = (at: number, ports: number): object => ({
   spec: { clusterIP: '10.43.0.1', ports: Array.from({ length: ports }, (_, n) => ({ name: `p${n}`, port: n + 1 })) },
 });
 
-test('services and ports that make a longer environment than a program can have are refused before they are combined', async () => {
-  const few = Array.from({ length: 3 }, (_, at) => serviceOf(at, 3));
-  const env = await environmentOf([], { ...none, services: () => few } as EnvironmentSources);
-  assert.equal(Object.keys(env).length, 3 * (3 + 3 * 5));
-  const many = Array.from({ length: 1000 }, (_, at) => serviceOf(at, 50));
-  let combined = 0;
-  const { assign } = Object;
-  Object.assign = ((...args: Parameters<typeof assign>) => (combined++, assign(...args))) as typeof assign;
-  try {
-    const refused = environmentOf([], { ...none, services: () => many } as EnvironmentSources);
-    await assert.rejects(refused, /the environment has more than 6291456 characters/);
-  } finally {
-    Object.assign = assign;
-  }
-  assert.equal(combined, 0);
+const manyServices = (count: number, ports: number): Service[] =>
+  Array.from({ length: count }, (_, at) => serviceOf(at, ports) as Service);
+
+test('services and ports that make a longer environment than a program can have are refused, for all containers at once', async () => {
+  assert.equal(
+    Object.keys(await environmentOf([], { ...none, services: () => manyServices(3, 3) })).length,
+    3 * (3 + 3 * 5),
+  );
+  const many = manyServices(1000, 50);
+  let pauses = 0;
+  const sources = { ...none, services: () => [...many], pause: async () => void pauses++ };
+  const refuse = (): Promise<void> =>
+    assert.rejects(environmentOf([], sources), /the environment has more than 6291456 characters/);
+  await refuse();
+  assert.ok(pauses >= 10, `${pauses} pauses`);
+  const first = pauses;
+  for (let at = 0; at < 10; at++) await refuse();
+  assert.equal(pauses, first + 10);
+});
+
+test('variables of thousands of services are made once for all containers that see the same, in turns', async () => {
+  const many = manyServices(500, 50);
+  const spans: number[] = [];
+  let pauses = 0;
+  const sources = { ...none, services: () => [...many], pause: async () => void pauses++ };
+  const make = async (container: Container): Promise<readonly unknown[]> => {
+    pauses = 0;
+    const environment = await makeEnvironment({ pod: podOf('c'), container, podIps: [], sources });
+    const list = await environment.list(sources.pause);
+    spans.push(pauses);
+    return list;
+  };
+  const one = await make({ name: 'c' });
+  assert.equal(one.length, 500 * (3 + 50 * 5));
+  assert.ok(spans[0]! >= 40, `${spans[0]} pauses`);
+  const other = await make({
+    name: 'd',
+    env: [
+      { name: 'SERVICE_1_PORT', value: 'own' },
+      { name: 'A', value: 'b' },
+    ],
+  });
+  assert.equal(spans[1], 1);
+  assert.equal(other.length, one.length + 1);
+  assert.equal(other[0], one[0], 'variables are shared');
+  many[3] = serviceOf(3, 49) as Service;
+  assert.equal((await make({ name: 'e' })).length, one.length - 5);
 });
 
 test('a map that thousands of sources name is walked once before its variables are refused', async () => {
@@ -118,7 +159,7 @@ test('others have their turn while thousands of variables are set', async () => 
     pause: async () => void pauses++,
   } as EnvironmentSources;
   const envFrom = Array.from({ length: 5 }, (_, at) => ({ prefix: `P${at}_`, configMapRef: { name: 'c' } }));
-  const env = await makeEnvironment({ pod: podOf('c'), container: { name: 'c', envFrom }, podIps: [], sources });
+  const env = await listed({ pod: podOf('c'), container: { name: 'c', envFrom }, podIps: [], sources });
   assert.equal(Object.keys(env).length, 100_000);
   assert.ok(pauses >= 20, `${pauses} pauses`);
 });

@@ -6,11 +6,13 @@
  * and the services.
  */
 import { podNamespace } from '../types/pod-update.ts';
-import { getOwn, setOwn } from '../../api/codec/own-property.ts';
+import { getOwn } from '../../api/codec/own-property.ts';
 import type { ConfigMap, Container, EnvFromSource, EnvVar, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { isReason } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
+import { ContainerConfigError } from './container-config-error.ts';
+import { ContainerEnvironment, LENGTH_OF_VARIABLE, VARIABLES_PER_TURN } from './container-environment.ts';
 import { expand, ExpansionError } from './expansion.ts';
 import { podFieldValue, resourceFieldValue, type NodeFacts } from './field-refs.ts';
 import { serviceEnvironment } from './service-env.ts';
@@ -29,49 +31,16 @@ export interface EnvironmentSources {
   readonly recorder: KubeletEventRecorder;
 }
 
-/** A container cannot be configured yet; its message becomes the waiting state's under CreateContainerConfigError. */
-export class ContainerConfigError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'ContainerConfigError';
-  }
-}
-
-/** Variables, and how many characters they have. */
-interface Environment {
-  readonly variables: Record<string, string>;
-  length: number;
-}
-
-/** Three quarters of 8 MiB: execve(2) fails with E2BIG beyond, whatever the stack's limit. */
-const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
-
-/** '=', NUL and a pointer. */
-const LENGTH_OF_VARIABLE = 10;
-/** So many are set, or sources read, in one turn. */
-const VARIABLES_PER_TURN = 5000;
+/** So many sources are read in one turn. */
 const SOURCES_PER_TURN = 100;
-
-/** Lengthens it. @throws ContainerConfigError beyond what a program can have: maps, prefixes, services and ports multiply */
-function lengthen(environment: Environment, by: number): void {
-  environment.length += by;
-  if (environment.length > MAX_ENVIRONMENT_LENGTH)
-    throw new ContainerConfigError(
-      `the environment has more than ${MAX_ENVIRONMENT_LENGTH} characters, the most that Linux starts a program with`,
-    );
-}
-
-/** @throws ContainerConfigError */
-function setVariable(environment: Environment, name: string, value: string): void {
-  lengthen(environment, LENGTH_OF_VARIABLE + name.length + value.length);
-  setOwn(environment.variables, name, value);
-}
 
 interface Context {
   readonly pod: Pod;
   readonly container: Container;
   readonly podIps: readonly string[];
   readonly sources: EnvironmentSources;
+  /** Set last, and not seen by references. */
+  readonly added?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The object, or undefined when it is optional and not there. */
@@ -142,13 +111,17 @@ async function readSources(from: readonly EnvFromSource[], { pod, sources }: Con
 }
 
 /** Sets variables whose length is counted already. */
-async function addSource(into: Environment, { prefix, origin, values }: ReadSource, context: Context): Promise<void> {
+async function addSource(
+  into: ContainerEnvironment,
+  { prefix, origin, values }: ReadSource,
+  context: Context,
+): Promise<void> {
   const { pod, sources } = context;
   const invalid: string[] = [];
   for (const [at, [key, value]] of values.entries.entries()) {
     if (at % VARIABLES_PER_TURN === VARIABLES_PER_TURN - 1) await sources.pause();
     const name = `${prefix}${key}`;
-    if (isVariableName(name)) setOwn(into.variables, name, value);
+    if (isVariableName(name)) into.setCounted(name, value);
     else invalid.push(name);
   }
   if (invalid.length === 0) return;
@@ -239,32 +212,30 @@ export function expandValue(text: string, lookup: (name: string) => string | und
 }
 
 /** The whole environment. Rejects with ContainerConfigError when something required is not there. */
-export async function makeEnvironment(context: Context): Promise<Record<string, string>> {
-  const { pod, container, sources } = context;
-  await sources.pause(); // Services of thousands of ports make some ten thousand variables for each container.
-  const services = serviceEnvironment({
+export async function makeEnvironment(context: Context): Promise<ContainerEnvironment> {
+  const { pod, container, sources, added = {} } = context;
+  await sources.pause();
+  const seen = {
     services: sources.services(),
     namespace: podNamespace(pod),
     enableServiceLinks: pod.spec?.enableServiceLinks ?? true,
-    maxLength: MAX_ENVIRONMENT_LENGTH,
-  });
-  const result: Environment = { variables: {}, length: 0 };
-  lengthen(result, services.length);
-  const lookup = (name: string): string | undefined =>
-    getOwn(Object.hasOwn(result.variables, name) ? result.variables : services.variables, name);
+  };
+  const result = new ContainerEnvironment(await serviceEnvironment(seen, () => sources.pause()));
   const read = await readSources(container.envFrom ?? [], context);
   for (const { prefix, values } of read)
-    lengthen(result, values.length + values.entries.length * (prefix.length + LENGTH_OF_VARIABLE));
+    result.lengthen(values.length + values.entries.length * (prefix.length + LENGTH_OF_VARIABLE));
   for (const source of read) {
     await sources.pause();
     await addSource(result, source, context);
   }
+  const lookup = (name: string): string | undefined => result.get(name);
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined
         ? expandValue(variable.value ?? '', lookup)
         : await referredValue(variable, context);
-    if (value !== undefined) setVariable(result, variable.name, value);
+    if (value !== undefined) result.set(variable.name, value);
   }
-  return { ...services.variables, ...result.variables };
+  for (const name of Object.keys(added)) result.set(name, added[name]!);
+  return result;
 }

@@ -9,7 +9,7 @@ import type { Device, Mount, MountPropagation } from '../../cri/gen/cri-types.ts
 import type { Init } from '../../cri/call-options.ts';
 import type { Files } from '../../platform/files.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
-import { ContainerConfigError } from './environment.ts';
+import { ContainerConfigError } from './container-config-error.ts';
 import { expandStrict } from './expansion.ts';
 import { hostNetworkHostsFile, managedHostsFile } from '../network/hosts-file.ts';
 import { hostsFilePath, type RuntimePaths } from './paths.ts';
@@ -21,7 +21,8 @@ export interface MountContext {
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Image references of the pod's image volumes, by volume name. */
   readonly imageVolumes: ReadonlyMap<string, string>;
-  readonly environment: Readonly<Record<string, string>>;
+  /** A variable of the container's environment. */
+  readonly lookup: (name: string) => string | undefined;
   readonly subpaths: Subpaths;
   /** Why the runtime cannot mount images; undefined: it can. */
   readonly imageVolumeProblem: string | undefined;
@@ -65,9 +66,7 @@ function subPathOf(mount: VolumeMount, context: MountContext): string {
 
 function expandedSubPath(mount: VolumeMount, context: MountContext): string {
   if (!mount.subPathExpr) return mount.subPath ?? '';
-  const { text, missing } = expandStrict(mount.subPathExpr, (name) =>
-    Object.hasOwn(context.environment, name) ? context.environment[name] : undefined,
-  );
+  const { text, missing } = expandStrict(mount.subPathExpr, context.lookup);
   if (missing !== undefined) throw new ContainerConfigError(`missing value for "${missing}"`);
   return text;
 }

@@ -1,82 +1,107 @@
-/** Environment variables of services, docker-link style included. Upstream: pkg/kubelet/envvars, kubelet_pods.go (getServiceEnvVarMap). */
-import type { Service } from '../../api/gen/core-v1.ts';
+/**
+ * Environment variables of services, docker-link style included. Upstream: pkg/kubelet/envvars, kubelet_pods.go (getServiceEnvVarMap).
+ *
+ * Differs: they are made once for all containers that see the same services. Upstream makes them anew for each container:
+ * thousands of services, with ports, are some hundred thousand variables.
+ */
+import type { Service, ServicePort } from '../../api/gen/core-v1.ts';
+import {
+  checkLength,
+  LENGTH_OF_VARIABLE,
+  listOf,
+  type SharedVariables,
+  VARIABLES_PER_TURN,
+} from './container-environment.ts';
 
 function variableName(text: string): string {
   return text.toUpperCase().replaceAll('-', '_');
 }
 
-function portVariables(service: Service): Record<string, string> {
-  const prefix = `${variableName(service.metadata.name ?? '')}_PORT`;
-  const ip = service.spec?.clusterIP ?? '';
-  const host = ip.includes(':') ? `[${ip}]` : ip;
-  const variables: Record<string, string> = {};
-  (service.spec?.ports ?? []).forEach((port, index) => {
-    const protocol = (port.protocol ?? 'TCP').toLowerCase();
-    const url = `${protocol}://${host}:${port.port}`;
-    if (index === 0) variables[prefix] = url;
-    const portPrefix = `${prefix}_${port.port}_${protocol.toUpperCase()}`;
-    variables[portPrefix] = url;
-    variables[`${portPrefix}_PROTO`] = protocol;
-    variables[`${portPrefix}_PORT`] = String(port.port);
-    variables[`${portPrefix}_ADDR`] = ip;
-  });
-  return variables;
+type Variable = readonly [name: string, value: string];
+
+function* portVariables(name: string, ip: string, port: ServicePort): Generator<Variable> {
+  const protocol = (port.protocol ?? 'TCP').toLowerCase();
+  const prefix = `${name}_PORT_${port.port}_${protocol.toUpperCase()}`;
+  yield [prefix, portUrl(ip, port)];
+  yield [`${prefix}_PROTO`, protocol];
+  yield [`${prefix}_PORT`, String(port.port)];
+  yield [`${prefix}_ADDR`, ip];
 }
 
-interface ServiceVariables {
-  readonly variables: Readonly<Record<string, string>>;
-  /** Characters of names and values. */
-  readonly length: number;
+function portUrl(ip: string, port: ServicePort): string {
+  return `${(port.protocol ?? 'TCP').toLowerCase()}://${ip.includes(':') ? `[${ip}]` : ip}:${port.port}`;
 }
-
-/** By service as it was read: every container of its namespace has them. */
-const known = new WeakMap<Service, ServiceVariables>();
 
 /** Variables of one service with a cluster address: FOO_SERVICE_HOST, FOO_SERVICE_PORT, FOO_PORT_80_TCP … */
-function serviceVariables(service: Service): ServiceVariables {
-  let found = known.get(service);
-  if (found === undefined) {
-    const variables = makeVariables(service);
-    const length = Object.entries(variables).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-    known.set(service, (found = { variables, length }));
-  }
-  return found;
+function* serviceVariables({ metadata, spec }: Service): Generator<Variable> {
+  const name = variableName(metadata.name ?? '');
+  const ip = spec?.clusterIP ?? '';
+  const ports = spec?.ports ?? [];
+  yield [`${name}_SERVICE_HOST`, ip];
+  const [first] = ports;
+  if (first === undefined) return;
+  yield [`${name}_SERVICE_PORT`, String(first.port)];
+  for (const port of ports) if (port.name) yield [`${name}_SERVICE_PORT_${variableName(port.name)}`, String(port.port)];
+  yield [`${name}_PORT`, portUrl(ip, first)];
+  for (const port of ports) yield* portVariables(name, ip, port);
 }
 
-function makeVariables(service: Service): Record<string, string> {
-  const prefix = `${variableName(service.metadata.name ?? '')}_SERVICE`;
-  const ports = service.spec?.ports ?? [];
-  const variables: Record<string, string> = { [`${prefix}_HOST`]: service.spec?.clusterIP ?? '' };
-  if (ports.length > 0) variables[`${prefix}_PORT`] = String(ports[0]!.port);
-  for (const port of ports) {
-    if (port.name) variables[`${prefix}_PORT_${variableName(port.name)}`] = String(port.port);
-  }
-  return { ...variables, ...portVariables(service) };
+/** What a pod sees of services. */
+export interface ServicesSeen {
+  /** Services of all namespaces. */
+  readonly services: readonly Service[];
+  readonly namespace: string;
+  readonly enableServiceLinks: boolean;
 }
 
-/**
- * Variables of all services a pod sees: those of its namespace when links are enabled, and the API's master service always.
- * Only their length where that is beyond `maxLength`: they are many times as many as the services.
- */
-export function serviceEnvironment(input: {
-  services: readonly Service[];
-  namespace: string;
-  enableServiceLinks: boolean;
-  maxLength: number;
-}): ServiceVariables {
+/** Services with an address: those of the namespace when links are enabled, and the API's master service always. */
+function servicesSeen({ services, namespace, enableServiceLinks }: ServicesSeen): Service[] {
   const seen = new Map<string, Service>();
-  for (const service of input.services) {
-    const { name = '', namespace } = service.metadata;
+  for (const service of services) {
+    const { name = '', namespace: inside } = service.metadata;
     const ip = service.spec?.clusterIP;
     if (ip === undefined || ip === '' || ip === 'None') continue;
-    const master = namespace === 'default' && name === 'kubernetes';
-    if (namespace === input.namespace && (input.enableServiceLinks || master)) seen.set(name, service);
+    const master = inside === 'default' && name === 'kubernetes';
+    if (inside === namespace && (enableServiceLinks || master)) seen.set(name, service);
     else if (master && !seen.has(name)) seen.set(name, service);
   }
-  let length = 0;
-  for (const service of seen.values()) length += serviceVariables(service).length;
-  const variables: Record<string, string> = {};
-  if (length > input.maxLength) return { variables, length };
-  for (const service of seen.values()) Object.assign(variables, serviceVariables(service).variables);
-  return { variables, length };
+  return [...seen.values()];
+}
+
+const NONE: SharedVariables = { values: new Map(), list: [], length: 0 };
+
+interface Known {
+  readonly services: readonly Service[];
+  readonly variables: Promise<SharedVariables>;
+}
+
+/** By the last of the services, as it was read: what they made goes with it. */
+const known = new WeakMap<Service, Known>();
+
+/** Variables of all services a pod sees. Rejects with ContainerConfigError when they are longer than an environment can be. */
+export async function serviceEnvironment(input: ServicesSeen, pause: () => Promise<void>): Promise<SharedVariables> {
+  const services = servicesSeen(input);
+  const last = services.at(-1);
+  if (last === undefined) return NONE;
+  let found = known.get(last);
+  if (found === undefined || !areSame(found.services, services))
+    known.set(last, (found = { services, variables: combined(services, pause) }));
+  return await found.variables;
+}
+
+function areSame(some: readonly Service[], others: readonly Service[]): boolean {
+  return some.length === others.length && some.every((service, at) => service === others[at]);
+}
+
+async function combined(services: readonly Service[], pause: () => Promise<void>): Promise<SharedVariables> {
+  const values = new Map<string, string>();
+  let [length, made] = [0, 0];
+  for (const service of services)
+    for (const [name, value] of serviceVariables(service)) {
+      if (++made % VARIABLES_PER_TURN === 0) await pause();
+      values.set(name, value);
+      length += LENGTH_OF_VARIABLE + name.length + value.length;
+      checkLength(length);
+    }
+  return { values, list: await listOf(values, pause), length };
 }
