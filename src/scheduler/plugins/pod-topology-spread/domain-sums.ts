@@ -2,24 +2,42 @@
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import type { TopologyTallies } from '../../framework/topology-tallies.ts';
 import type { SpreadConstraint } from './spread-constraints.ts';
+import type { SpreadKeys } from './spread-keys.ts';
 
-/** Whether the node has the labels of all constraints. */
-export function hasAllKeys(constraints: readonly SpreadConstraint[], { node }: NodeInfo): boolean {
-  const { labels } = node.metadata;
-  return labels !== undefined && constraints.every((c) => Object.hasOwn(labels, c.topologyKey));
+/** Nodes that have the labels of all constraints of a pod: asked once of each node, not again by each constraint. */
+export class NodesWithAllKeys {
+  readonly #constraints: readonly SpreadConstraint[];
+  readonly #answers = new Map<object, boolean>();
+  /** Equal for the same topology keys. */
+  readonly key: number;
+
+  constructor(constraints: readonly SpreadConstraint[], keys: SpreadKeys) {
+    this.#constraints = constraints;
+    this.key = keys.of(constraints.map(({ topologyKey }) => topologyKey).join());
+  }
+
+  has({ node }: NodeInfo): boolean {
+    let answer = this.#answers.get(node);
+    if (answer === undefined) {
+      const { labels } = node.metadata;
+      answer = labels !== undefined && this.#constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));
+      this.#answers.set(node, answer);
+    }
+    return answer;
+  }
 }
 
-/** The sums; nodes without the labels of `together` take no part. */
+/** The sums; other nodes than those of `together` take no part. */
 export function domainSums(
   constraint: SpreadConstraint,
-  together: readonly SpreadConstraint[],
+  together: NodesWithAllKeys,
   { snapshot, tallies }: { snapshot: Snapshot; tallies: TopologyTallies },
 ): ReadonlyMap<string, number> {
   return tallies.of(
     {
-      key: `${constraint.key}|${together.map(({ topologyKey }) => topologyKey).join()}`,
+      key: `${constraint.key}|${together.key}`,
       valueOf: (node) =>
-        hasAllKeys(together, node) && constraint.includes(node)
+        together.has(node) && constraint.includes(node)
           ? node.node.metadata.labels?.[constraint.topologyKey]
           : undefined,
       count: (node) => constraint.count(node),

@@ -140,3 +140,32 @@ const spreadCases: readonly [string, Scene, string][] = [
 ];
 for (const [name, scene, wanted] of spreadCases)
   test(`topology spread: ${name}`, () => assert.equal(outcome(scene), wanted));
+
+test('what a pod asks of labels grows with its constraints, not with their square nor with its node selector', () => {
+  /** Labels of a node that are read while a pod with so many constraints is scheduled. */
+  const readsWith = (count: number): number => {
+    let reads = 0;
+    const counting = (labels: Record<string, string>): Record<string, string> =>
+      new Proxy(labels, {
+        get: (target, key) => (reads++, Reflect.get(target, key) as unknown),
+        getOwnPropertyDescriptor: (target, key) => (reads++, Reflect.getOwnPropertyDescriptor(target, key)),
+      });
+    const keys = Array.from({ length: count }, (_, at) => `k${at}`);
+    const labels = Object.fromEntries(keys.map((key) => [key, 'v']));
+    const topologySpreadConstraints = keys.flatMap((topologyKey) =>
+      ['ScheduleAnyway', 'DoNotSchedule'].map((whenUnsatisfiable) => ({
+        ...{ topologyKey, whenUnsatisfiable, maxSkew: 1 },
+        labelSelector: { matchLabels: web },
+      })),
+    );
+    const nodes = ['a', 'b', 'c'].map((name) => {
+      const node = zoned(name, 'z1');
+      return { ...node, metadata: { ...node.metadata, labels: counting({ ...node.metadata.labels, ...labels }) } };
+    });
+    const found = outcome({ nodes, pod: pod('p', web, { topologySpreadConstraints, nodeSelector: labels }) });
+    assert.ok(['a', 'b', 'c'].includes(found), found);
+    return reads;
+  };
+  const [few, many] = [readsWith(100), readsWith(200)];
+  assert.ok(many < 2.5 * few, `${few} reads with 100 constraints, ${many} with 200`);
+});

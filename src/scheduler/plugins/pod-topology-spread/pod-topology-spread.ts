@@ -12,8 +12,9 @@ import type { CycleState, Lack, PodChange, SchedulerPlugin } from '../../framewo
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
 import { createTopologyTallies, type TopologyTallies } from '../../framework/topology-tallies.ts';
-import { domainSums, hasAllKeys } from './domain-sums.ts';
-import { constraintsOf, defaultConstraints, type SpreadConstraint } from './spread-constraints.ts';
+import { domainSums, NodesWithAllKeys } from './domain-sums.ts';
+import { constraintsOf, defaultConstraints, type SpreadConstraint, type SpreadMemory } from './spread-constraints.ts';
+import { SpreadKeys } from './spread-keys.ts';
 import { normalizeSpread, prepareSpreadScores, spreadScore, type SpreadScores } from './spread-scores.ts';
 
 const NAME = 'PodTopologySpread';
@@ -25,6 +26,7 @@ const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
 
 interface Kept {
   readonly constraints: readonly SpreadConstraint[];
+  readonly together: NodesWithAllKeys;
   /** Per constraint: matching pods by topology value. */
   readonly counts: readonly ReadonlyMap<string, number>[];
   /** Per constraint: what the fullest domain may exceed. Undefined: to be found again. */
@@ -36,15 +38,15 @@ export function createPodTopologySpread(
   siblings: SiblingSelector,
   args: SpreadArgs = defaultArgs.spread,
 ): SchedulerPlugin {
-  const counts = createNodeCounts();
+  const memory: SpreadMemory = { counts: createNodeCounts(), keys: new SpreadKeys() };
   const tallies = createTopologyTallies();
   const constraintsFor = (pod: Stored<Pod>, kind: 'DoNotSchedule' | 'ScheduleAnyway'): SpreadConstraint[] =>
     (pod.spec?.topologySpreadConstraints ?? []).length > 0
-      ? constraintsOf(pod, kind, counts)
-      : defaultConstraints(pod, { counts, siblings, defaults: args.defaultConstraints, kind });
+      ? constraintsOf(pod, kind, memory)
+      : defaultConstraints(pod, { memory, siblings, defaults: args.defaultConstraints, kind });
   /** By constraint. */
   const counted = (pod: Stored<Pod>, other: Stored<Pod>): boolean[] =>
-    constraintsFor(pod, 'DoNotSchedule').map(({ matches }) => matches(other));
+    constraintsFor(pod, 'DoNotSchedule').map((constraint) => constraint.matches(other));
   const takesPart = (pod: Stored<Pod>, { metadata }: Stored<Node>): boolean =>
     constraintsFor(pod, 'DoNotSchedule').every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined);
   /** The domains a node belongs to, by constraint. */
@@ -59,7 +61,7 @@ export function createPodTopologySpread(
     preFilter(state, pod, snapshot) {
       const constraints = constraintsFor(pod, 'DoNotSchedule');
       if (constraints.length === 0) return SKIP;
-      state.set(NAME, countDomains(constraints, snapshot, tallies));
+      state.set(NAME, countDomains(constraints, new NodesWithAllKeys(constraints, memory.keys), { snapshot, tallies }));
       return undefined;
     },
     filter: (state, _pod, node) => filterNode(state.get(NAME) as Kept, node),
@@ -67,8 +69,13 @@ export function createPodTopologySpread(
     addPod: (state, _pod, change) => changeCounts(state, change, 1),
     removePod: (state, _pod, change) => changeCounts(state, change, -1),
     cloneState(value) {
-      const { constraints, counts: domains, least } = value as Kept;
-      return { constraints, counts: domains.map((values) => new Map(values)), least: [...least] } satisfies Kept;
+      const { constraints, together, counts: domains, least } = value as Kept;
+      return {
+        constraints,
+        together,
+        counts: domains.map((values) => new Map(values)),
+        least: [...least],
+      } satisfies Kept;
     },
     preScore(state, pod, scored) {
       const own = (pod.spec?.topologySpreadConstraints ?? []).length > 0;
@@ -79,6 +86,7 @@ export function createPodTopologySpread(
         prepareSpreadScores(constraints, scored, {
           requireAll: own || args.defaultConstraints !== undefined,
           tallies,
+          keys: memory.keys,
         }),
       );
       return undefined;
@@ -116,10 +124,15 @@ function undeleted(pod: Stored<Pod>): Stored<Pod> {
   return { ...pod, metadata };
 }
 
-function countDomains(constraints: readonly SpreadConstraint[], snapshot: Snapshot, tallies: TopologyTallies): Kept {
+function countDomains(
+  constraints: readonly SpreadConstraint[],
+  together: NodesWithAllKeys,
+  counted: { readonly snapshot: Snapshot; readonly tallies: TopologyTallies },
+): Kept {
   return {
     constraints,
-    counts: constraints.map((constraint) => domainSums(constraint, constraints, { snapshot, tallies })),
+    together,
+    counts: constraints.map((constraint) => domainSums(constraint, together, counted)),
     least: constraints.map(() => undefined),
   };
 }
@@ -163,7 +176,7 @@ function leastOf(kept: Kept, index: number): number {
 
 function changeCounts(state: CycleState, { other, node }: PodChange, by: 1 | -1): void {
   const kept = state.get(NAME) as Kept | undefined;
-  if (kept === undefined || !hasAllKeys(kept.constraints, node)) return;
+  if (kept === undefined || !kept.together.has(node)) return;
   kept.constraints.forEach((constraint, i) => {
     if (!constraint.matches(other) || !constraint.includes(node)) return;
     const value = node.node.metadata.labels?.[constraint.topologyKey] ?? '';

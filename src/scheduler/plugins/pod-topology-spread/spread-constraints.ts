@@ -1,5 +1,4 @@
 /** Spread constraints made ready: selector with `matchLabelKeys`, inclusion policies, defaults. Upstream: podtopologyspread/common.go. */
-import { stringifyJson } from '../../../api/codec/json.ts';
 import { compileLabelSelector, compileRequirements, type LabelMatcher } from '../../../api/label-selector.ts';
 import type { Pod, Taint, TopologySpreadConstraint } from '../../../api/gen/core-v1.ts';
 import { findUntoleratedTaint } from '../../../api/taints-tolerations.ts';
@@ -8,6 +7,7 @@ import { nodeSelectorMatches } from '../../../component-helpers/node-affinity.ts
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { SiblingSelector } from '../../framework/plugin-deps.ts';
 import type { NodeCounts } from '../../framework/node-counts.ts';
+import type { SpreadKeys } from './spread-keys.ts';
 
 /** A constraint of one pod. */
 export interface SpreadConstraint {
@@ -19,7 +19,7 @@ export interface SpreadConstraint {
   /** Equal for constraints that count alike and include the same nodes. */
   readonly key: string;
   /** Matching pods on a node. */
-  count(node: NodeInfo): number;
+  readonly count: (node: NodeInfo) => number;
   /** Whether the node takes part. */
   includes(node: Pick<NodeInfo, 'node'>): boolean;
   matches(other: Stored<Pod>): boolean;
@@ -34,81 +34,131 @@ const DEFAULTS: readonly TopologySpreadConstraint[] = [
   { topologyKey: ZONE, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
+/** What constraints are made with: answers and keys that are remembered from pod to pod. */
+export interface SpreadMemory {
+  readonly counts: NodeCounts;
+  readonly keys: SpreadKeys;
+}
+
 /** The pod's constraints of one kind. */
-export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, counts: NodeCounts): SpreadConstraint[] {
+export function constraintsOf(pod: Stored<Pod>, whenUnsatisfiable: string, memory: SpreadMemory): SpreadConstraint[] {
+  const nodes = new IncludedNodes(pod);
   return (pod.spec?.topologySpreadConstraints ?? [])
     .filter((c) => c.whenUnsatisfiable === whenUnsatisfiable)
-    .map((c) =>
-      prepare(pod, c, {
-        counts,
-        selector: withLabelKeys(compileLabelSelector(c.labelSelector), pod, c.matchLabelKeys),
-      }),
-    );
+    .map((c) => {
+      const selector = withLabelKeys(compileLabelSelector(c.labelSelector), pod, c.matchLabelKeys);
+      return new PreparedConstraint(c, { pod, memory, nodes, selector });
+    });
 }
 
 /** Constraints of a pod that has none: spread its siblings, over hosts and zones unless others are given. */
 export function defaultConstraints(
   pod: Stored<Pod>,
   options: {
-    counts: NodeCounts;
+    memory: SpreadMemory;
     siblings: SiblingSelector;
     defaults: readonly TopologySpreadConstraint[] | undefined;
     kind: 'DoNotSchedule' | 'ScheduleAnyway';
   },
 ): SpreadConstraint[] {
-  const { counts, siblings, defaults = DEFAULTS, kind } = options;
+  const { memory, siblings, defaults = DEFAULTS, kind } = options;
   const wanted = defaults.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === kind);
   const selector = wanted.length === 0 ? undefined : siblings(pod);
-  return selector === undefined ? [] : wanted.map((c) => prepare(pod, c, { counts, selector }));
+  if (selector === undefined) return [];
+  const nodes = new IncludedNodes(pod);
+  return wanted.map((c) => new PreparedConstraint(c, { pod, memory, nodes, selector }));
 }
 
-function prepare(
-  pod: Stored<Pod>,
-  constraint: TopologySpreadConstraint,
-  { counts, selector }: { counts: NodeCounts; selector: LabelMatcher },
-): SpreadConstraint {
-  const namespace = pod.metadata.namespace;
-  const matches = (other: Stored<Pod>): boolean =>
-    other.metadata.namespace === namespace &&
-    other.metadata.deletionTimestamp === undefined &&
-    selector.matches(other.metadata.labels);
-  const honorAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
-  const honorTaints = constraint.nodeTaintsPolicy === 'Honor';
-  const question = `${namespace}|${selector.isNothing ? '!' : selector.toString()}`;
-  return {
-    topologyKey: constraint.topologyKey,
-    maxSkew: constraint.maxSkew,
-    minDomains: constraint.minDomains ?? 1,
-    selfMatches: selector.matches(pod.metadata.labels),
-    matches,
-    key: `${constraint.topologyKey}|${question}|${honorAffinity ? affinityText(pod) : ''}|${honorTaints ? tolerationText(pod) : '-'}`,
-    count: counts.of(question, matches),
-    includes: (node) =>
-      (!honorAffinity || nodeSelectorMatches(pod, node.node)) && (!honorTaints || toleratesNode(pod, node)),
-  };
+/** Which nodes the pod's affinity and tolerations take: asked once of each node, not again by each constraint. */
+class IncludedNodes {
+  readonly #pod: Stored<Pod>;
+  readonly #wanted = new Map<object, boolean>();
+  readonly #tolerated = new Map<object, boolean>();
+
+  constructor(pod: Stored<Pod>) {
+    this.#pod = pod;
+  }
+
+  isWanted({ node }: Pick<NodeInfo, 'node'>): boolean {
+    return remembered(this.#wanted, node, () => nodeSelectorMatches(this.#pod, node));
+  }
+
+  isTolerated({ node }: Pick<NodeInfo, 'node'>): boolean {
+    return remembered(this.#tolerated, node, () => tolerates(this.#pod, node.spec?.taints ?? []));
+  }
 }
 
-/** Texts by what they are of: each constraint of the pod has them in its key. */
-const texts = new WeakMap<object, string>();
-
-function textOf(owner: object | undefined, value: unknown): string {
-  if (owner === undefined) return '';
-  let text = texts.get(owner);
-  if (text === undefined) texts.set(owner, (text = stringifyJson(value)));
-  return text;
+function remembered(answers: Map<object, boolean>, of: object, ask: () => boolean): boolean {
+  let answer = answers.get(of);
+  if (answer === undefined) answers.set(of, (answer = ask()));
+  return answer;
 }
 
-function affinityText({ spec }: Pod): string {
-  return textOf(spec, [spec?.nodeSelector, spec?.affinity?.nodeAffinity]);
-}
-
-function tolerationText({ spec }: Pod): string {
-  return textOf(spec?.tolerations, spec?.tolerations);
-}
-
-function toleratesNode(pod: Stored<Pod>, node: Pick<NodeInfo, 'node'>): boolean {
+function tolerates(pod: Stored<Pod>, taints: readonly Taint[]): boolean {
   const keepsOut = ({ effect }: Taint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
-  return findUntoleratedTaint(node.node.spec?.taints ?? [], pod.spec?.tolerations ?? [], keepsOut) === undefined;
+  return findUntoleratedTaint(taints, pod.spec?.tolerations ?? [], keepsOut) === undefined;
+}
+
+interface ConstraintParts {
+  readonly pod: Stored<Pod>;
+  readonly memory: SpreadMemory;
+  readonly nodes: IncludedNodes;
+  readonly selector: LabelMatcher;
+}
+
+/** Many are made to be asked one thing only, by the hints of events: keys and counters are made when they are asked for. */
+class PreparedConstraint implements SpreadConstraint {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  readonly #parts: ConstraintParts;
+  readonly #honorsAffinity: boolean;
+  readonly #honorsTaints: boolean;
+  #selfMatches: boolean | undefined;
+  #count: ((node: NodeInfo) => number) | undefined;
+
+  constructor(constraint: TopologySpreadConstraint, parts: ConstraintParts) {
+    this.topologyKey = constraint.topologyKey;
+    this.maxSkew = constraint.maxSkew;
+    this.minDomains = constraint.minDomains ?? 1;
+    this.#parts = parts;
+    this.#honorsAffinity = (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor';
+    this.#honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
+  }
+
+  get selfMatches(): boolean {
+    return (this.#selfMatches ??= this.#parts.selector.matches(this.#parts.pod.metadata.labels));
+  }
+
+  get key(): string {
+    const { pod, memory } = this.#parts;
+    const affinity = this.#honorsAffinity ? (memory.keys.affinity(pod) ?? '') : '';
+    const tolerations = this.#honorsTaints ? (memory.keys.tolerations(pod) ?? '') : '-';
+    return `${this.topologyKey}|${this.#question}|${affinity}|${tolerations}`;
+  }
+
+  get count(): (node: NodeInfo) => number {
+    return (this.#count ??= this.#parts.memory.counts.of(this.#question, (other) => this.matches(other)));
+  }
+
+  get #question(): string {
+    const { pod, selector } = this.#parts;
+    return `${pod.metadata.namespace}|${selector.isNothing ? '!' : selector.toString()}`;
+  }
+
+  includes(node: Pick<NodeInfo, 'node'>): boolean {
+    const { nodes } = this.#parts;
+    return (!this.#honorsAffinity || nodes.isWanted(node)) && (!this.#honorsTaints || nodes.isTolerated(node));
+  }
+
+  matches(other: Stored<Pod>): boolean {
+    const { pod, selector } = this.#parts;
+    return (
+      other.metadata.namespace === pod.metadata.namespace &&
+      other.metadata.deletionTimestamp === undefined &&
+      selector.matches(other.metadata.labels)
+    );
+  }
 }
 
 function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, keys: readonly string[] | undefined): LabelMatcher {

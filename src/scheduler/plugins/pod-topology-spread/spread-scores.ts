@@ -2,8 +2,9 @@
 import type { NodeInfo } from '../../cache/node-info.ts';
 import type { ScoredNodes } from '../../framework/plugin.ts';
 import type { TopologyTallies } from '../../framework/topology-tallies.ts';
-import { domainSums, hasAllKeys } from './domain-sums.ts';
+import { domainSums, NodesWithAllKeys } from './domain-sums.ts';
 import type { SpreadConstraint } from './spread-constraints.ts';
+import type { SpreadKeys } from './spread-keys.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';
 /** Marks a node that is left out of the comparison. */
@@ -23,10 +24,12 @@ export interface SpreadScores {
 export function prepareSpreadScores(
   constraints: readonly SpreadConstraint[],
   { nodes, snapshot }: ScoredNodes,
-  { requireAll, tallies }: { requireAll: boolean; tallies: TopologyTallies },
+  { requireAll, tallies, keys }: { requireAll: boolean; tallies: TopologyTallies; keys: SpreadKeys },
 ): SpreadScores {
-  const leftOut = new Set(requireAll ? nodes.filter((node) => !hasAllKeys(constraints, node)) : []);
-  const together = requireAll ? constraints : [];
+  const together = new NodesWithAllKeys(requireAll ? constraints : [], keys);
+  const leftOut = new Set(requireAll ? nodes.filter((node) => !together.has(node)) : []);
+  // Of no node is a score compared.
+  if (leftOut.size === nodes.length) return { constraints, counts: [], weights: [], leftOut };
   const counts = constraints.map((c) => {
     if (c.topologyKey === HOSTNAME) return undefined;
     const sums = domainSums(c, together, { snapshot, tallies });
