@@ -55,6 +55,27 @@ test('the work on a large body has steps, between which others have their turn; 
   for (const write of writes(1000)) assert.equal(await pausesOf(write), 0, write.path);
 });
 
+test('the work on a large object of a component in this process has steps; that on a small one has none', async () => {
+  const { server, request: requestOf, platform } = await startTestServer();
+  const pausesOf = async (method: string, data: Record<string, string>): Promise<number> => {
+    let pauses = 0;
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o' }, data };
+    const at = method === 'POST' ? PATH : `${PATH}/o`;
+    const pause = (): Promise<void> => Promise.resolve(void pauses++);
+    const parts = { wantsObjects: true, body: { kind: 'object', object }, pause } as const;
+    const answer = await platform.clock.drive(Promise.resolve(server.handler(requestOf(method, at, parts))));
+    assert.ok(answer.kind === 'object' && answer.status < 300);
+    return pauses;
+  };
+  const many = (value: string): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: 8000 }, (_, at) => [`k${at}`, value]));
+  assert.equal(await pausesOf('POST', { a: 'b' }), 0);
+  assert.equal(await pausesOf('PUT', { a: 'c' }), 0);
+  assert.ok((await pausesOf('PUT', many(''))) >= 8);
+  await platform.clock.drive(server.handler(requestOf('DELETE', `${PATH}/o`)) as Promise<unknown>);
+  assert.ok((await pausesOf('POST', many('x'))) >= 8);
+});
+
 const APPLY_TYPE = 'application/apply-patch+yaml';
 const keysOf = (name: string, prefix: string): string => {
   const data = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`${prefix}${i}`, '']));

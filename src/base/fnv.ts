@@ -8,7 +8,9 @@ const encoder = new TextEncoder();
 /** FNV-1a, 32 bits. */
 export function fnv32a(data: string | Uint8Array): number {
   let hash = 0x811c9dc5;
-  for (const byte of toBytes(data)) hash = Math.imul(hash ^ byte, 0x01000193);
+  const bytes = toBytes(data);
+  // By index: the iterator of an array of a megabyte takes several times as long.
+  for (let at = 0; at < bytes.length; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
   return hash >>> 0;
 }
 

@@ -12,11 +12,21 @@ export function sortKeys<T>(value: T): T {
 export function stableStringify(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`;
-  const object = value as Record<string, unknown>;
-  const fields: string[] = [];
-  for (const key of Object.keys(object).sort()) {
-    if (object[key] !== undefined) fields.push(`${JSON.stringify(key)}:${stableStringify(object[key])}`);
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) text += `${text === '' ? '' : ','}${stableStringify(item)}`;
+    return `[${text}]`;
   }
-  return `{${fields.join(',')}}`;
+  const object = value as Record<string, unknown>;
+  for (const key of Object.keys(object).sort()) {
+    const inner = object[key];
+    if (inner !== undefined) text += `${text === '' ? '' : ','}${quoted(key)}:${stableStringify(inner)}`;
+  }
+  return `{${text}}`;
+}
+
+const PLAIN_NAME = /^[\w./-]*$/;
+
+function quoted(name: string): string {
+  return PLAIN_NAME.test(name) ? `"${name}"` : JSON.stringify(name);
 }

@@ -7,10 +7,12 @@ import type { Pod, PodTemplateSpec } from '../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import { settleInTurns, type Turns } from '../base/begin-in-turns.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import { newControllerReference } from '../component-helpers/owner-references.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** Creates and deletes pods for owners of one kind. */
 export interface PodControl {
@@ -81,6 +83,14 @@ export interface SlowStartResult {
   readonly error?: unknown;
 }
 
+/** Calls about pods that begin in one turn of the loop: each takes up to a millisecond before it waits for anything. */
+const PODS_PER_TURN = 16;
+
+/** The turns in which hundreds of pods are created, changed or deleted. */
+export function podTurns(clock: Clock): Turns {
+  return { perTurn: PODS_PER_TURN, pause: () => clock.yield() };
+}
+
 /** The most tasks of a slow start that run at once. Upstream: MaxBatchSize of the StatefulSet controller. */
 const MAX_BATCH = 500;
 
@@ -88,12 +98,17 @@ const MAX_BATCH = 500;
  * Runs `task` `count` times in batches of 1, 2, 4 … up to 500, stopping after the first batch with a failure: when each fails (a
  * quota, say) little is wasted, and when all is well it is nearly as quick as all at once.
  */
-export async function slowStartBatch(count: number, task: (index: number) => Promise<void>): Promise<SlowStartResult> {
+export async function slowStartBatch(
+  count: number,
+  task: (index: number) => Promise<void>,
+  clock: Clock,
+): Promise<SlowStartResult> {
   let successes = 0;
   for (let size = 1, started = 0; started < count; size = Math.min(MAX_BATCH, size * 2)) {
     const batch = Math.min(size, count - started);
     const first = started;
-    const results = await Promise.allSettled(Array.from({ length: batch }, (_, offset) => task(first + offset)));
+    const indexes = Array.from({ length: batch }, (_, offset) => first + offset);
+    const results = await settleInTurns(indexes, task, podTurns(clock));
     started += batch;
     successes += results.filter((result) => result.status === 'fulfilled').length;
     const failed = results.find((result) => result.status === 'rejected');

@@ -63,6 +63,29 @@ export function checkStoredParts(object: KubernetesObject, length: number): void
   count(managedFields, new PartBudget());
 }
 
+/** About what a name with its quotes, colon and comma, or a number, takes in JSON. */
+const PART_BYTES = 12;
+
+/** Whether a value would be longer than so many bytes of JSON, roughly. Walks no further than it takes to know. */
+export function isLargeValue(value: unknown, bytes: number): boolean {
+  return bytesLeft(value, bytes) < 0;
+}
+
+function bytesLeft(value: unknown, bytes: number): number {
+  if (typeof value === 'string') return bytes - value.length;
+  if (typeof value !== 'object' || value === null) return bytes;
+  let left = bytes;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at++) left = bytesLeft(value[at], left - 1);
+    return left;
+  }
+  for (const name in value) {
+    left = bytesLeft((value as Record<string, unknown>)[name], left - PART_BYTES);
+    if (left < 0) break;
+  }
+  return left;
+}
+
 function count(value: unknown, budget: PartBudget): void {
   if (typeof value !== 'object' || value === null) return;
   const items: unknown[] = Array.isArray(value) ? value : Object.values(value);

@@ -164,7 +164,7 @@ export function* updatedEntriesSteps(
     : (fromClient ?? readManagers(known) ?? new Map<string, Manager>());
   const untracked = live !== undefined && managers.size === 0;
   if (untracked) return [];
-  if (live === undefined && managers.size === 0 && areTopLevel(resetFields)) return createdEntries(next, request);
+  if (live === undefined && managers.size === 0 && areTopLevel(resetFields)) return yield* createdSteps(next, request);
   const before = live ?? emptyObject(schema, next);
   yield;
   const comparison = exclude(compareLeniently(schema, before, next), resetFields);
@@ -190,6 +190,17 @@ export function createdEntries(
     const { changed } = compareLeniently(schema, emptyObject(schema, object), canonicalOf(object));
     return withoutMetadata(recursiveDifference(changed, resetFields));
   });
+  return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
+}
+
+/** The entries of a new canonical object that came without any; its shape is too large to be remembered. */
+function* createdSteps(next: JsonObject, request: FieldManagerRequest): Steps<ManagedFieldsEntry[]> {
+  const { schema, resetFields } = request;
+  const object = withoutReset(stripManaged(next), resetFields);
+  const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
+  yield;
+  const fields = withoutMetadata(recursiveDifference(changed, resetFields));
+  yield;
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
 

@@ -1,7 +1,7 @@
 /** Decodes request bodies: JSON, YAML or protobuf into the canonical shape of the expected kind. Upstream: the decoders of endpoints/handlers. */
 import { JsonSyntaxError } from '../../api/codec/json-parser.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
-import { parseClientJson, PartBudget } from '../../api/codec/parts.ts';
+import { isLargeValue, parseClientJson, PartBudget } from '../../api/codec/parts.ts';
 import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import { builtinSchema, decodeProtobuf, PbError } from '../../api/codec/protobuf.ts';
 import { readYaml } from '../../api/codec/yaml-codec.ts';
@@ -199,7 +199,10 @@ export async function readObject(
   if (request.body.kind === 'object') {
     // Warnings reach nobody inside the process: only who asks for it has its fields looked at.
     const inside = mode === 'Strict' ? mode : 'Ignore';
+    if (isLargeValue(request.body.object, LARGE_BYTES)) scope.isLarge = true;
+    if (scope.isLarge) await scope.pause();
     const object = shapeObject(request.body.object, expected, { mode: inside, duplicates: [], scope });
+    if (scope.isLarge) await scope.pause();
     scope.audited?.takeRequestObject(object);
     return object;
   }

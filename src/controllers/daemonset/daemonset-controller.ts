@@ -113,6 +113,7 @@ class DaemonSetsController {
       set,
       pods: () => tally.pods(),
       signal,
+      pause: () => this.#clock.yield(),
       revisions: await claimObjects(claim, { info: ControllerRevisions, objects: kept }),
     };
     const { current, old } = await constructHistory(history);
@@ -178,15 +179,19 @@ class DaemonSetsController {
       create.length,
       remove.map((pod) => pod.metadata.uid),
     );
-    const created = await slowStartBatch(create.length, async (index) => {
-      try {
-        await this.#podControl.create(set, daemonPod(set, hash, create[index] ?? ''), signal);
-      } catch (error) {
-        // The namespace is going away and the set with it: as good as created.
-        if (!isNamespaceTerminating(error)) throw error;
-        this.#expectations.creationObserved(key);
-      }
-    });
+    const created = await slowStartBatch(
+      create.length,
+      async (index) => {
+        try {
+          await this.#podControl.create(set, daemonPod(set, hash, create[index] ?? ''), signal);
+        } catch (error) {
+          // The namespace is going away and the set with it: as good as created.
+          if (!isNamespaceTerminating(error)) throw error;
+          this.#expectations.creationObserved(key);
+        }
+      },
+      this.#clock,
+    );
     for (let missed = create.length - created.successes; missed > 0; missed--) this.#expectations.creationObserved(key);
     let failure = created.error;
     for (const pod of remove) {

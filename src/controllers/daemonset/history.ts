@@ -38,6 +38,8 @@ export interface HistoryInput {
   /** Pods the set controls: seldom asked for, since they may be many. */
   pods(): readonly Stored<Pod>[];
   readonly signal: AbortSignal;
+  /** Lets others have their turn: a template may be a megabyte. */
+  readonly pause: () => Promise<void>;
 }
 
 /** Creates, renumbers and deduplicates as needed. Rejects after a hash collision, with the collision count raised. */
@@ -49,6 +51,7 @@ export async function constructHistory(input: HistoryInput): Promise<DaemonHisto
     revisions.filter((revision) => equalRevisions(revision, { metadata: {}, revision: 0, data })),
   );
   const equal = new Set(matching);
+  if (matching.length === 0) await input.pause();
   const old = revisions.filter((revision) => !equal.has(revision));
   const number = nextRevisionNumber(old);
   const newest = matching.at(-1);
@@ -85,12 +88,13 @@ export async function cleanUpHistory(input: HistoryInput, old: readonly Stored<C
 }
 
 async function createRevision(
-  { client, set, signal }: HistoryInput,
+  { client, set, signal, pause }: HistoryInput,
   data: Record<string, unknown>,
   revision: Int64,
 ): Promise<Stored<ControllerRevision>> {
   const template = set.spec?.template ?? {};
   const hash = computePodTemplateHash(template, set.status?.collisionCount);
+  await pause();
   const { namespace, name, annotations } = set.metadata;
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations ?? {};
   const wanted: ControllerRevision = {

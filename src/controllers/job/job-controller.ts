@@ -77,6 +77,7 @@ class JobController implements Controller {
     this.#ownWrites = new OwnWrites();
     this.#settled = new Set<string>();
     this.#writer = createJobWriter({
+      clock: this.#clock,
       client: this.#client,
       expectations: this.#expectations,
       ownWrites: this.#ownWrites,

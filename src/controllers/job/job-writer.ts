@@ -10,7 +10,9 @@ import type { Expectations } from '../../component-helpers/expectations.ts';
 import type { OwnWrites } from '../own-writes.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import { isNamespaceTerminating } from '../controller.ts';
-import { slowStartBatch, type PodControl } from '../pod-control.ts';
+import { podTurns, slowStartBatch, type PodControl } from '../pod-control.ts';
+import { settleInTurns } from '../../base/begin-in-turns.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { jobPod } from './job-pod.ts';
 import type { PodOrder } from './plan.ts';
 import { isTracked, TRACKING_FINALIZER } from './view.ts';
@@ -42,6 +44,7 @@ export interface JobWriter {
 
 /** What it writes with. */
 export interface JobWriterDeps {
+  readonly clock: Clock;
   readonly client: Client;
   readonly podControl: PodControl;
   readonly expectations: Expectations;
@@ -71,7 +74,7 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
   }
 
   async function each(pods: readonly Stored<Pod>[], task: (pod: Stored<Pod>) => Promise<void>): Promise<BatchResult> {
-    const results = await Promise.allSettled(pods.map(task));
+    const results = await settleInTurns(pods, task, podTurns(deps.clock));
     const failed = results.find((result) => result.status === 'rejected');
     const done = pods.filter((_, index) => results[index]?.status === 'fulfilled');
     return failed === undefined ? { done } : { done, error: failed.reason };
@@ -81,14 +84,18 @@ export function createJobWriter(deps: JobWriterDeps): JobWriter {
     async create(job, orders, signal) {
       const key = keyOfObject(job);
       expectations.expectCreations(key, orders.length);
-      const { successes, error } = await slowStartBatch(orders.length, async (index) => {
-        try {
-          await podControl.create(job, jobPod(job, orders[index] as PodOrder), signal);
-        } catch (failure) {
-          // The namespace is going away and the job with it: as good as created.
-          if (!isNamespaceTerminating(failure)) throw failure;
-        }
-      });
+      const { successes, error } = await slowStartBatch(
+        orders.length,
+        async (index) => {
+          try {
+            await podControl.create(job, jobPod(job, orders[index] as PodOrder), signal);
+          } catch (failure) {
+            // The namespace is going away and the job with it: as good as created.
+            if (!isNamespaceTerminating(failure)) throw failure;
+          }
+        },
+        deps.clock,
+      );
       for (let missed = orders.length - successes; missed > 0; missed--) expectations.creationObserved(key);
       return error === undefined ? { created: successes } : { created: successes, error };
     },

@@ -14,7 +14,8 @@ import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
-import { createPodControl, podFromTemplate, slowStartBatch, type PodControl } from '../pod-control.ts';
+import { createPodControl, podFromTemplate, podTurns, slowStartBatch, type PodControl } from '../pod-control.ts';
+import { beginInTurns } from '../../base/begin-in-turns.ts';
 import { isPodActive, isPodTerminal, podCondition } from '../../component-helpers/pods.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import {
@@ -95,14 +96,18 @@ class ReplicaController {
   async #createPods(owner: Stored<ReplicaOwner>, key: string, count: number, signal: AbortSignal): Promise<unknown> {
     const pod = podFromTemplate(owner.spec?.template ?? {}, owner, this.#flavour.info);
     this.#expectations.expectCreations(key, count);
-    const result = await slowStartBatch(count, async () => {
-      try {
-        await this.#podControl.create(owner, pod, signal);
-      } catch (error) {
-        // The namespace is going away and the owner with it: as good as created.
-        if (!isNamespaceTerminating(error)) throw error;
-      }
-    });
+    const result = await slowStartBatch(
+      count,
+      async () => {
+        try {
+          await this.#podControl.create(owner, pod, signal);
+        } catch (error) {
+          // The namespace is going away and the owner with it: as good as created.
+          if (!isNamespaceTerminating(error)) throw error;
+        }
+      },
+      this.#clock,
+    );
     for (let missed = count - result.successes; missed > 0; missed--) this.#expectations.creationObserved(key);
     return result.error;
   }
@@ -118,16 +123,15 @@ class ReplicaController {
       victims.map((pod) => pod.metadata.uid),
     );
     const failures: unknown[] = [];
-    await Promise.all(
-      victims.map(async (pod) => {
-        try {
-          await this.#podControl.remove(owner, pod, signal);
-        } catch (error) {
-          this.#expectations.deletionObserved(key, pod.metadata.uid);
-          if (!isReason(error, 'NotFound')) failures.push(error);
-        }
-      }),
-    );
+    const remove = async (pod: Stored<Pod>): Promise<void> => {
+      try {
+        await this.#podControl.remove(owner, pod, signal);
+      } catch (error) {
+        this.#expectations.deletionObserved(key, pod.metadata.uid);
+        if (!isReason(error, 'NotFound')) failures.push(error);
+      }
+    };
+    await beginInTurns(victims, remove, podTurns(this.#clock));
     return failures[0];
   }
 

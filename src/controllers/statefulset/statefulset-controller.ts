@@ -143,18 +143,33 @@ class StatefulSetController {
       await control.remove(set, pod);
     }
     for (const pod of plan.keep) await control.repair(set, pod);
-    const created = await slowStartBatch(plan.create.length, async (index) => {
-      const { ordinal, revision } = plan.create[index] as StatefulPlan['create'][number];
-      const source = revision === view.currentRevision ? history.current : history.update;
-      const made = await control.create(set, newPod(set, ordinal, { name: revision, template: templateOf(source) }));
-      // The claim goes with its old pod; nothing that is watched here tells when, so look again.
-      if (!made) this.loop.queue.addRateLimited(keyOfObject(set));
-    });
+    const created = await slowStartBatch(
+      plan.create.length,
+      async (index) => {
+        const { ordinal, revision } = plan.create[index] as StatefulPlan['create'][number];
+        const source = revision === view.currentRevision ? history.current : history.update;
+        const made = await control.create(set, newPod(set, ordinal, { name: revision, template: templateOf(source) }));
+        // The claim goes with its old pod; nothing that is watched here tells when, so look again.
+        if (!made) this.loop.queue.addRateLimited(keyOfObject(set));
+      },
+      this.#clock,
+    );
     if (created.error !== undefined) throw created.error;
     for (const pod of plan.condemned) await control.retainClaims(set, pod);
-    await slowStartBatchOrThrow(plan.remove.length, allowsBurst(set), (index) =>
-      control.remove(set, plan.remove[index] as Stored<Pod>),
-    );
+    await this.#removePods(plan.remove, allowsBurst(set), (pod) => control.remove(set, pod));
+  }
+
+  async #removePods(
+    pods: readonly Stored<Pod>[],
+    together: boolean,
+    remove: (pod: Stored<Pod>) => Promise<void>,
+  ): Promise<void> {
+    if (!together) {
+      for (const pod of pods) await remove(pod);
+      return;
+    }
+    const { error } = await slowStartBatch(pods.length, (index) => remove(pods[index]!), this.#clock);
+    if (error !== undefined) throw error;
   }
 
   async #writeStatus(view: StatefulView, history: StatefulHistory, signal: AbortSignal): Promise<void> {
@@ -183,17 +198,4 @@ class StatefulSetController {
   #enqueue(set: StatefulSet): void {
     this.loop.queue.add(keyOfObject(set));
   }
-}
-
-async function slowStartBatchOrThrow(
-  count: number,
-  together: boolean,
-  task: (index: number) => Promise<void>,
-): Promise<void> {
-  if (!together) {
-    for (let index = 0; index < count; index++) await task(index);
-    return;
-  }
-  const { error } = await slowStartBatch(count, task);
-  if (error !== undefined) throw error;
 }
