@@ -7,38 +7,23 @@
  * By hand rather than by protobuf-es: its messages are classes to convert from and to; only its reader and writer of
  * the wire are used.
  */
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../api/codec/own-property.ts';
 import { errorMessage } from '../base/errors.ts';
 import { allSteps, type Steps } from '../base/steps.ts';
 import { parseFields, plainFieldName, type ProtobufTable, type TableField } from './protobuf-table.ts';
-
-type Plain = Record<string, unknown>;
-
-/** How one value of a type is written and read, without its tag. */
-interface ValueCodec {
-  readonly wireType: WireType;
-  /** The value that is left out; undefined for messages, which are absent instead. */
-  readonly zero: unknown;
-  write(writer: BinaryWriter, value: unknown): void;
-  read(reader: BinaryReader): unknown;
-  /** Absent for scalars and enums. */
-  plan?(): MessagePlan;
-}
-
-interface FieldPlan {
-  readonly number: number;
-  readonly plainName: string;
-  readonly kind: 'single' | 'list' | 'map';
-  readonly value: ValueCodec;
-}
-
-interface MessagePlan {
-  readonly typeName: string;
-  readonly fields: readonly FieldPlan[];
-  readonly byName: ReadonlyMap<string, FieldPlan>;
-  readonly byNumber: ReadonlyMap<number, FieldPlan>;
-}
+import {
+  bytes,
+  enumCodec,
+  type FieldPlan,
+  fixedNanoseconds,
+  type MessagePlan,
+  nanoseconds,
+  type Plain,
+  scalars,
+  type ValueCodec,
+} from './value-codecs.ts';
+import { type EncodedLists, longListSteps, MessageWriter, writeMessage } from './write-message.ts';
 
 /** Encodes and decodes messages of one or several tables. */
 export interface MessageCodec {
@@ -48,112 +33,6 @@ export interface MessageCodec {
   encodeSteps(typeName: string, plain: object): Steps<Uint8Array>;
   /** A plain object with every scalar, list and map present. Throws on bytes that are not such a message. */
   decode(typeName: string, bytes: Uint8Array): object;
-}
-
-function toNanoseconds(value: unknown): bigint {
-  const ms = value as number;
-  const wholeMs = Math.floor(ms);
-  return BigInt(wholeMs) * 1_000_000n + BigInt(Math.round((ms - wholeMs) * 1000)) * 1000n;
-}
-
-const wholeNumber = (value: unknown): bigint => BigInt(Math.trunc(value as number));
-
-/** A 64-bit time: nanoseconds on the wire, milliseconds here. */
-const nanoseconds: ValueCodec = {
-  wireType: WireType.Varint,
-  zero: 0,
-  write: (writer, value) => writer.int64(toNanoseconds(value)),
-  read: (reader) => Number(BigInt(reader.int64()) / 1000n) / 1000,
-};
-
-/** The same with a fixed length. */
-const fixedNanoseconds: ValueCodec = {
-  wireType: WireType.Bit64,
-  zero: 0,
-  write: (writer, value) => writer.fixed64(toNanoseconds(value)),
-  read: (reader) => Number(BigInt(reader.fixed64()) / 1000n) / 1000,
-};
-
-const scalars: Readonly<Record<string, ValueCodec>> = {
-  string: {
-    wireType: WireType.LengthDelimited,
-    zero: '',
-    write: (writer, value) => writer.string(value as string),
-    read: (reader) => reader.string(),
-  },
-  bool: {
-    wireType: WireType.Varint,
-    zero: false,
-    write: (writer, value) => writer.bool(value as boolean),
-    read: (reader) => reader.bool(),
-  },
-  int32: {
-    wireType: WireType.Varint,
-    zero: 0,
-    write: (writer, value) => writer.int32(value as number),
-    read: (reader) => reader.int32(),
-  },
-  uint32: {
-    wireType: WireType.Varint,
-    zero: 0,
-    write: (writer, value) => writer.uint32(value as number),
-    read: (reader) => reader.uint32(),
-  },
-  fixed32: {
-    wireType: WireType.Bit32,
-    zero: 0,
-    write: (writer, value) => writer.fixed32(value as number),
-    read: (reader) => reader.fixed32(),
-  },
-  int64: {
-    wireType: WireType.Varint,
-    zero: 0,
-    write: (writer, value) => writer.int64(wholeNumber(value)),
-    read: (reader) => Number(reader.int64()),
-  },
-  uint64: {
-    wireType: WireType.Varint,
-    zero: 0,
-    write: (writer, value) => writer.uint64(wholeNumber(value)),
-    read: (reader) => Number(reader.uint64()),
-  },
-  // Identifiers that use all 64 bits, as decimal text.
-  uint64text: {
-    wireType: WireType.Varint,
-    zero: '0',
-    write: (writer, value) => writer.uint64(value as string),
-    read: (reader) => String(reader.uint64()),
-  },
-  double: {
-    wireType: WireType.Bit64,
-    zero: 0,
-    write: (writer, value) => writer.double(value as number),
-    read: (reader) => reader.double(),
-  },
-};
-
-/** Empty bytes are told by their length, not by being equal to a zero. */
-const bytes: ValueCodec = {
-  wireType: WireType.LengthDelimited,
-  zero: new Uint8Array(),
-  write: (writer, value) => writer.bytes(value as Uint8Array),
-  read: (reader) => reader.bytes(),
-};
-
-function enumCodec(typeName: string, names: readonly string[]): ValueCodec {
-  return {
-    wireType: WireType.Varint,
-    zero: names[0],
-    write(writer, value) {
-      const number = names.indexOf(value as string);
-      if (number < 0) throw new Error(`${typeName} has no value ${String(value)}`);
-      writer.int32(number);
-    },
-    read(reader) {
-      const number = reader.int32();
-      return names[number] ?? String(number);
-    },
-  };
 }
 
 /** Makes the codec of the messages these tables describe. */
@@ -234,95 +113,6 @@ function fieldPlan(field: TableField, table: ProtobufTable, messageCodec: (typeN
   };
   const kind = mapped !== undefined ? 'map' : list ? 'list' : 'single';
   return { number, plainName, kind, value: valueCodec() };
-}
-
-/** Items of a list of messages that are encoded in one turn: some milliseconds. */
-const ITEMS_PER_STEP = 10_000;
-
-/** Lists that are encoded already, with their tags. */
-type EncodedLists = Map<readonly unknown[], readonly Uint8Array[]>;
-
-class MessageWriter extends BinaryWriter {
-  readonly #lists: EncodedLists;
-
-  constructor(lists: EncodedLists) {
-    super();
-    this.#lists = lists;
-  }
-
-  /** Whether the list was encoded before, and stands here now. */
-  writeEncoded(list: readonly unknown[]): boolean {
-    const pieces = this.#lists.size === 0 ? undefined : this.#lists.get(list);
-    pieces?.forEach((piece) => this.raw(piece));
-    return pieces !== undefined;
-  }
-}
-
-/** Encodes the long lists of a message and of messages in it, each piece in a step. */
-function* longListSteps(plan: MessagePlan, plain: Plain, lists: EncodedLists): Steps<void> {
-  for (const name of Object.keys(plain)) {
-    const field = plan.byName.get(name);
-    const value = plain[name];
-    if (field?.value.plan === undefined || value === undefined) continue;
-    if (field.kind === 'single') yield* longListSteps(field.value.plan(), value as Plain, lists);
-    else if (field.kind === 'list') {
-      const items = value as readonly unknown[];
-      if (items.length > ITEMS_PER_STEP) lists.set(items, yield* piecesOf(field, items));
-    }
-  }
-}
-
-function* piecesOf(field: FieldPlan, items: readonly unknown[]): Steps<readonly Uint8Array[]> {
-  const pieces: Uint8Array[] = [];
-  for (let at = 0; at < items.length; at += ITEMS_PER_STEP) {
-    const writer = new BinaryWriter();
-    writeList(writer, field, items.slice(at, at + ITEMS_PER_STEP));
-    pieces.push(writer.finish());
-    yield;
-  }
-  return pieces;
-}
-
-function writeMessage(writer: BinaryWriter, plan: MessagePlan, plain: Plain): void {
-  for (const name of Object.keys(plain)) {
-    const value = plain[name];
-    if (value === undefined) continue;
-    const field = plan.byName.get(name);
-    if (field === undefined) throw new Error(`${plan.typeName} has no field ${name}`);
-    if (field.kind === 'single') writeSingle(writer, field, value);
-    else if (field.kind === 'list') writeList(writer, field, value as readonly unknown[]);
-    else writeMap(writer, field, value as Readonly<Record<string, unknown>>);
-  }
-}
-
-function writeSingle(writer: BinaryWriter, { number, value: codec }: FieldPlan, value: unknown): void {
-  if (value === codec.zero || (codec === bytes && (value as Uint8Array).length === 0)) return;
-  codec.write(writer.tag(number, codec.wireType), value);
-}
-
-/** Numbers go packed, as proto3 has it. */
-function writeList(writer: BinaryWriter, { number, value: codec }: FieldPlan, values: readonly unknown[]): void {
-  if (values.length === 0 || (writer instanceof MessageWriter && writer.writeEncoded(values))) return;
-  if (codec.wireType === WireType.LengthDelimited) {
-    for (const value of values) codec.write(writer.tag(number, codec.wireType), value);
-    return;
-  }
-  writer.tag(number, WireType.LengthDelimited).fork();
-  for (const value of values) codec.write(writer, value);
-  writer.join();
-}
-
-function writeMap(
-  writer: BinaryWriter,
-  { number, value: codec }: FieldPlan,
-  map: Readonly<Record<string, unknown>>,
-): void {
-  for (const key of Object.keys(map)) {
-    writer.tag(number, WireType.LengthDelimited).fork();
-    writer.tag(1, WireType.LengthDelimited).string(key);
-    codec.write(writer.tag(2, codec.wireType), map[key]);
-    writer.join();
-  }
 }
 
 function readMessage(reader: BinaryReader, plan: MessagePlan, end: number): Plain {

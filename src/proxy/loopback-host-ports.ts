@@ -6,7 +6,8 @@
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Lru } from '../base/lru.ts';
 import type { Log } from '../platform/log.ts';
-import { wantsLoopbackHostPort, wantsOwnPort } from './desired-rules.ts';
+import { wantsLoopbackHostPort } from './desired-rules.ts';
+import { wantsOwnPort } from './host-port-rules.ts';
 
 /** What keeps an eye on them. */
 export interface LoopbackHostPorts {

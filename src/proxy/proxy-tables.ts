@@ -3,13 +3,8 @@
  */
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { parseCidr } from '../base/cidr.ts';
-import {
-  hostPortElements,
-  hostPortViews,
-  nodePortAddressElements,
-  type HostPortView,
-  type PortSlots,
-} from './desired-rules.ts';
+import { nodePortAddressElements, type PortSlots } from './desired-rules.ts';
+import { hostPortElements, type HostPortView, hostPortViews } from './host-port-rules.ts';
 import type { TableConfig } from './nft-script.ts';
 import type { RuleTable } from './nftables-applier.ts';
 import { nodePortRanges } from './node-port-addresses.ts';

@@ -1,12 +1,8 @@
 /** The words of scenarios: what each may be given, and what it does. */
-import type { Pod } from '../api/gen/core-v1.ts';
-import { isReason } from '../api/status-error.ts';
-import type { Patch } from '../client/client.ts';
-import { CriError } from '../cri/cri-error.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Manifests } from './apply.ts';
 import type { Cluster } from './cluster.ts';
-import { signedMs, spanMs, type Duration } from './duration.ts';
+import { type Duration, signedMs, spanMs } from './duration.ts';
 import type { Part, RestartablePart } from './faults.ts';
 import type { StoreFaults } from './faulty-store.ts';
 import type { PodDemand } from './pod-invariants.ts';
@@ -14,10 +10,10 @@ import {
   expectNow,
   expectRest,
   expectShape,
+  type StepContext,
   valueOf,
   waitFor,
   waitShape,
-  type StepContext,
 } from './scenario-expectations.ts';
 import { imageFields, nodeFields } from './scenario-fields.ts';
 import {
@@ -29,15 +25,28 @@ import {
   number,
   objectOr,
   oneOf,
+  type Path,
+  type Shape,
   ShapeError,
   signedSpan,
   span,
   text,
   textLike,
-  type Path,
-  type Shape,
 } from './scenario-shape.ts';
 import type { SimNodeSpec } from './sim-node.ts';
+import {
+  crash,
+  crashContainer,
+  deleteObject,
+  type DeleteStep,
+  failRuntime,
+  nameIn,
+  patchObject,
+  type PatchStep,
+  restart,
+  start,
+  tryDrain,
+} from './scenario-actions.ts';
 
 /** A step: one word of these and what it is given. */
 export type ScenarioStep = Readonly<Record<string, unknown>>;
@@ -198,95 +207,6 @@ function part(value: unknown): Part | undefined {
   return value === 'all' || value === null ? undefined : (value as Part);
 }
 
-interface DeleteStep {
-  readonly object: string;
-  readonly grace?: number;
-  readonly propagation?: 'Foreground' | 'Background' | 'Orphan';
-}
-
-async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
-  const { info, namespace, name } = cluster.resolve(object);
-  await cluster.client.resource(info).delete(key(namespace, name), {
-    gracePeriodSeconds: grace,
-    propagationPolicy: propagation,
-  });
-}
-
-interface PatchStep {
-  readonly object: string;
-  readonly merge?: object;
-  readonly strategic?: object;
-  readonly json?: readonly unknown[];
-  readonly subresource?: string;
-}
-
-async function patchObject(
-  cluster: Cluster,
-  { object, merge, strategic, json, subresource }: PatchStep,
-): Promise<void> {
-  const { info, namespace, name } = cluster.resolve(object);
-  const patch: Patch =
-    json !== undefined
-      ? { type: 'json', operations: json }
-      : strategic !== undefined
-        ? { type: 'strategic', patch: strategic }
-        : { type: 'merge', patch: merge ?? {} };
-  await cluster.client
-    .resource(info)
-    .patch(key(namespace, name), patch, subresource === undefined ? {} : { subresource });
-}
-
-function key(namespace: string, name: string): { namespace?: string; name: string } {
-  return namespace === '' ? { name } : { namespace, name };
-}
-
-async function crash(cluster: Cluster, target: string): Promise<void> {
-  const [kind, name] = target.split('/');
-  if (kind === 'node' && name !== undefined) await cluster.nodes.crash(name);
-  else if (kind === 'kubelet' && name !== undefined) cluster.nodes.crashKubelet(name);
-  else await cluster.faults.crash(target as RestartablePart);
-}
-
-async function start(cluster: Cluster, target: string): Promise<void> {
-  const [kind, name] = target.split('/');
-  if ((kind === 'node' || kind === 'kubelet') && name !== undefined) await cluster.nodes.start(name);
-  else await cluster.faults.start(target as RestartablePart);
-}
-
-async function restart(cluster: Cluster, target: string): Promise<void> {
-  const [kind, name] = target.split('/');
-  if (kind === 'kubelet' && name !== undefined) await cluster.nodes.restartKubelet(name);
-  else await cluster.faults.restart(target as RestartablePart);
-}
-
-async function crashContainer(
-  cluster: Cluster,
-  { pod: podReference, container, code = 1 }: { pod: string; container?: string; code?: number },
-): Promise<void> {
-  const pod = await cluster.waitFor<Pod>(podReference, 'exists', { within: 0 });
-  const statuses = pod.status?.containerStatuses ?? [];
-  const status = container === undefined ? statuses[0] : statuses.find(({ name }) => name === container);
-  const id = status?.containerID?.replace(/^.*:\/\//, '');
-  if (id === undefined || pod.spec?.nodeName === undefined) throw new Error(`${podReference} runs no such container`);
-  await cluster.nodes.runtime(pod.spec.nodeName).crash(id, code);
-}
-
-async function tryDrain(
-  cluster: Cluster,
-  { node: nodeName, every = '5s', within = '10m' }: { node: string; every?: Duration; within?: Duration },
-): Promise<void> {
-  const endMs = cluster.nowMs + spanMs(within);
-  for (;;) {
-    const refused = await cluster.nodes.drain(nodeName).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    if (refused === undefined) return;
-    if (!isReason(refused, 'TooManyRequests') || cluster.nowMs >= endMs) throw refused;
-    await cluster.advance(every);
-  }
-}
-
 async function repeat(
   cluster: Cluster,
   { times, every, steps: inner }: { times: number; every: Duration; steps: readonly ScenarioStep[] },
@@ -296,17 +216,4 @@ async function repeat(
     for (const step of inner) for (const [name, value] of Object.entries(step)) await steps[name]!.run(context, value);
     await cluster.advance(every);
   }
-}
-
-function nameIn(target: string): string {
-  return target.slice(target.indexOf('/') + 1);
-}
-
-function failRuntime(
-  cluster: Cluster,
-  { node: nodeName, call, error }: { node: string; call: string; error?: string },
-): void {
-  const runtime = cluster.nodes.runtime(nodeName);
-  if (!(call in runtime.runtime) && !(call in runtime.images)) throw new Error(`the runtime has no call ${call}`);
-  runtime.failCalls(call as 'runPodSandbox', new CriError('Unknown', error ?? `${call} fails`));
 }

@@ -5,9 +5,10 @@
 // Upstream has no counterpart: its objects are Go structs.
 
 import type { FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
-import { isObject, setOwn, type JsonObject } from './own-property.ts';
+import { isObject, type JsonObject, setOwn } from './own-property.ts';
 import { decodeScalar } from './scalars.ts';
-import { alwaysFieldsOf, decodeTyped, fillAlways, isEmpty, zeroElement } from './typed.ts';
+import { decodeTyped } from './typed.ts';
+import { alwaysFieldsOf, fillAlways, isEmpty, zeroElement } from './zero-values.ts';
 
 /** Says nothing: what does not fit its type is decoded once more, for the error's text. */
 class Misfit extends Error {}

@@ -5,13 +5,13 @@ import type { AnySchema, FieldSchema, ScalarName, StructSchema, TypeSchema } fro
 import { typeSchema } from '../schema/schema.ts';
 import { MAX_DEPTH } from './json-parser.ts';
 import { parseJson } from './json.ts';
-import { setOwn, type JsonObject } from './own-property.ts';
-import { planOf, type PbPlan } from './pb-plan.ts';
+import { type JsonObject, setOwn } from './own-property.ts';
+import { type PbPlan, planOf } from './pb-plan.ts';
 import type { PartBudget } from './parts.ts';
 import { PbError, PbReader } from './pb-reader.ts';
 import { BYTES_TYPE } from './pb-writer.ts';
 import { formatMoment } from './time-text.ts';
-import { fillAlways, isEmpty, zeroElement } from './typed.ts';
+import { fillAlways, isEmpty, zeroElement } from './zero-values.ts';
 
 /** Decodes a value inside a RawExtension that is itself an envelope; see protobuf.ts. */
 export type DecodeNested = (bytes: Uint8Array) => unknown;

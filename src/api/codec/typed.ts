@@ -9,10 +9,12 @@ import { quote } from '../../base/go-quote.ts';
 import type { AnySchema, FieldSchema, ListSchema, MapSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { typeSchema } from '../schema/schema.ts';
 import { formatPath, MAX_STRICT_ERRORS } from './json-parser.ts';
-import { isObject, setOwn, type JsonObject } from './own-property.ts';
+import { isObject, type JsonObject, setOwn } from './own-property.ts';
 import { pruneUnknown } from './prune.ts';
-import { decodeScalar, GO_SCALAR_NAMES, jsonKind } from './scalars.ts';
+import { decodeScalar, jsonKind } from './scalars.ts';
 import { appendAll } from '../../base/lists.ts';
+import { fillAlways, isEmpty, zeroElement } from './zero-values.ts';
+import { goStruct, goType } from './go-types.ts';
 
 /** What to do about unknown and duplicate fields: refuse, warn, or drop silently. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
@@ -75,25 +77,6 @@ export function decodeTyped(schema: StructSchema, value: unknown, options: Decod
     throw new DecodeError(`strict decoding error: ${strict.join(', ')}`);
   }
   return { object, warnings: strict ?? [] };
-}
-
-/** Go's name of a struct, from `core.v1.PodSpec`: `PodSpec`. */
-const goStruct = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
-
-/** Go's name of a type with its package: `v1.PodSpec`, `[]v1.Container`, `map[string]string`. */
-function goType(type: TypeSchema): string {
-  switch (type.kind) {
-    case 'scalar':
-      return GO_SCALAR_NAMES[type.scalar];
-    case 'struct':
-      return type.name.split('.').slice(-2).join('.');
-    case 'list':
-      return `[]${goType(type.items)}`;
-    case 'map':
-      return `map[string]${goType(type.values)}`;
-    case 'any':
-      return 'map[string]interface {}';
-  }
 }
 
 function mismatch(kind: string, type: TypeSchema, context: Context): never {
@@ -189,75 +172,6 @@ function decodeField(field: FieldSchema, item: unknown, { out, context }: { out:
   if (decoded === undefined) return;
   if (!context.sparse && field.omitempty && !field.pointer && isEmpty(field.type, decoded)) return;
   setOwn(out, field.name, decoded);
-}
-
-/**
- * What Go's omitempty drops: false, 0, "", and lists and maps without elements; never structs. IntOrString is a struct
- * there, but its zero means unset wherever it is no pointer (a service port's target), so it is dropped here.
- */
-export function isEmpty(type: TypeSchema, value: unknown): boolean {
-  switch (type.kind) {
-    case 'scalar':
-      if (type.scalar === 'quantity') return false;
-      return value === '' || value === 0 || value === false;
-    case 'list':
-      return (value as unknown[]).length === 0;
-    case 'map':
-      return Object.keys(value as JsonObject).length === 0;
-    default:
-      return false;
-  }
-}
-
-const alwaysFields = new WeakMap<StructSchema, readonly FieldSchema[]>();
-
-/** The fields Go writes even when nothing was given. */
-export function alwaysFieldsOf(schema: StructSchema): readonly FieldSchema[] {
-  let known = alwaysFields.get(schema);
-  if (known === undefined) {
-    known = [...schema.fields.values()].filter((f) => !f.pointer && zeroOf(f) !== undefined);
-    alwaysFields.set(schema, known);
-  }
-  return known;
-}
-
-/** Adds the fields Go writes although they were not given. */
-export function fillAlways(schema: StructSchema, out: JsonObject): void {
-  for (const field of alwaysFieldsOf(schema))
-    if (!Object.hasOwn(out, field.name)) setOwn(out, field.name, zeroOf(field));
-}
-
-/** The zero of an absent field, or undefined when the field stays absent. */
-function zeroOf(field: FieldSchema): unknown {
-  const { type } = field;
-  if (type.kind === 'struct') return zeroStruct(type);
-  if (type.kind === 'scalar' && type.scalar === 'quantity') return '0';
-  if (field.omitempty || field.pb.length === 0) return undefined;
-  if (type.kind === 'list') return [];
-  if (type.kind === 'map') return {};
-  return type.kind === 'scalar' ? zeroScalar(type.scalar) : undefined;
-}
-
-function zeroScalar(scalar: string): unknown {
-  if (scalar === 'string' || scalar === 'bytes') return '';
-  if (scalar === 'boolean') return false;
-  return ['int32', 'int64', 'double', 'intOrString'].includes(scalar) ? 0 : undefined;
-}
-
-/** The struct as Go writes its zero value. */
-export function zeroStruct(schema: StructSchema): JsonObject {
-  const out: JsonObject = {};
-  fillAlways(schema, out);
-  return out;
-}
-
-/** The zero of a list or map element that came as null. */
-export function zeroElement(type: TypeSchema): unknown {
-  if (type.kind === 'struct') return zeroStruct(type);
-  if (type.kind === 'list') return [];
-  if (type.kind === 'map') return {};
-  if (type.kind !== 'scalar') return null;
-  return type.scalar === 'quantity' ? '0' : (zeroScalar(type.scalar) ?? null);
 }
 
 function decodeList(type: ListSchema, value: unknown, context: Context): unknown[] {

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { typeNames, typeSchema } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import type { JsonObject } from './own-property.ts';
-import { decodeTyped, zeroStruct } from './typed.ts';
+import { decodeTyped } from './typed.ts';
+import { zeroStruct } from './zero-values.ts';
 import { asRead, asWritten } from './written-form.ts';
 
 /** An object, and where upstream's JSON of it has null. */

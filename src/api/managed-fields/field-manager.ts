@@ -5,26 +5,26 @@
 // hand in objects and managed fields of one version.
 
 import { allSteps, type Steps } from '../../base/steps.ts';
-import { getOwn, isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { getOwn, isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
 import { canonicalize } from '../codec/canonical.ts';
-import { zeroStruct } from '../codec/typed.ts';
+import { zeroStruct } from '../codec/zero-values.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { equal } from '../patch/json-patch.ts';
 import { createdFields } from './created-fields.ts';
-import { describeConflicts, type ConflictReport, type ManagerConflict } from './conflicts.ts';
-import { compare, exclude, isUnchanged, unchanged, type Comparison } from './field-compare.ts';
+import { type ConflictReport, describeConflicts, type ManagerConflict } from './conflicts.ts';
+import { compare, type Comparison, exclude, isUnchanged, unchanged } from './field-compare.ts';
 import { fieldSetOf, withNamedFields } from './field-extract.ts';
 import { mergeApplied, removePaths } from './field-merge.ts';
 import {
   difference,
+  type FieldSet,
   intersection,
   leaf,
   recursiveDifference,
   sameSet,
   union,
   unionAll,
-  type FieldSet,
 } from './field-set.ts';
 import { badRequest } from '../status-error.ts';
 import { ListKeyError } from './path-element.ts';
@@ -32,11 +32,11 @@ import { lastAppliedFields, withLastApplied } from './last-applied.ts';
 import {
   entryOf,
   identityOf,
+  type Manager,
+  type Managers,
   readManagers,
   withoutMetadata,
   writeManagers,
-  type Manager,
-  type Managers,
 } from './managers.ts';
 
 /** What both operations need to know. */

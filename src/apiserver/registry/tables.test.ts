@@ -6,7 +6,9 @@ import type { Node, PersistentVolumeClaim, Service } from '../../api/gen/core-v1
 import { formatTime } from '../../api/time.ts';
 import { deploymentPrinter } from './apps/tables.ts';
 import { jobPrinter } from './batch/tables.ts';
-import { nodePrinter, persistentVolumeClaimPrinter, servicePrinter } from './core/tables.ts';
+import { persistentVolumeClaimPrinter } from './core/volume-tables.ts';
+import { servicePrinter } from './core/services/tables.ts';
+import { nodePrinter } from './core/nodes/table.ts';
 
 const NOW_MS = 1_767_225_600_000;
 const metadata = { name: 'x', creationTimestamp: formatTime(NOW_MS - 3_600_000) };

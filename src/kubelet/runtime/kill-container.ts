@@ -6,7 +6,7 @@ import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { linkedController } from '../../base/abort.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
-import type { KillReason } from './compute-pod-actions.ts';
+import type { KillReason } from './pod-actions.ts';
 import { containerFacts } from './labels.ts';
 import { containerTarget, type RuntimeContext } from './runtime-context.ts';
 import type { TerminationOrdering } from './termination-ordering.ts';

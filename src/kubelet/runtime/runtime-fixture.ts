@@ -11,7 +11,8 @@ import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-plat
 import type { ContainerRuntime, PodStatus, PodSyncResult, RuntimePod } from '../container/runtime.ts';
 import type { ProbeResult, ProbeType } from '../prober/results.ts';
 import type { MountedVolume } from '../volumes/volume-manager-contract.ts';
-import { createContainerRuntime, type ContainerRuntimeConfig, type ContainerRuntimeDeps } from './container-runtime.ts';
+import { createContainerRuntime } from './container-runtime.ts';
+import type { ContainerRuntimeConfig, ContainerRuntimeDeps } from './create-runtime-context.ts';
 
 /** What dependencies answer; tests change it as they go. */
 export interface FixtureWorld {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { HostPortView } from '../desired-rules.ts';
+import type { HostPortView } from '../host-port-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 import { here, port } from '../service-port-fixture.ts';
 import { iptablesRemoval, iptablesRules } from './iptables-rules.ts';

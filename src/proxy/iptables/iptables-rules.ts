@@ -6,7 +6,7 @@
  * one whose changes cost what changed.
  */
 import type { Endpoint } from '../endpoints.ts';
-import type { HostPortView } from '../desired-rules.ts';
+import type { HostPortView } from '../host-port-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 
 /** What the rules are made for. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { HostPortView } from '../desired-rules.ts';
+import type { HostPortView } from '../host-port-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 import { port, there } from '../service-port-fixture.ts';
-import { planPortals, type Fronts, type PortalPlan } from './portal-plan.ts';
+import { type Fronts, planPortals, type PortalPlan } from './portal-plan.ts';
 
 function lines(plan: PortalPlan): string[] {
   const of = ({ portals, outside, unserved, droppedOutside }: Fronts): string[] => [

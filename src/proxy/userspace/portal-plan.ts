@@ -4,7 +4,7 @@
  *
  * As upstream's userspace mode, this one has no SCTP; unlike it, it keeps the traffic policies and source ranges.
  */
-import type { HostPortView } from '../desired-rules.ts';
+import type { HostPortView } from '../host-port-rules.ts';
 import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
 import type { Target } from './balancer.ts';

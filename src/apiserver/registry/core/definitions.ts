@@ -53,16 +53,15 @@ import { tokenSubresource } from './serviceaccounts/token.ts';
 import {
   componentStatusPrinter,
   configMapPrinter,
-  endpointsPrinter,
   limitRangePrinter,
-  persistentVolumeClaimPrinter,
-  persistentVolumePrinter,
   podTemplatePrinter,
   replicationControllerPrinter,
   resourceQuotaPrinter,
   secretPrinter,
   serviceAccountPrinter,
 } from './tables.ts';
+import { persistentVolumeClaimPrinter, persistentVolumePrinter } from './volume-tables.ts';
+import { endpointsPrinter } from './services/tables.ts';
 
 /** The older of two names for a claim's source follows the newer. */
 function syncDataSource(claim: PersistentVolumeClaim): void {

@@ -9,27 +9,30 @@ import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
 import { defaultArgs, type InterPodAffinityArgs } from '../../config/plugin-args.ts';
-import { createNodeCounts, type NodeCounts } from '../../framework/node-counts.ts';
+import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
-import { TermIndex, type IndexedTerm } from '../../framework/term-index.ts';
-import { createTopologyTallies, type TopologyTallies } from '../../framework/topology-tallies.ts';
+import { type IndexedTerm, TermIndex } from '../../framework/term-index.ts';
+import { createTopologyTallies } from '../../framework/topology-tallies.ts';
 import {
-  createTermReader,
   type AffinityTerm,
+  createTermReader,
   type NamespaceLabels,
   type PodTerms,
   type TermReader,
 } from './affinity-terms.ts';
-import {
-  affinityScore,
-  affinityScores,
-  createWishIndex,
-  MANY_TERMS,
-  sumOfValues,
-  type WeightedValues,
-} from './affinity-scores.ts';
+import { affinityScore, affinityScores, createWishIndex, MANY_TERMS, type WeightedValues } from './affinity-scores.ts';
 import { AffinityLacks } from './explain-affinity.ts';
+import {
+  copyCounts,
+  countAt,
+  countMatching,
+  indexFor,
+  mergeCounts,
+  raise,
+  type TopologyCounts,
+} from './topology-counts.ts';
+import { createHints } from './queueing-hints.ts';
 
 const NAME = 'InterPodAffinity';
 const SCORES = `${NAME}/scores`;
@@ -39,15 +42,6 @@ const AFFINITY = unresolvable(NAME, "node(s) didn't match pod affinity rules");
 const ANTI_AFFINITY = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
 const EXISTING = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 const SKIP = { code: 'skip', reasons: [], plugin: NAME } as const;
-
-/** Matching pods by topology value, shared with the memory: changed only in copies. */
-interface ValueCounts {
-  readonly topologyKey: string;
-  readonly values: ReadonlyMap<string, number>;
-}
-
-/** Matching pods by topology value; several lists may speak of one topology key. */
-type TopologyCounts = ValueCounts[];
 
 interface Kept {
   readonly terms: PodTerms;
@@ -167,64 +161,6 @@ export function createInterPodAffinity(
   };
 }
 
-/** What a change of another pod may mean to a waiting one. */
-interface Hints {
-  /** The other meets all affinity terms: only such pods count. */
-  attracts(pod: Stored<Pod>, other: Stored<Pod>): boolean;
-  /** A term of anti-affinity between the two holds no longer, be it because the other is gone (no `now`). */
-  frees(pod: Stored<Pod>, old: Stored<Pod>, now?: Stored<Pod>): boolean;
-  /** With the last of its group the pod, which belongs to it, becomes the first: it may go anywhere. */
-  leaves(pod: Stored<Pod>, gone: Stored<Pod>): boolean;
-  /** The node is of all the topologies in which the pod wants company. */
-  canMeet(pod: Stored<Pod>, node: Stored<Node>): boolean;
-  /** The node, with the pods on it, left a topology that the pod's terms speak of: others of it may be free, or a group without its first. */
-  moves(pod: Stored<Pod>, old: Stored<Node>, now: Stored<Node>): boolean;
-}
-
-function createHints(termsOf: TermReader): Hints {
-  const attracts: Hints['attracts'] = (pod, other) => {
-    const { affinity } = termsOf(pod);
-    return affinity.length > 0 && affinity.every((term) => term.matches(other));
-  };
-  const isRepelled = (pod: Stored<Pod>, by: Stored<Pod>): boolean =>
-    termsOf(by).antiAffinity.some((term) => term.matches(pod));
-  return {
-    attracts,
-    frees: (pod, old, now) =>
-      termsOf(pod).antiAffinity.some((term) => term.matches(old) && !(now !== undefined && term.matches(now))) ||
-      (isRepelled(pod, old) && !(now !== undefined && isRepelled(pod, now))),
-    leaves: (pod, gone) => attracts(pod, gone) && attracts(pod, pod),
-    canMeet: (pod, { metadata }) =>
-      termsOf(pod).affinity.every(({ topologyKey }) => metadata.labels?.[topologyKey] !== undefined),
-    moves(pod, { metadata: old }, { metadata: now }) {
-      const { affinity, antiAffinity } = termsOf(pod);
-      return [...affinity, ...antiAffinity].some(({ topologyKey }) => {
-        const before = old.labels?.[topologyKey];
-        return before !== undefined && before !== now.labels?.[topologyKey];
-      });
-    },
-  };
-}
-
-function raise(counts: TopologyCounts, index: number, { node, by }: { node: NodeInfo; by: number }): void {
-  const list = counts[index] as ValueCounts;
-  const value = node.node.metadata.labels?.[list.topologyKey];
-  if (value === undefined) return;
-  // Only copies get here, made by `cloneState`.
-  (list.values as Map<string, number>).set(value, (list.values.get(value) ?? 0) + by);
-}
-
-/** The list to change for a term of another pod. */
-function indexFor(counts: TopologyCounts, { topologyKey }: AffinityTerm): number {
-  const known = counts.findIndex((list) => list.topologyKey === topologyKey);
-  return known === -1 ? counts.push({ topologyKey, values: new Map() }) - 1 : known;
-}
-
-function countAt({ topologyKey, values }: ValueCounts, { node }: NodeInfo): number {
-  const value = node.metadata.labels?.[topologyKey];
-  return value === undefined ? 0 : (values.get(value) ?? 0);
-}
-
 /** Anti-affinity terms of running pods. */
 function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
   return new TermIndex({
@@ -238,41 +174,6 @@ function createProhibitionIndex(termsOf: TermReader): TermIndex<AffinityTerm> {
   });
 }
 
-/** Running pods that match all terms together, by the value of one topology key. */
-function countMatching(
-  terms: readonly AffinityTerm[],
-  topologyKey: string,
-  { snapshot, counts, tallies }: { snapshot: Snapshot; counts: NodeCounts; tallies: TopologyTallies },
-): ValueCounts {
-  const keys = terms.map(({ key }) => key);
-  const matches = (other: Stored<Pod>): boolean => terms.every((term) => term.matches(other));
-  const count = counterOf(counts, keys, matches);
-  const valueOf = ({ node }: NodeInfo): string | undefined => node.metadata.labels?.[topologyKey];
-  if (!keys.includes(undefined))
-    return { topologyKey, values: tallies.of({ key: `${topologyKey} ${keys.join(' & ')}`, valueOf, count }, snapshot) };
-  const values = new Map<string, number>();
-  for (const node of snapshot.nodes) {
-    const value = valueOf(node);
-    const by = value === undefined ? 0 : count(node);
-    if (value !== undefined && by > 0) values.set(value, (values.get(value) ?? 0) + by);
-  }
-  return { topologyKey, values };
-}
-
-/** A remembering counter, unless the answer depends on namespaces. */
-function counterOf(
-  counts: NodeCounts,
-  keys: readonly (string | undefined)[],
-  matches: (pod: Stored<Pod>) => boolean,
-): (node: NodeInfo) => number {
-  if (!keys.includes(undefined)) return counts.of(keys.join(' & '), matches);
-  return (node) =>
-    node.pods
-      .values()
-      .filter(matches)
-      .reduce((n) => n + 1, 0);
-}
-
 function meetsAffinity(
   pod: Stored<Pod>,
   node: NodeInfo,
@@ -284,15 +185,6 @@ function meetsAffinity(
   // The first of a group that wants to be together may go anywhere.
   const anyMatch = affinity.some(({ values }) => values.values().some((count) => count > 0));
   return !anyMatch && terms.affinity.every((term) => term.matches(pod));
-}
-
-function copyCounts(counts: TopologyCounts): TopologyCounts {
-  return counts.map(({ topologyKey, values }) => ({ topologyKey, values: new Map(values) }));
-}
-
-/** A copy with one list per topology key: what one term raises another may lower. */
-function mergeCounts(counts: TopologyCounts): TopologyCounts {
-  return sumOfValues(counts.map(({ topologyKey, values }) => ({ topologyKey, weight: 1, values })));
 }
 
 /** Spreads the scores over 0 to 100. */

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../../../api/object.ts';
 import { validateEvent, validateEventV1, validateEventV1Update } from '../../../../api/validation/event.ts';
 import { defineResource } from '../../define-resource.ts';
 import type { ResourceDefinition } from '../../resource-definition.ts';
-import { eventPrinter } from '../tables.ts';
+import { eventPrinter } from './table.ts';
 import { eventFromCore, eventToCore } from './conversion.ts';
 
 /** Upstream's --event-ttl. */

@@ -8,7 +8,7 @@ import { nodeProxySubresource } from '../../kubelet-connect.ts';
 import type { KindRules } from '../../kind-strategy.ts';
 import type { ResourceDefinition } from '../../resource-definition.ts';
 import type { RegistryServices } from '../../services.ts';
-import { nodePrinter } from '../tables.ts';
+import { nodePrinter } from './table.ts';
 
 const rules: KindRules<Node> = {
   defaults: setNodeDefaults,

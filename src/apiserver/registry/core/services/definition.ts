@@ -4,7 +4,7 @@ import { defineResource } from '../../define-resource.ts';
 import { serviceProxySubresource } from '../../kubelet-connect.ts';
 import type { ResourceDefinition } from '../../resource-definition.ts';
 import type { RegistryServices } from '../../services.ts';
-import { servicePrinter } from '../tables.ts';
+import { servicePrinter } from './tables.ts';
 import { serviceStrategy } from './strategy.ts';
 
 export function serviceDefinition({

@@ -1,0 +1,54 @@
+/** The addresses at which the simulated runtime serves exec, attach and port forwarding. */
+import type { CriRuntimeService } from '../gen/cri-types.ts';
+import { runCommand } from './sim-container-calls.ts';
+import { runningContainer, unimplemented } from './sim-runtime-lookup.ts';
+import type { SimState } from './sim-state.ts';
+import type { PendingStream } from './sim-streaming.ts';
+
+type StreamRequest = Parameters<CriRuntimeService['exec']>[0] & Parameters<CriRuntimeService['attach']>[0];
+
+/** Where the client's connection is to be joined with what runs. */
+function streamUrl(
+  state: SimState,
+  request: StreamRequest,
+  { call, run }: { call: 'Exec' | 'Attach'; run: PendingStream['run'] },
+): string {
+  if (state.streamingAt === undefined) return unimplemented(call);
+  const token = state.newId().slice(0, 16);
+  const { stdin = false, stdout = false, stderr = false, tty = false } = request;
+  state.pendingStreams.set(token, { run, stdin, stdout, stderr, tty });
+  return `http://${state.streamingAt}/${call.toLowerCase()}/${token}`;
+}
+
+export function execUrl(state: SimState, request: StreamRequest): string {
+  const container = runningContainer(state, request.containerId);
+  const how = { command: request.cmd ?? [], limitMs: Number.POSITIVE_INFINITY };
+  return streamUrl(state, request, {
+    call: 'Exec',
+    async run(write) {
+      const { exitCode, stdout = '', stderr = '' } = await runCommand(state, container, how);
+      await write('stdout', stdout);
+      await write('stderr', stderr);
+      return exitCode;
+    },
+  });
+}
+
+/** Lines as they are logged, until the container ends. */
+export function attachUrl(state: SimState, request: StreamRequest): string {
+  const container = runningContainer(state, request.containerId);
+  return streamUrl(state, request, {
+    call: 'Attach',
+    async run(write) {
+      let written = Promise.resolve();
+      const leave = container.onLine((line, stream) => {
+        // Whoever broke off is told nothing more.
+        written = written.then(() => write(stream, `${line}\n`)).catch(() => undefined);
+      });
+      await container.ended;
+      leave();
+      await written;
+      return 0;
+    },
+  });
+}

@@ -1,0 +1,42 @@
+/** One pass of syncPod over a pod: what is known at its start, and what its steps note for the result. */
+import type { Pod, Secret } from '../../api/gen/core-v1.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
+import type { PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import type { Init } from '../../cri/call-options.ts';
+import { syncError } from '../container/sync-error.ts';
+import type { ContainerStatus, PodStatus, PodSyncResult, SyncStep } from '../container/runtime.ts';
+import type { PodActions } from './pod-actions.ts';
+import type { RuntimeContext } from './runtime-context.ts';
+
+export interface SyncPod {
+  readonly pod: Pod;
+  readonly podStatus: PodStatus;
+  readonly pullSecrets: readonly Secret[];
+  readonly trace: StepScope;
+  readonly signal: AbortSignal;
+}
+
+/** One pass over a pod: what to sync, by what means, and how far it has come. */
+export interface Pass extends SyncPod {
+  readonly actions: PodActions;
+  readonly context: RuntimeContext;
+  /** The newest run of each container that has ended. */
+  readonly ended: ReadonlyMap<string, ContainerStatus>;
+  readonly steps: SyncStep[];
+  retryAfterMs?: number;
+}
+
+export interface Sandbox {
+  readonly id: string;
+  readonly config: Init<PodSandboxConfig>;
+  readonly ips: readonly string[];
+}
+
+export function finish({ steps, retryAfterMs }: Pass): PodSyncResult {
+  const error = syncError(steps);
+  return { steps, error, retryAfterMs };
+}
+
+export function retryWithin(pass: Pass, afterMs: number | undefined): void {
+  if (afterMs !== undefined) pass.retryAfterMs = Math.min(pass.retryAfterMs ?? Number.POSITIVE_INFINITY, afterMs);
+}

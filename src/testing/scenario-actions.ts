@@ -1,0 +1,110 @@
+/** What the steps of scenarios do to a cluster. */
+import type { Pod } from '../api/gen/core-v1.ts';
+import { isReason } from '../api/status-error.ts';
+import type { Patch } from '../client/client.ts';
+import { CriError } from '../cri/cri-error.ts';
+import type { Cluster } from './cluster.ts';
+import { type Duration, spanMs } from './duration.ts';
+import type { RestartablePart } from './faults.ts';
+
+export interface DeleteStep {
+  readonly object: string;
+  readonly grace?: number;
+  readonly propagation?: 'Foreground' | 'Background' | 'Orphan';
+}
+
+export async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
+  const { info, namespace, name } = cluster.resolve(object);
+  await cluster.client.resource(info).delete(key(namespace, name), {
+    gracePeriodSeconds: grace,
+    propagationPolicy: propagation,
+  });
+}
+
+export interface PatchStep {
+  readonly object: string;
+  readonly merge?: object;
+  readonly strategic?: object;
+  readonly json?: readonly unknown[];
+  readonly subresource?: string;
+}
+
+export async function patchObject(
+  cluster: Cluster,
+  { object, merge, strategic, json, subresource }: PatchStep,
+): Promise<void> {
+  const { info, namespace, name } = cluster.resolve(object);
+  const patch: Patch =
+    json !== undefined
+      ? { type: 'json', operations: json }
+      : strategic !== undefined
+        ? { type: 'strategic', patch: strategic }
+        : { type: 'merge', patch: merge ?? {} };
+  await cluster.client
+    .resource(info)
+    .patch(key(namespace, name), patch, subresource === undefined ? {} : { subresource });
+}
+
+function key(namespace: string, name: string): { namespace?: string; name: string } {
+  return namespace === '' ? { name } : { namespace, name };
+}
+
+export async function crash(cluster: Cluster, target: string): Promise<void> {
+  const [kind, name] = target.split('/');
+  if (kind === 'node' && name !== undefined) await cluster.nodes.crash(name);
+  else if (kind === 'kubelet' && name !== undefined) cluster.nodes.crashKubelet(name);
+  else await cluster.faults.crash(target as RestartablePart);
+}
+
+export async function start(cluster: Cluster, target: string): Promise<void> {
+  const [kind, name] = target.split('/');
+  if ((kind === 'node' || kind === 'kubelet') && name !== undefined) await cluster.nodes.start(name);
+  else await cluster.faults.start(target as RestartablePart);
+}
+
+export async function restart(cluster: Cluster, target: string): Promise<void> {
+  const [kind, name] = target.split('/');
+  if (kind === 'kubelet' && name !== undefined) await cluster.nodes.restartKubelet(name);
+  else await cluster.faults.restart(target as RestartablePart);
+}
+
+export async function crashContainer(
+  cluster: Cluster,
+  { pod: podReference, container, code = 1 }: { pod: string; container?: string; code?: number },
+): Promise<void> {
+  const pod = await cluster.waitFor<Pod>(podReference, 'exists', { within: 0 });
+  const statuses = pod.status?.containerStatuses ?? [];
+  const status = container === undefined ? statuses[0] : statuses.find(({ name }) => name === container);
+  const id = status?.containerID?.replace(/^.*:\/\//, '');
+  if (id === undefined || pod.spec?.nodeName === undefined) throw new Error(`${podReference} runs no such container`);
+  await cluster.nodes.runtime(pod.spec.nodeName).crash(id, code);
+}
+
+export async function tryDrain(
+  cluster: Cluster,
+  { node: nodeName, every = '5s', within = '10m' }: { node: string; every?: Duration; within?: Duration },
+): Promise<void> {
+  const endMs = cluster.nowMs + spanMs(within);
+  for (;;) {
+    const refused = await cluster.nodes.drain(nodeName).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refused === undefined) return;
+    if (!isReason(refused, 'TooManyRequests') || cluster.nowMs >= endMs) throw refused;
+    await cluster.advance(every);
+  }
+}
+
+export function nameIn(target: string): string {
+  return target.slice(target.indexOf('/') + 1);
+}
+
+export function failRuntime(
+  cluster: Cluster,
+  { node: nodeName, call, error }: { node: string; call: string; error?: string },
+): void {
+  const runtime = cluster.nodes.runtime(nodeName);
+  if (!(call in runtime.runtime) && !(call in runtime.images)) throw new Error(`the runtime has no call ${call}`);
+  runtime.failCalls(call as 'runPodSandbox', new CriError('Unknown', error ?? `${call} fails`));
+}
