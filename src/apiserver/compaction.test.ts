@@ -6,7 +6,7 @@ import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import { StoreError } from '../storage/store.ts';
 import { COMPACTION_BYTES, COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
 import { CacheHub } from './watch-cache/cache-hub.ts';
-import { encodeStored } from './watch-cache/revision-cell.ts';
+import { encodeStored } from './watch-cache/stored-bytes.ts';
 
 test('after two periods the store and the lists kept for pages have nothing of a revision', async () => {
   const clock = new VirtualClock();

@@ -1,17 +1,18 @@
 /** Chooses the verb's handler for a request on a resource. Upstream: the routes endpoints/installer.go registers. */
 import { methodNotAllowed, noSuchPath } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
-import type { AdmissionChain } from './admission/admission-chain.ts';
 import type { CryptoPort } from '../platform/crypto.ts';
+import type { AdmissionChain } from './admission/admission-chain.ts';
 import { deprecationOf } from './deprecations.ts';
 import { serveConnect } from './endpoints/connect.ts';
 import type { Call } from './endpoints/endpoint.ts';
 import { serveGet } from './endpoints/get.ts';
 import { serveList } from './endpoints/list.ts';
 import { servePatch } from './endpoints/patch.ts';
+import type { RunningWatches } from './endpoints/running-watches.ts';
 import { serveScale } from './endpoints/scale.ts';
 import { serveCreateSubresource, serveVirtual } from './endpoints/sub-and-virtual.ts';
-import { type RunningWatches, serveWatch } from './endpoints/watch.ts';
+import { serveWatch } from './endpoints/watch.ts';
 import { serveCreate, serveDelete, serveDeleteCollection, serveUpdate } from './endpoints/write-verbs.ts';
 import type { GenericStore } from './generic-registry/generic-store.ts';
 import type { RequestInfo } from './request-context.ts';

@@ -1,5 +1,5 @@
 /** Resources that come and go while the server runs. Upstream: GenericAPIServer.InstallAPIGroup, and the handlers of custom resources. */
-import type { RunningWatches } from './endpoints/watch.ts';
+import type { RunningWatches } from './endpoints/running-watches.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
 import type { RegistryServices } from './generic-registry/services.ts';
 import type { ResourceDefinition } from './registry/resource-definition.ts';

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { RevisionCell } from '../apiserver/watch-cache/revision-cell.ts';
+import { encodeStored } from '../apiserver/watch-cache/stored-bytes.ts';
 import { createNodeClock } from '../platform/node/clock.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { encodeStored, RevisionCell } from '../apiserver/watch-cache/revision-cell.ts';
 import { type ProcessMemory, returnMemoryWhenIdle, shouldCollect, thisProcess } from './idle-memory.ts';
 
 const { log } = createSimPlatform();

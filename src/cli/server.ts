@@ -77,7 +77,7 @@ function removeCommand(): Command {
     .action(async (name: string, _own: object, command: Command) => {
       const { dataDir } = command.optsWithGlobals<{ dataDir: string }>();
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-      const { removeEtcdMember } = await import('../cluster/etcd/own-etcd.ts');
+      const { removeEtcdMember } = await import('../cluster/etcd/remove-etcd-member.ts');
       const platform = createNodePlatform({ startSpawner: false, log: { level: 'warn' } });
       const dir = resolve(dataDir);
       try {

@@ -2,21 +2,22 @@
  * `keelson down`: ends everything of one instance and leaves the machine as it was. Each step is tried whatever became of
  * the others; what could not be done is returned as lines for the user. Only what bears the instance's names is touched.
  */
-import { rootRunDir } from './instance/control-place.ts';
 import { errorMessage } from '../base/errors.ts';
-import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
+import { appendAll } from '../base/lists.ts';
 import type { Files } from '../platform/files.ts';
+import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createInstanceContainerd } from './node/containerd.ts';
-import { endInstance } from './instance/end-instance.ts';
-import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
-import { endEtcd } from './etcd/etcd-process.ts';
-import { etcdDir, removeEtcdMember } from './etcd/own-etcd.ts';
 import { readEtcdFile } from './etcd/etcd-file.ts';
+import { endEtcd } from './etcd/etcd-process.ts';
+import { etcdDir } from './etcd/own-etcd.ts';
+import { removeEtcdMember } from './etcd/remove-etcd-member.ts';
+import { rootRunDir } from './instance/control-place.ts';
+import { endInstance } from './instance/end-instance.ts';
+import { type InstanceFile, readInstanceFile } from './instance/instance-file.ts';
 import { deriveInstance, type Instance } from './instance/instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
+import { createInstanceContainerd } from './node/containerd.ts';
 import { removeNodeServices } from './node/node-services.ts';
-import { appendAll } from '../base/lists.ts';
 
 /** What is to be taken down. */
 export interface TakeDownOptions {

@@ -2,17 +2,16 @@
  * Controllers against the real API server in one process: all definitions, admission and RBAC, over the memory store and a
  * virtual clock, with a stand-in for scheduler and node agents. For tests.
  */
-import { linkedController } from '../base/abort.ts';
-import { formatTime } from '../api/time.ts';
-import { Events, Namespaces, Nodes, Pods, ServiceAccounts } from '../api/gen/resources.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { Events, Namespaces, Nodes, Pods, ServiceAccounts } from '../api/gen/resources.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import { isReason } from '../api/status-error.ts';
+import { formatTime } from '../api/time.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import { createAdmissionPlugins } from '../apiserver/admission/list.ts';
 import { createApiServer } from '../apiserver/api-server.ts';
-import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
+import { accountPrincipal } from '../apiserver/authn/bound-token-claims.ts';
 import { createRbacAuthorizer, privilegedGroupAuthorizer } from '../apiserver/authz/rbac-authorizer.ts';
 import { bootstrapCluster } from '../apiserver/bootstrap/bootstrap.ts';
 import { decide } from '../apiserver/filters/authorization.ts';
@@ -22,6 +21,7 @@ import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import type { KubeletConnector } from '../apiserver/registry/services.ts';
 import { versionInfo } from '../apiserver/routes/server-info.ts';
 import { createServerStorage } from '../apiserver/server-storage.ts';
+import { linkedController } from '../base/abort.ts';
 import type { Client } from '../client/client.ts';
 import { createEventBroadcaster } from '../client/event-broadcaster.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
@@ -29,14 +29,14 @@ import { createInformerFactory } from '../client/informer-factory.ts';
 import { parseKey } from '../client/object-store.ts';
 import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
 import { isPodActive } from '../component-helpers/pods.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { createSimCrypto } from '../platform/sim/crypto.ts';
 import { createMemoryLog, type MemoryLog } from '../platform/sim/log.ts';
-import { createSimNet, createSimNetwork } from '../platform/sim/net.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';
+import { createSimNet, createSimNetwork } from '../platform/sim/net.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../storage/memory/memory-store.ts';
-import type { Metrics } from '../platform/metrics.ts';
 import { prefixEnd, type Store, type StoredEntry } from '../storage/store.ts';
 import type { Controller, ControllerDeps, ControllersConfig } from './controller.ts';
 

@@ -2,13 +2,13 @@
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import type { Stored } from '../api/object.ts';
 import { deepEqual } from '../base/equal.ts';
-import { podRequests } from '../component-helpers/pod-resources.ts';
 import type { Informer } from '../client/informer.ts';
+import { podRequests } from '../component-helpers/pod-resources.ts';
 import { isPodTerminal } from '../component-helpers/pods.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
 import type { Nominator } from './framework/nominations.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
-import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+import type { SchedulingQueue } from './queue/contract.ts';
 
 /** What is followed and fed. */
 export interface FollowDeps {

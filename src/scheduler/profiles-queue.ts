@@ -5,7 +5,9 @@ import type { SchedulerConfig } from './config/scheduler-config.ts';
 import type { SchedulerPlugin } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import type { NamedProfile } from './profiles.ts';
-import { createSchedulingQueue, eventTest, type QueueDeps, type SchedulingQueue } from './queue/scheduling-queue.ts';
+import type { QueueDeps, SchedulingQueue } from './queue/contract.ts';
+import { eventTest } from './queue/queue-entries.ts';
+import { createSchedulingQueue } from './queue/scheduling-queue.ts';
 
 /** Makes the queue; what is its is said by the profiles' plugins. */
 export function createProfilesQueue(

@@ -1,9 +1,9 @@
 /** Sizes of the scheduler's queue and cache, under upstream's names, read when somebody asks. */
 import { onAbort } from '../base/abort.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { schedulerNameOf } from './profiles.ts';
 import type { SchedulerCache } from './cache/scheduler-cache.ts';
-import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+import { schedulerNameOf } from './profiles.ts';
+import type { SchedulingQueue } from './queue/contract.ts';
 
 interface Sized {
   readonly cache: SchedulerCache;

@@ -4,38 +4,38 @@
  *
  * Exclusive writes: pods/binding, the PodScheduled condition and nominatedNodeName of unbound pods.
  */
-import { onAbort } from '../base/abort.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Stored } from '../api/object.ts';
+import { onAbort } from '../base/abort.ts';
 import type { Client } from '../client/client.ts';
 import type { SeriesEventRecorder } from '../client/event-series-recorder.ts';
-import type { InformerFactory, Informer } from '../client/informer.ts';
+import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
 import type { BasePlatform } from '../platform/platform.ts';
-import { PodBinder } from './pod-binder.ts';
-import { SchedulingCycles } from './scheduling-cycles.ts';
-import { followClusterObjects, type FollowedObjects } from './cluster-objects.ts';
+import { background } from '../platform/unexpected.ts';
 import { createSchedulerCache } from './cache/scheduler-cache.ts';
+import { followClusterObjects, type FollowedObjects } from './cluster-objects.ts';
 import type { SchedulerConfig } from './config/scheduler-config.ts';
-import { followCluster } from './follow-cluster.ts';
 import type { Extender } from './extenders/extender.ts';
+import { followCluster } from './follow-cluster.ts';
 import { createNominator } from './framework/nominations.ts';
 import { createWaitingPods, type WaitingPods } from './framework/waiting-pods.ts';
-import { createProfiles, leavingToExtenders, schedulerNameOf, type NamedProfile } from './profiles.ts';
-import { createProfilesQueue } from './profiles-queue.ts';
 import { knownPlugins, type PluginEntry } from './plugins/list.ts';
-import { createSchedulerTimers } from './scheduler-timers.ts';
+import { PodBinder } from './pod-binder.ts';
+import { createProfilesQueue } from './profiles-queue.ts';
+import { createProfiles, leavingToExtenders, type NamedProfile, schedulerNameOf } from './profiles.ts';
+import type { SchedulingQueue } from './queue/contract.ts';
 import { createSchedulerMetrics, type SchedulerMetrics } from './scheduler-metrics.ts';
-import { SchedulingFailures } from './scheduling-failures.ts';
 import { exposeSchedulerSizes } from './scheduler-sizes.ts';
+import { createSchedulerTimers } from './scheduler-timers.ts';
+import { SchedulingCycles } from './scheduling-cycles.ts';
+import { SchedulingFailures } from './scheduling-failures.ts';
 import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
 import { SchedulingSteps } from './why/scheduling-steps.ts';
-import { background } from '../platform/unexpected.ts';
-import type { Log } from '../platform/log.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 
 /** What the scheduler works with. */
 export interface SchedulerDeps {

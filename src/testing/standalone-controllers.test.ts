@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Deployments, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
-import { accountPrincipal } from '../apiserver/authn/service-account-tokens.ts';
+import { accountPrincipal } from '../apiserver/authn/bound-token-claims.ts';
 import type { Client } from '../client/client.ts';
 import { createStandaloneControllers, type StandaloneControllers } from '../cluster/alone/standalone-controllers.ts';
 import { createMemoryMetrics } from '../platform/sim/metrics.ts';

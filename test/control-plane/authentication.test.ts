@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createLocalJWKSet, decodeProtectedHeader, exportJWK, jwtVerify, SignJWT } from 'jose';
-import type { TokenKey } from '../../src/apiserver/authn/service-account-tokens.ts';
+import type { TokenKey } from '../../src/apiserver/authn/token-keys.ts';
 import type { ServerSettings } from '../../src/cluster/control-plane/server-settings.ts';
 import { createTestAuthority } from '../../src/platform/node/certificates-fixture.ts';
 import { createNodeClock } from '../../src/platform/node/clock.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto';
 import { test } from 'node:test';
-import { defined } from '../../base/defined-fixture.ts';
 import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { Pods, ServiceAccounts } from '../../api/gen/resources.ts';
 import { formatTime } from '../../api/time.ts';
 import type { ApiRequest, Principal } from '../../api/transport.ts';
+import { defined } from '../../base/defined-fixture.ts';
 import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
@@ -13,7 +13,8 @@ import { createTestObjects } from '../authz/objects-fixture.ts';
 import { createBearerTokenAuthenticator } from './bearer-token.ts';
 import { clientCertificateAuthenticator } from './client-certificate.ts';
 import { decodeJwt } from './jwt.ts';
-import { createServiceAccountTokens, type TokenKey } from './service-account-tokens.ts';
+import { createServiceAccountTokens } from './service-account-tokens.ts';
+import type { TokenKey } from './token-keys.ts';
 
 const key = (): TokenKey & { privateKeyPem: string } => {
   const pair = generateKeyPairSync('ec', {

@@ -4,40 +4,17 @@
  * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
  */
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
-import { Nodes, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
-import type { KubernetesObject } from '../../api/object.ts';
-import type { ResourceInfo } from '../../api/resource-info.ts';
 import { unauthorized } from '../../api/status-error.ts';
-import { parseTime } from '../../api/time.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
-import {
-  decodeJwt,
-  exportJwk,
-  importPrivateKey,
-  importPublicKey,
-  isSignedBy,
-  judgeTimes,
-  signJwt,
-  type JwtClaims,
-  type JwtKey,
-  type TokenAlgorithm,
-} from './jwt.ts';
+import { accountUser, type Claims, LEEWAY_SECONDS, principalOf, quoted, type Reference } from './bound-token-claims.ts';
+import { decodeJwt, exportJwk, isSignedBy, judgeTimes, signJwt } from './jwt.ts';
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
-
-/** A key of the token signer, as PEM. */
-export interface TokenKey {
-  /** PKCS#8 private key; absent for keys that only verify. */
-  readonly privateKeyPem?: string;
-  /** SPKI public key. */
-  readonly publicKeyPem: string;
-  /** What is signed with it; default ES256. */
-  readonly algorithm?: TokenAlgorithm;
-}
+import { lazyKeys, type LoadedKey, signingKey, type TokenKey } from './token-keys.ts';
 
 /** What issuing and checking need. */
 export interface TokenDeps {
@@ -60,12 +37,6 @@ export interface TokenConfig {
   readonly extendsExpiration?: boolean;
   /** False: tokens kept in secrets count whatever became of secret and account. Others are always looked up, as upstream. */
   readonly lookup?: boolean;
-}
-
-/** An object by name and uid. */
-export interface Reference {
-  readonly name: string;
-  readonly uid: string;
 }
 
 /** What a token is asked for. */
@@ -108,20 +79,6 @@ export interface ServiceAccountTokens extends TokenAuthenticator {
   keySet(): Promise<{ readonly keys: readonly { readonly alg: string }[] }>;
 }
 
-interface Claims extends JwtClaims {
-  readonly 'kubernetes.io'?: {
-    readonly namespace?: string;
-    readonly serviceaccount?: Reference;
-    readonly pod?: Reference;
-    /** Without uid when the node was gone at issue. */
-    readonly node?: { readonly name: string; readonly uid?: string };
-    readonly secret?: Reference;
-  };
-}
-
-/** How far clocks of servers may be apart, and how long a token outlives the end of what it is bound to. */
-const LEEWAY_SECONDS = 60;
-
 /** The lifetime that projected pod tokens request; other clients do not request it. */
 const POD_TOKEN_SECONDS = 3607;
 const EXTENSION_SECONDS = 365 * 24 * 60 * 60;
@@ -129,7 +86,7 @@ const EXTENSION_SECONDS = 365 * 24 * 60 * 60;
 /** Creates the issuer and checker. */
 export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig): ServiceAccountTokens {
   const { crypto } = deps.platform;
-  const keys = lazyKeys(deps, config.keys);
+  const keys = lazyKeys(deps.platform.crypto, config.keys);
   const nowSeconds = (): number => Math.floor(deps.platform.clock.nowMs() / 1000);
   const issuers = [config.issuer, ...(config.acceptedIssuers ?? []), LEGACY_ISSUER];
   const review: ServiceAccountTokens['review'] = async (token, audiences) => {
@@ -175,31 +132,6 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
       return { keys: await Promise.all(described) };
     },
   };
-}
-
-type LoadedKey = {
-  readonly id: string;
-  readonly algorithm: TokenAlgorithm;
-  readonly verify: JwtKey;
-  readonly sign: JwtKey | undefined;
-};
-
-function lazyKeys(deps: TokenDeps, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
-  let loading: Promise<readonly LoadedKey[]> | undefined;
-  const { sha256Hex, webcrypto } = deps.platform.crypto;
-  const loadKey = async ({ publicKeyPem, privateKeyPem, algorithm = 'ES256' }: TokenKey): Promise<LoadedKey> => ({
-    id: sha256Hex(publicKeyPem.trim()).slice(0, 32),
-    algorithm,
-    verify: await importPublicKey(webcrypto.subtle, publicKeyPem, algorithm),
-    sign: privateKeyPem === undefined ? undefined : await importPrivateKey(webcrypto.subtle, privateKeyPem, algorithm),
-  });
-  const load = (): Promise<readonly LoadedKey[]> => Promise.all(keys.map(loadKey));
-  return () => (loading ??= load());
-}
-
-async function signingKey(keys: () => Promise<readonly LoadedKey[]>): Promise<LoadedKey & { readonly sign: JwtKey }> {
-  for (const key of await keys()) if (key.sign !== undefined) return { ...key, sign: key.sign };
-  throw new Error('no private key to sign service-account tokens with');
 }
 
 /** What signing and checking use. */
@@ -267,68 +199,4 @@ async function verifyClaims(
     if (times === 'not yet') throw unauthorized('service account token is not valid yet');
   }
   throw unauthorized('invalid bearer token');
-}
-
-interface Living {
-  readonly objects: ObjectStore;
-  readonly nowMs: number;
-}
-
-async function principalOf(claims: Claims, living: Living): Promise<Principal> {
-  const details = claims['kubernetes.io'];
-  const namespace = details?.namespace ?? '';
-  const account = details?.serviceaccount;
-  if (details === undefined || account === undefined) throw unauthorized('the token names no service account');
-  await requireAllLiving(living, details, { namespace, account });
-  const extra: Record<string, readonly string[]> = {};
-  if (claims.jti !== undefined) extra['authentication.kubernetes.io/credential-id'] = [`JTI=${claims.jti}`];
-  for (const kind of ['pod', 'node'] as const) {
-    const reference = details[kind];
-    if (reference === undefined) continue;
-    extra[`authentication.kubernetes.io/${kind}-name`] = [reference.name];
-    if (reference.uid !== undefined) extra[`authentication.kubernetes.io/${kind}-uid`] = [reference.uid];
-  }
-  return { ...accountPrincipal(namespace, account.name), uid: account.uid, extra };
-}
-
-async function requireAllLiving(
-  living: Living,
-  { pod, secret, node }: NonNullable<Claims['kubernetes.io']>,
-  { namespace, account }: { readonly namespace: string; readonly account: Reference },
-): Promise<void> {
-  await requireLiving(living, ServiceAccounts, { namespace, ...account });
-  if (pod !== undefined) await requireLiving(living, Pods, { namespace, ...pod });
-  if (secret !== undefined) await requireLiving(living, Secrets, { namespace, ...secret });
-  if (pod === undefined && node !== undefined) await requireLiving(living, Nodes, { namespace: '', ...node });
-}
-
-/** The cache may lag behind another server's writes: only the store's word ends a token. */
-async function requireLiving<T extends KubernetesObject>(
-  { objects, nowMs }: Living,
-  info: ResourceInfo<T>,
-  reference: { namespace: string; name: string; uid?: string },
-): Promise<void> {
-  const { namespace, name, uid } = reference;
-  const cached = objects.get(info, namespace, name);
-  const found = cached?.metadata.uid === uid ? cached : await objects.getFresh(info, namespace, name);
-  if (found === undefined || found.metadata.uid !== uid)
-    throw unauthorized(`the ${info.singular} the token is bound to is gone`);
-  if (parseTime(found.metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000)
-    throw unauthorized(`the ${info.singular} the token is bound to has been deleted`);
-}
-
-function quoted(values: readonly string[]): string {
-  return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
-}
-
-function accountUser(namespace: string, name: string): string {
-  return `system:serviceaccount:${namespace}:${name}`;
-}
-
-/** The user a service account acts as. */
-export function accountPrincipal(namespace: string, name: string): Principal {
-  return {
-    name: accountUser(namespace, name),
-    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
-  };
 }

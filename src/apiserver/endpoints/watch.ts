@@ -1,115 +1,34 @@
 /** WATCH. Upstream: endpoints/handlers/watch.go over the cacher. */
-import { onAbort } from '../../base/abort.ts';
-import { expired } from '../../api/status-error.ts';
 import type { ApiResponse, ObjectEvent } from '../../api/transport.ts';
-import type { GenericStore } from '../generic-registry/generic-store.ts';
-import { untilFresh } from '../generic-registry/freshness.ts';
-import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
-import { negotiate } from '../negotiation.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
-import type { BasePlatform } from '../../platform/platform.ts';
-import { background } from '../../platform/unexpected.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { ByteSink } from '../../platform/streams.ts';
-import { isTrue } from '../request-info.ts';
 import { eventsOf } from '../generic-registry/events.ts';
+import { untilFresh } from '../generic-registry/freshness.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { type Selection, selectionOf, selects } from '../generic-registry/selection.ts';
+import { negotiate } from '../negotiation.ts';
+import { isTrue } from '../request-info.ts';
 import { CACHE_CONTROL, statusOf } from '../responses.ts';
-import { warningHeaders } from '../warning-headers.ts';
-import type { CacheEvent } from '../watch-cache/cache-event.ts';
-import type { RevisionCell } from '../watch-cache/revision-cell.ts';
-import type { ListenerTrigger } from '../watch-cache/listeners.ts';
-import { Watcher, type WatchEncoder, type WatchSink } from '../watch-cache/watcher.ts';
-import { paceOf, Turns } from '../turns.ts';
-import { FlushRounds } from '../watch-cache/flush-rounds.ts';
-import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
 import { overWebSocket, wantsWebSocket, watchMessages } from '../streaming/websocket-stream.ts';
+import { warningHeaders } from '../warning-headers.ts';
+import type { ListenerTrigger } from '../watch-cache/listeners.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { FrameSink, ObjectSink } from '../watch-cache/watch-sinks.ts';
+import { type WatchEncoder, Watcher, type WatchSink } from '../watch-cache/watcher.ts';
 import type { Call } from './endpoint.ts';
 import { countedCells } from './first-state.ts';
+import { begin, type Beginning, encodeAhead, initialCells, prepareStart } from './initial-events.ts';
 import { inBudget } from './list.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
+import { RunningWatches } from './running-watches.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
-import { WatchQuota, watchWeight } from './watch-quota.ts';
-
-/** As upstream: a watch lasts 30 to 60 minutes unless the client asks for another time. */
-const DEFAULT_MIN_TIMEOUT_MS = 1_800_000;
+import { watchWeight } from './watch-quota.ts';
 /** Watches inside the process last this much longer: they cannot break unnoticed, nor move to another server. */
 const INSIDE_FACTOR = 24;
 
 const WATCH_FORMS = ['Table', 'PartialObjectMetadata'];
-
-/** An initial state of this many objects or bytes is encoded in steps. */
-const MANY_CELLS = 500;
-const MANY_BYTES = 256 * 1024;
-
-const BOOKMARK_PERIOD_MS = 60_000;
-/** Watchers inside the process need bookmarks only when changes are dropped: they are checked this many times less often. */
-const INSIDE_BOOKMARK_BEATS = 4;
-/** Bookmarks written between two turns of other work. */
-const BOOKMARKS_AT_ONCE = 500;
-
-/**
- * The open watches: they end when the server stops, and one timer sends their bookmarks. A node has half a dozen watches; a
- * timer for each would wake a large server all the time.
- */
-export class RunningWatches {
-  readonly #running = new Map<Watcher<never>, GenericStore>();
-  /** Watches that are checked at every beat. Those inside this process, which are many more, are not. */
-  readonly #eager = new Map<Watcher<never>, GenericStore>();
-  readonly #clock: Clock;
-  readonly #log: Log;
-  /** Counts network watches of users. */
-  readonly quota = new WatchQuota();
-  /** Schedules the writes of network watches. */
-  readonly rounds: FlushRounds;
-  #cancelBeat: (() => void) | undefined;
-  #beats = 0;
-
-  /** Shortest time of a watch without a timeout of its own. */
-  readonly minTimeoutMs: number;
-
-  constructor({ clock, log }: Pick<BasePlatform, 'clock' | 'log'>, minTimeoutMs = DEFAULT_MIN_TIMEOUT_MS) {
-    this.#clock = clock;
-    this.#log = log;
-    this.minTimeoutMs = minTimeoutMs;
-    this.rounds = new FlushRounds(clock, log);
-  }
-
-  get size(): number {
-    return this.#running.size;
-  }
-
-  add(watcher: Watcher<never>, store: GenericStore): void {
-    this.#running.set(watcher, store);
-    if (!watcher.sparesBookmarks) this.#eager.set(watcher, store);
-    this.#cancelBeat ??= this.#clock.setTicker(BOOKMARK_PERIOD_MS, () => {
-      background(this.#log, 'bookmarks could not be sent', this.#bookmarkAll());
-    });
-  }
-
-  delete(watcher: Watcher<never>): void {
-    this.#running.delete(watcher);
-    this.#eager.delete(watcher);
-    if (this.#running.size > 0) return;
-    this.#cancelBeat?.();
-    this.#cancelBeat = undefined;
-  }
-
-  /** Ends the watches of one resource, or all. */
-  endAll(of?: GenericStore): void {
-    for (const [watcher, store] of this.#running) if (of === undefined || of === store) watcher.end();
-  }
-
-  async #bookmarkAll(): Promise<void> {
-    const isForAll = ++this.#beats % INSIDE_BOOKMARK_BEATS === 0;
-    let count = 0;
-    for (const [watcher, { services, cache }] of [...(isForAll ? this.#running : this.#eager)]) {
-      watcher.bookmark(services.hub.revision, cache.rememberedSince);
-      if (++count % BOOKMARKS_AT_ONCE === 0) await this.#clock.yield();
-    }
-  }
-}
 
 export async function serveWatch(
   call: Call,
@@ -267,76 +186,4 @@ function triggerOf(store: GenericStore, { fields, name }: Selection): ListenerTr
 /** The object name in a key. */
 function nameOf({ key }: RevisionCell): string {
   return key.slice(key.lastIndexOf('/') + 1);
-}
-
-interface Beginning {
-  readonly revision: number;
-  readonly wantsInitial: boolean;
-  readonly under: string;
-  readonly marksEnd: boolean;
-  readonly name: string | undefined;
-  /** Events of the initial state that were encoded in advance. */
-  readonly ahead?: ReadonlyMap<RevisionCell, unknown> | undefined;
-}
-
-/** One named object is looked up; all others are picked from the whole list. */
-function initialCells({ store, scope }: Call, { under, name }: Beginning): readonly RevisionCell[] {
-  const { namespace } = scope.info;
-  if (name === undefined || (store.info.namespaced && namespace === '')) return store.cache.list(under);
-  const cell = store.cache.get(store.keyOf({ namespace, name }));
-  return cell === undefined ? [] : [cell];
-}
-
-/** Converts the initial objects, and again as long as new ones arrive meanwhile. */
-async function prepareStart(call: Call, start: Beginning): Promise<void> {
-  const { store } = call;
-  if (store.definition.reading?.convert === undefined) return;
-  const cells = (): readonly RevisionCell[] => {
-    if (start.wantsInitial) return initialCells(call, start);
-    const from = start.revision === 0 ? store.services.hub.revision : start.revision;
-    return (store.cache.changesAfter(from) ?? []).flatMap(cellsOf);
-  };
-  for (let work = store.prepare(cells()); work !== undefined; work = store.prepare(cells())) await work;
-}
-
-/**
- * Encodes the events of a large initial state in steps, since it must be sent as a whole at one revision. Objects that change
- * meanwhile are encoded when it is sent.
- */
-async function encodeAhead<T>(
-  call: Call,
-  watcher: Watcher<T>,
-  start: Beginning,
-): Promise<ReadonlyMap<RevisionCell, T | undefined> | undefined> {
-  if (!start.wantsInitial) return undefined;
-  const cells = initialCells(call, start);
-  if (cells.length < MANY_CELLS && cells.reduce((sum, cell) => sum + cell.byteLength, 0) < MANY_BYTES) return undefined;
-  const turns = new Turns(paceOf(call.scope.request, call.store.services.clock));
-  const ahead = new Map<RevisionCell, T | undefined>();
-  for (const cell of cells) {
-    const due = turns.next();
-    if (due !== undefined) await due;
-    if (watcher.ended) return undefined;
-    ahead.set(cell, watcher.encodeInitial(cell));
-  }
-  return ahead;
-}
-
-function cellsOf({ cell, previous }: CacheEvent): RevisionCell[] {
-  return previous === undefined ? [cell] : [cell, previous];
-}
-
-function begin<T>(call: Call, watcher: Watcher<T>, start: Beginning): void {
-  const { store } = call;
-  const { hub } = store.services;
-  const { revision, wantsInitial, marksEnd, ahead } = start;
-  if (wantsInitial) {
-    watcher.sendInitial(initialCells(call, start), { revision: hub.revision, marksEnd, ahead });
-    return;
-  }
-  const from = revision === 0 ? hub.revision : revision;
-  const missed = store.cache.changesAfter(from);
-  if (missed === undefined)
-    watcher.fail(expired(`too old resource version: ${from} (${store.cache.rememberedSince})`).status);
-  else watcher.resume(missed, from, hub.revision);
 }

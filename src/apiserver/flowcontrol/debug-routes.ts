@@ -2,14 +2,15 @@
  * What priority and fairness does right now, as text: levels, their queues, the requests in them. Upstream:
  * util/flowcontrol/apf_controller_debug.go. Differs: requests being served are counted, not listed.
  */
-import type { ApiResponse } from '../../api/transport.ts';
 import { formatTime } from '../../api/time.ts';
+import type { ApiResponse } from '../../api/transport.ts';
+import { largest } from '../../base/lists.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import { isTrue } from '../request-info.ts';
 import { textResponse } from '../responses.ts';
-import type { FlowController, Waiting } from './flow-controller.ts';
-import { largest } from '../../base/lists.ts';
+import type { FlowController } from './flow-controller.ts';
+import type { Waiting } from './flow.ts';
 
 const ROOT = '/debug/api_priority_and_fairness';
 

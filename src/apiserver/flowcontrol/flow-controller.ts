@@ -5,96 +5,33 @@
  * A request that finds seats is admitted in the same turn, for the price of one small object. Which schemas can concern a
  * user at all is found once per user. Every ten seconds while there are requests, seats are lent again by demand.
  */
-import { onAbort } from '../../base/abort.ts';
+import type { FlowSchema } from '../../api/gen/flowcontrol-v1.ts';
 import { type StatusError, tooManyRequests } from '../../api/status-error.ts';
 import type { ApiHeaders, Principal } from '../../api/transport.ts';
-import type { FlowSchema, PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MaxInFlight } from '../filters/max-in-flight.ts';
-import { Place } from '../filters/place.ts';
+import type { Place } from '../filters/place.ts';
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { FlowConfiguration } from './configuration.ts';
-import type { Queued } from './fair-queues.ts';
 import { exposeFlows, FlowStats, type RefusalReason } from './flow-stats.ts';
+import { distinguisherOf, type Flow, type Waiting } from './flow.ts';
 import { PriorityLevel } from './priority-level.ts';
 import { policyMatches, subjectsMatch } from './rules.ts';
 import { lendSeats, shareSeats } from './seat-limits.ts';
+import { Seat } from './seat.ts';
 import { hashFlow } from './shuffle-sharding.ts';
 import { type MeasureStored, seatsFor } from './work-estimate.ts';
 
 /** Between two settlements of who lends to whom. As upstream. */
 const LENDING_PERIOD_MS = 10_000;
 
-/** A flow schema in force. */
-export interface Flow {
-  readonly name: string;
-  readonly rules: readonly PolicyRulesWithSubjects[];
-  readonly method: string | undefined;
-  readonly level: PriorityLevel<Waiting>;
-  readonly stats: FlowStats;
-  /** Shared by all answers of the flow. */
-  readonly headers: ApiHeaders;
-}
-
-/** A request in a queue. */
-export interface Waiting {
-  readonly flow: Flow;
-  readonly width: number;
-  readonly scope: RequestScope;
-  readonly distinguisher: string;
-  readonly arrivedMs: number;
-  admit(seat: Place): void;
-}
-
 export interface FlowControllerDeps {
   readonly clock: Clock;
   /** Counts what is being served; its own limits should not bind. */
   readonly inFlight: MaxInFlight;
   readonly measureStored: MeasureStored;
-}
-
-/** Seats a request holds. */
-class Seat extends Place {
-  readonly #controller: FlowController;
-  readonly flow: Flow;
-  readonly width: number;
-  /** When it was admitted; later by the time that it waited without seats. */
-  startMs: number;
-  /** Since when it waits without seats. */
-  waitsSinceMs: number | undefined;
-  readonly read: boolean;
-  readonly queued: Queued<Waiting> | undefined;
-
-  // oxlint-disable-next-line max-params -- one per request: an object of parameters would be a second allocation
-  constructor(
-    controller: FlowController,
-    flow: Flow,
-    width: number,
-    startMs: number,
-    read: boolean,
-    queued?: Queued<Waiting>,
-  ) {
-    super();
-    this.#controller = controller;
-    this.flow = flow;
-    this.width = width;
-    this.startMs = startMs;
-    this.read = read;
-    this.queued = queued;
-  }
-
-  protected release(): void {
-    this.#controller.released(this);
-  }
-
-  protected retake(): void {
-    this.#controller.retaken(this);
-  }
-
-  protected ended(): void {
-    this.#controller.ended(this);
-  }
 }
 
 /** The controller. Without configuration there is but `exempt` and `catch-all`. */
@@ -321,9 +258,4 @@ export class FlowController {
     this.#cancelLending?.();
     this.#cancelLending = undefined;
   }
-}
-
-function distinguisherOf({ method }: Flow, { user, info }: RequestScope): string {
-  if (method === 'ByUser') return user.name;
-  return method === 'ByNamespace' && info.isResourceRequest ? info.namespace : '';
 }

@@ -1,13 +1,13 @@
 /** Compare-and-swap writes of objects, and what the verbs that write have in common. */
-import { checkStoredParts } from '../../api/codec/parts.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
+import { checkStoredParts } from '../../api/codec/parts.ts';
 import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { statusFailure } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import { type AdmissionAttributes, type AdmissionOperation, newReinvocation } from '../admission/contract.ts';
 import type { RequestContext } from '../request-context.ts';
-import type { RevisionCell, ShortLife } from '../watch-cache/revision-cell.ts';
-import { encodeStored, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
+import { type RevisionCell, RevisionCell as Cell, withResourceVersion } from '../watch-cache/revision-cell.ts';
+import { encodeStored, type ShortLife } from '../watch-cache/stored-bytes.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 
 /** What every write knows of its request. */

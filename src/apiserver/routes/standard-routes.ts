@@ -1,13 +1,13 @@
 /** The paths that every server has beside its resources: discovery, OpenAPI, health, version and metrics. Upstream: pkg/server/routes. */
+import type { Info } from '../../api/gen/version.ts';
 import { createCustomDocuments } from '../../api/openapi/custom.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
-import type { Info } from '../../api/gen/version.ts';
 import { stepByStep } from '../../base/steps.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Aggregator } from '../aggregation/aggregator.ts';
 import type { CustomResources } from '../apiextensions/custom-resources.ts';
 import { discoveryRoutes } from '../discovery/discovery-routes.ts';
-import type { RunningWatches } from '../endpoints/watch.ts';
+import type { RunningWatches } from '../endpoints/running-watches.ts';
 import { flowDebugRoutes } from '../flowcontrol/debug-routes.ts';
 import type { FlowController } from '../flowcontrol/flow-controller.ts';
 import { type NonResourceRoute, RouteTable } from '../non-resource-routes.ts';

@@ -6,7 +6,8 @@ import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import { type Store, StoreError, type StoreWatcher } from '../../storage/store.ts';
 import { CacheHub } from './cache-hub.ts';
-import { encodeStored, RevisionCell } from './revision-cell.ts';
+import { RevisionCell } from './revision-cell.ts';
+import { encodeStored } from './stored-bytes.ts';
 
 const value = (name: string): Uint8Array => encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: { name } });
 

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { StoreEvent } from '../../storage/store.ts';
 import type { Pace } from '../turns.ts';
-import { encodeStored, type RevisionCell } from './revision-cell.ts';
+import type { RevisionCell } from './revision-cell.ts';
+import { encodeStored } from './stored-bytes.ts';
 import { WatchCache } from './watch-cache.ts';
 import { Watcher } from './watcher.ts';
 

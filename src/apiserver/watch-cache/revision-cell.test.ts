@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createNodeClock } from '../../platform/node/clock.ts';
-import { encodeStored, restampStored, RevisionCell } from './revision-cell.ts';
+import { restampStored, RevisionCell } from './revision-cell.ts';
+import { encodeStored } from './stored-bytes.ts';
 
 const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', namespace: 'n' }, data: { key: 'value' } };
 

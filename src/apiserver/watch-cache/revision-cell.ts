@@ -7,52 +7,12 @@
  * after the commit. Values of another layout (foreign writers) are decoded and written anew. Cells and what they return
  * never change.
  */
-import { ByteArena } from '../../base/byte-arena.ts';
-import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
-import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { parseJson, stringifyJson } from '../../api/codec/json.ts';
 import { asRead, asWritten } from '../../api/codec/written-form.ts';
-
-const metadataKey = Buffer.from('"metadata":{');
-const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
-/** kind and apiVersion, which come first, are shorter than this. */
-const HEAD_LIMIT = 512;
-
-/**
- * Objects by their encoded bytes, until a cell is made of the bytes. A store in this process delivers the same bytes it was
- * given, so the cell need not decode them. The entry goes then, since the store keeps the bytes of every revision for minutes.
- */
-const encoded = new WeakMap<Uint8Array, Encoded>();
-
-interface Encoded {
-  readonly object: KubernetesObject;
-  readonly places: Places;
-}
-
-/** Offsets of stamped texts in the bytes. The next revision has them at the same offsets. */
-type Places = Readonly<Record<string, number>>;
-
-const NO_PLACES: Places = {};
-
-/**
- * How short-lived values end; values of one kind share memory, since they end at about the same time. `renewed`: replaced
- * within seconds (leases). `expiring`: expires after its time to live (events), and is rarely read as an object before.
- */
-export type ShortLife = 'renewed' | 'expiring';
-
-/** An arena per kind: a value that lives an hour would keep memory that it shares with values of seconds. */
-const arenas: Readonly<Record<ShortLife, ByteArena>> = { renewed: new ByteArena(), expiring: new ByteArena() };
-
-/**
- * Encodes an object for the store: kind, apiVersion and metadata first, no resourceVersion. The object must equal what a
- * reader decodes from the bytes, and must not change any more: unless it is `expiring`, the cell of these bytes shares it.
- */
-export function encodeStored(object: KubernetesObject, life?: ShortLife): Uint8Array {
-  const text = textOf(object);
-  const bytes = life === undefined ? inOwnMemory(text) : arenas[life].encode(text);
-  if (life !== 'expiring') encoded.set(bytes, { object, places: NO_PLACES });
-  return bytes;
-}
+import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { arenas, encoded, encodeStored, ownMemory, type Places } from './stored-bytes.ts';
+import { asBuffer, cutOf, metadataKey, objectEnd, splice, type Spliced, versionText } from './version-splice.ts';
 
 /** Replaces a text by another of the same length: the value of the field `name`. */
 export interface Stamp {
@@ -93,83 +53,9 @@ function placeOf(bytes: Buffer, { name, before }: Stamp): number | undefined {
   return at < 0 || bytes.indexOf(text, at + 1, 'latin1') >= 0 ? undefined : at + text.length - 1 - before.length;
 }
 
-function inOwnMemory(text: string): Buffer {
-  const bytes = ownMemory(Buffer.byteLength(text));
-  bytes.write(text);
-  return bytes;
-}
-
-/** Encodes in pieces: V8 takes half as long for metadata, spec and status of a pod as for the whole object. */
-function textOf(object: KubernetesObject & { readonly spec?: unknown; readonly status?: unknown }): string {
-  const { kind, apiVersion, metadata, spec, status, ...rest } = asWritten(object);
-  const { resourceVersion: _, ...meta } = metadata;
-  let text = stringifyJson({ kind, apiVersion, metadata: meta }).slice(0, -1);
-  if (spec !== undefined) text += `,"spec":${stringifyJson(spec)}`;
-  if (status !== undefined) text += `,"status":${stringifyJson(status)}`;
-  const others = stringifyJson(rest);
-  return others === '{}' ? `${text}}` : `${text},${others.slice(1)}`;
-}
-
-/** Encodes outside of Buffer's pool: a long-lived cell would keep the 64 KB that it shares with others. */
-function ownMemory(length: number): Buffer {
-  return Buffer.allocUnsafeSlow(length);
-}
-
 /** The object with another resourceVersion; everything else is shared. */
 export function withResourceVersion<T extends KubernetesObject>(object: T, revision: number): T {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-interface Spliced {
-  readonly json: Buffer;
-  /** Offset and length of the resourceVersion. */
-  readonly cut: number;
-  readonly length: number;
-}
-
-/** Offset of the first field of the metadata; undefined for values of another layout. */
-function cutOf(value: Buffer): number | undefined {
-  const at = value.subarray(0, HEAD_LIMIT).indexOf(metadataKey);
-  return at < 0 ? undefined : at + metadataKey.length;
-}
-
-/** What stands at the cut of the JSON text and not in the stored bytes. */
-function versionText(value: Buffer, cut: number, revision: number): string {
-  return `"resourceVersion":"${revision}"${value[cut] === closeBrace ? '' : ','}`;
-}
-
-function splice(value: Buffer, revision: number): Spliced | undefined {
-  const cut = cutOf(value);
-  if (cut === undefined) return undefined;
-  const inserted = versionText(value, cut, revision);
-  const { length } = inserted;
-  const json = ownMemory(value.length + length);
-  value.copy(json, 0, 0, cut);
-  json.write(inserted, cut, 'latin1');
-  value.copy(json, cut + length, cut);
-  return { json, cut, length };
-}
-
-/** Offset of the end of the JSON object that is open at `at`. */
-function objectEnd(bytes: Buffer, at: number): number {
-  for (let depth = 1, index = at; ; index++) {
-    const byte = bytes[index];
-    if (byte === quote) index = stringEnd(bytes, index + 1);
-    else if (byte === openBrace) depth++;
-    else if (byte === closeBrace && --depth === 0) return index + 1;
-    else if (byte === undefined) return index;
-  }
-}
-
-/** Offset of the quote that ends the string whose first byte is at `at`. */
-function stringEnd(bytes: Buffer, at: number): number {
-  let index = at;
-  for (; index < bytes.length && bytes[index] !== quote; index++) if (bytes[index] === backslash) index++;
-  return index;
 }
 
 /** A form of an object that cannot be made again from the bytes. */

@@ -1,9 +1,9 @@
 /** Keys and certificates of an API server that is a process of its own, read from the files its flags name. */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import type { TokenKey } from '../../apiserver/authn/service-account-tokens.ts';
+import type { TokenKey } from '../../apiserver/authn/token-keys.ts';
+import type { ApiServerOptions } from '../../apiserver/command-line/list.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { FlagError } from '../../component-helpers/command-line/flags.ts';
-import type { ApiServerOptions } from '../../apiserver/command-line/list.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { SniCertificate } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';

@@ -2,14 +2,14 @@
  * The clients of the API server that belong to the control plane, controllers and scheduler: each under its own identity,
  * with its own informers, as if they were processes of their own, so that each can be started and ended alone.
  */
-import { rangesOf } from '../../base/cidr.ts';
-import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { Principal } from '../../api/transport.ts';
-import { accountPrincipal } from '../../apiserver/authn/service-account-tokens.ts';
+import { accountPrincipal } from '../../apiserver/authn/bound-token-claims.ts';
+import { rangesOf } from '../../base/cidr.ts';
 import type { Client } from '../../client/client.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { EventSeriesBroadcaster } from '../../client/event-series-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { ControllersConfig, ControllerSettings } from '../../controllers/controller.ts';
 import { runControllers } from '../../controllers/list.ts';
 import type { BasePlatform } from '../../platform/platform.ts';

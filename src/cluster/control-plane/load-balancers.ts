@@ -1,5 +1,5 @@
 /** Gives services of type LoadBalancer the nodes' addresses. One per cluster: it belongs to the control plane. */
-import { accountPrincipal } from '../../apiserver/authn/service-account-tokens.ts';
+import { accountPrincipal } from '../../apiserver/authn/bound-token-claims.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { Platform } from '../../platform/platform.ts';

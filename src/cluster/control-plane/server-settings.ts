@@ -1,8 +1,9 @@
 /** Settings of an API server that runs alone; absent ones are as in a whole cluster. */
+import type { TokenConfig } from '../../apiserver/authn/service-account-tokens.ts';
+import type { TokenKey } from '../../apiserver/authn/token-keys.ts';
 import type { HttpOptions } from '../../apiserver/command-line/http-options.ts';
 import type { LimitOptions } from '../../apiserver/options/limit-options.ts';
 import type { NodePortOptions } from '../../apiserver/options/node-port-options.ts';
-import type { TokenConfig, TokenKey } from '../../apiserver/authn/service-account-tokens.ts';
 
 export interface ServerSettings extends Partial<LimitOptions> {
   /** False: cluster-info for joining machines is not published. */

@@ -6,7 +6,8 @@ import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { startSpokenEtcd } from '../../storage/etcd/spoken-etcd-fixture.ts';
 import { writeEtcdFile } from './etcd-file.ts';
 import { endEtcd } from './etcd-process.ts';
-import { createOwnEtcd, etcdPkiDir, removeEtcdMember } from './own-etcd.ts';
+import { createOwnEtcd, etcdPkiDir } from './own-etcd.ts';
+import { removeEtcdMember } from './remove-etcd-member.ts';
 
 test('members without a leader are asked again, and what is waited for is said once', async (t) => {
   let lists = 0;

@@ -11,14 +11,14 @@ import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { background, callEach } from '../../platform/unexpected.ts';
 import type { EtcdMember } from '../../storage/etcd/etcd-table.ts';
 import { createEtcdMembers, type EtcdMembers } from '../../storage/etcd/members.ts';
 import { StoreError } from '../../storage/store.ts';
 import { hostAddresses } from '../instance/host-address.ts';
 import { PreflightError } from '../preflight-error.ts';
-import { readEtcdFile, writeEtcdFile, type EtcdFile } from './etcd-file.ts';
+import { type EtcdFile, readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 import { createEtcdProcess, etcdDataDir, type EtcdProcess } from './etcd-process.ts';
-import { background, callEach } from '../../platform/unexpected.ts';
 
 export interface OwnEtcdConfig {
   readonly dataDir: string;
@@ -35,14 +35,12 @@ export interface OwnEtcd {
   running(): boolean;
 }
 
-const RETRY_MS = 300;
-/** etcd changes members only when those that stay have been connected for five seconds. kubeadm's patience. */
-const HEALTHY_PATIENCE_MS = 120_000;
+export const RETRY_MS = 300;
 /** Consecutive member lists without this member after which it counts as removed: another member's list may be old. */
 const LISTS_WITHOUT = 3;
 const LOOK_PERIOD_MS = 5_000;
 /** One question to the members: joining asks again anyway. */
-const CALL_TIMEOUT_MS = 5_000;
+export const CALL_TIMEOUT_MS = 5_000;
 
 /** Where a data directory has its etcd. */
 export function etcdDir(dataDir: string): string {
@@ -228,74 +226,4 @@ function initialCluster(
       peerURLs.map((url) => `${url === own.peerUrl ? own.name : name === '' ? ID : name}=${url}`),
     )
     .join();
-}
-
-/**
- * Takes a member out of the cluster this data directory's server belongs to, unless there is none of this name or it is
- * the only one. Rejects with `StoreError` when the members cannot agree on it.
- */
-export async function removeEtcdMember(
-  platform: Pick<Platform, 'clock' | 'files' | 'log'>,
-  { dataDir, pkiDir }: Pick<OwnEtcdConfig, 'dataDir' | 'pkiDir'>,
-  name: string,
-): Promise<'removed' | 'unknown' | 'only'> {
-  const file = await readEtcdFile(platform.files, dataDir);
-  if (file === undefined)
-    throw new PreflightError(
-      `${dataDir} is of no server with an etcd of its own (keelson server --cluster-init, --join)`,
-    );
-  const read = (what: string): Promise<string> => platform.files.readText(`${etcdPkiDir(pkiDir)}/${what}`);
-  const [caPem, certPem, keyPem] = await Promise.all(['ca.crt', 'client.crt', 'client.key'].map(read));
-  const members = createEtcdMembers(platform, {
-    // Its own goes with its removal.
-    endpoints: name === file.name ? [...file.others, file.clientUrl] : [file.clientUrl, ...file.others],
-    tls: { caPem: caPem!, certPem: certPem!, keyPem: keyPem! },
-    timeoutMs: CALL_TIMEOUT_MS * 2,
-  });
-  const remove = async (): Promise<'removed' | 'unknown' | 'only'> => {
-    const all = await members.list();
-    const found = all.find((member) => member.name === name);
-    if (found === undefined) return 'unknown';
-    if (all.length === 1) return 'only';
-    await members.remove(found.ID);
-    return 'removed';
-  };
-  let tried = false;
-  try {
-    const outcome = await whenHealthy(platform, remove, () => (tried = true));
-    // What an earlier try removed, though its answer was lost.
-    return outcome === 'unknown' && tried ? 'removed' : outcome;
-  } finally {
-    members.close();
-  }
-}
-
-/**
- * Tries again while etcd finds that too few members have been connected for long enough, or has no leader, or left open
- * what became of the call. Says once what it waits for.
- */
-async function whenHealthy<T>(
-  { clock, log }: Pick<Platform, 'clock' | 'log'>,
-  change: () => Promise<T>,
-  onOpen: () => void,
-): Promise<T> {
-  let said = false;
-  const passing = /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/;
-  const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
-  for (;;) {
-    try {
-      return await change();
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      const open = error.code === 'unknownOutcome';
-      if (!(open || passing.test(error.message)) || clock.monotonicMs() > deadlineMs) throw error;
-      if (open) onOpen();
-      if (!said) {
-        const patienceSeconds = HEALTHY_PATIENCE_MS / 1000;
-        log.warn('waiting for the members of etcd to agree', { err: error, patienceSeconds });
-      }
-      said = true;
-      await clock.sleep(RETRY_MS);
-    }
-  }
 }

@@ -2,7 +2,7 @@
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
 import { shutdownGroupsOf } from '../../kubelet/configuration/settings.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { NodeDeps } from './node.ts';
+import type { NodeDeps } from './node-parts.ts';
 
 /** What the node needs to give pods time when the machine shuts down; nothing where no time is configured. */
 export async function nodeShutdown(

@@ -3,69 +3,31 @@
  * node has its range. The kubelet acts as `system:node:NAME` through the client it is given, in-process or over HTTPS
  * alike. Made in one order: cgroups, then kubelet, which makes volumes and runtime with a view of itself.
  */
-import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
-import type { Node } from '../../api/gen/core-v1.ts';
-import { Nodes, RuntimeClasses, ServiceAccounts, Services } from '../../api/gen/resources.ts';
-import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
-import { createBackoff } from '../../base/backoff.ts';
-import type { Client } from '../../client/client.ts';
-import { createEventBroadcaster, type EventBroadcaster } from '../../client/event-broadcaster.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { InformerFactory } from '../../client/informer.ts';
-import type { CriRuntime } from '../../cri/runtime-service.ts';
-import type { PodContainerManager } from '../../kubelet/cgroups/pod-container-manager.ts';
-import { createPodContainerManager } from '../../kubelet/cgroups/create-pod-container-manager.ts';
-import type { ContainerRuntime } from '../../kubelet/container/runtime.ts';
+import { createPullVerification } from '../../kubelet/images/pull-verification.ts';
 import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../../kubelet/kubelet-configuration.ts';
-import type { CredentialProviders } from '../../kubelet/images/credential-providers.ts';
-import { createPullVerification, type PullVerification } from '../../kubelet/images/pull-verification.ts';
-import type { Kubelet, KubeletCore, KubeletDeps } from '../../kubelet/kubelet-contract.ts';
+import type { Kubelet, KubeletCore } from '../../kubelet/kubelet-contract.ts';
 import { createKubelet } from '../../kubelet/kubelet.ts';
-import { measureCgroups } from '../../kubelet/metrics/cgroup-operations.ts';
 import { measureRuntime } from '../../kubelet/metrics/runtime-operations.ts';
-import { createContainerRuntime } from '../../kubelet/runtime/container-runtime.ts';
 import { createStatsProvider } from '../../kubelet/stats/create-stats-provider.ts';
 import type { StatsProvider } from '../../kubelet/stats/stats-provider.ts';
-import { createObjectCache, type WatchingObjectCache } from '../../kubelet/volumes/object-cache.ts';
-import { createCsiNodeObject } from '../../kubelet/volumes/csi/csi-node-object.ts';
-import type { VolumeManager } from '../../kubelet/volumes/volume-manager-contract.ts';
-import { createVolumeManager } from '../../kubelet/volumes/volume-manager.ts';
-import { sleepUnlessAborted } from '../../platform/clock.ts';
-import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
-import { createTracing } from '../tracing/create-tracing.ts';
+import { createObjectCache } from '../../kubelet/volumes/object-cache.ts';
 import type { HostInfo } from '../../platform/host.ts';
-import type { Platform } from '../../platform/platform.ts';
-import type { Instance } from '../instance/instance.ts';
-import { instanceDocument } from './instance-kubelet.ts';
-import { dnsAddress, type PodNetwork } from '../network/pod-network.ts';
-import { createNodeUpkeep, type NodeUpkeep } from './node-upkeep.ts';
-import { preparePod } from './prepare-pod.ts';
+import type { SpanAttributes } from '../../platform/tracing.ts';
 import { background } from '../../platform/unexpected.ts';
-
-export interface NodeDeps {
-  readonly platform: Platform;
-  /** Acts as the node. */
-  readonly client: Client;
-  /** For the lease, for events: clients with limits of their own. `client` when absent. */
-  readonly heartbeatClient?: Client;
-  readonly eventClient?: Client;
-  readonly cri: CriRuntime;
-  /** The pod network, where it is ours to configure. */
-  readonly network?: Pick<PodNetwork, 'setPodCidr'>;
-  readonly config: KubeletConfiguration;
-  /** False: the CSINode is made by the first driver. Default true. */
-  readonly csiNodeFirst?: boolean;
-  /** Reports the machine's shutdown, and the pods' grace periods. */
-  readonly shutdown?: NonNullable<KubeletDeps['shutdown']>;
-  /** Calls plugins behind their sockets, and health services of pods. The machine's own when absent. */
-  readonly connectGrpc?: NonNullable<KubeletDeps['connectGrpc']>;
-  /** Programs of the node that know credentials of registries. */
-  readonly credentialProviders?: CredentialProviders;
-}
-
-/** Pods' cgroups, to make and to find. */
-type NodeCgroups = ReturnType<typeof createPodContainerManager>;
+import type { Instance } from '../instance/instance.ts';
+import { dnsAddress } from '../network/pod-network.ts';
+import { createTracing } from '../tracing/create-tracing.ts';
+import { initializeCsiNode } from './csi-node.ts';
+import { instanceDocument } from './instance-kubelet.ts';
+import { type NodeCgroups, podContainerManager } from './node-cgroups.ts';
+import type { NodeDeps, NodeParts } from './node-parts.ts';
+import { containerRuntime, volumeManager } from './node-runtime.ts';
+import { createNodeUpkeep } from './node-upkeep.ts';
+import { followPodCidr } from './pod-network.ts';
+import { preparePod } from './prepare-pod.ts';
 
 export interface ClusterNode {
   readonly config: KubeletConfiguration;
@@ -79,17 +41,6 @@ export interface ClusterNode {
   announce(reason: 'KeelsonRestarted', message: string): void;
   /** Containers keep running. */
   stop(): Promise<void>;
-}
-
-interface NodeParts extends NodeDeps {
-  readonly host: HostInfo;
-  readonly informers: InformerFactory;
-  readonly events: EventBroadcaster;
-  readonly recorder: EventRecorder;
-  readonly objects: WatchingObjectCache;
-  readonly upkeep: NodeUpkeep;
-  readonly verification?: PullVerification;
-  readonly tracer: Tracer | undefined;
 }
 
 /** Puts a node together. Reads facts of the host, starts nothing. */
@@ -140,22 +91,6 @@ export async function createClusterNode(deps: NodeDeps): Promise<ClusterNode> {
       node.objects.stop();
     },
   };
-}
-
-/** The node's CSINode is there before any driver is, as upstream's. A driver that comes first makes it, too. */
-async function initializeCsiNode({ platform, client, config }: NodeParts, kubelet: Kubelet, signal: AbortSignal) {
-  const backoff = createBackoff({ initialMs: 100, maxMs: 60_000 });
-  const csiNode = createCsiNodeObject(client, config.nodeName);
-  await kubelet.registered;
-  while (!signal.aborted) {
-    try {
-      return await csiNode.initialize();
-    } catch (error) {
-      if (signal.aborted) return;
-      platform.log.warn('Failed to initialize CSINode, will retry', { node: config.nodeName, err: error });
-    }
-    await sleepUnlessAborted(platform.clock, backoff.nextMs(), signal);
-  }
 }
 
 /** How upstream's kubelet names itself in traces. */
@@ -239,182 +174,4 @@ export function instanceNodeConfig(
     published: () => instanceDocument({ instance, port: kubeletPort }),
     ...changes,
   };
-}
-
-function podContainerManager(
-  { platform, recorder, host, config }: NodeParts,
-  core: () => KubeletCore | undefined,
-): NodeCgroups {
-  const { cgroups } = config;
-  return createPodContainerManager(
-    {
-      cgroups: measureCgroups(platform.cgroups, platform),
-      platform,
-      recorder,
-      activePods: () => core()?.pods.getPods() ?? [],
-      withoutCpuQuota: (pod) => core()?.withoutCpuQuota(pod) ?? false,
-      nodeAllocatable: async () => nodeAllocatable(host, config),
-      nodeRef: { apiVersion: 'v1', kind: 'Node', name: config.nodeName, uid: config.nodeName },
-    },
-    {
-      cgroupRoot: cgroups.root,
-      cgroupsPerQos: cgroups.perQos,
-      enforceNodeAllocatable: cgroups.enforceNodeAllocatable,
-      reserved: {
-        system: { cgroup: cgroups.systemReservedCgroup, amounts: config.systemReserved },
-        kube: { cgroup: cgroups.kubeReservedCgroup, amounts: config.kubeReserved },
-      },
-      qosReservedMemoryPercent: cgroups.qosReservedMemoryPercent,
-      enforceCpuLimits: cgroups.cpuCfsQuota,
-      cpuQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
-      podPidsLimit: cgroups.podPidsLimit > 0 ? cgroups.podPidsLimit : undefined,
-      hugePageSizesBytes: host.hugePages.map((h) => h.pageSizeBytes),
-    },
-  );
-}
-
-/** What all pods together may use: without what is reserved, with what hard eviction thresholds keep free. */
-function nodeAllocatable(
-  host: HostInfo,
-  { systemReserved, kubeReserved }: KubeletConfiguration,
-): { milliCpu: number; memoryBytes: number } {
-  const reserved = (name: string, read: (text: string) => number): number =>
-    [systemReserved, kubeReserved].reduce((sum, amounts) => sum + read(amounts[name] ?? '0'), 0);
-  return {
-    milliCpu: Math.max(0, host.cpuCount * 1000 - reserved('cpu', quantityMilliValue)),
-    memoryBytes: Math.max(0, host.memoryBytes - reserved('memory', quantityValue)),
-  };
-}
-
-/** The node in downward API fields: by the Node object, before registration by the host. */
-function nodeFacts(
-  { informers, host, config }: NodeParts,
-  core: KubeletCore,
-): {
-  readonly nodeName: string;
-  readonly hostIps: readonly string[];
-  readonly allocatable: Readonly<Record<string, string>>;
-} {
-  const nodes = informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
-  return {
-    nodeName: config.nodeName,
-    get hostIps() {
-      return core.nodeIps();
-    },
-    get allocatable() {
-      return (
-        nodes.get({ name: config.nodeName })?.status?.allocatable ?? {
-          cpu: String(host.cpuCount),
-          memory: String(host.memoryBytes),
-        }
-      );
-    },
-  };
-}
-
-function volumeManager(node: NodeParts, core: KubeletCore): VolumeManager {
-  const { platform, client, objects, recorder, config } = node;
-  const accounts = client.resource(ServiceAccounts);
-  const facts = nodeFacts(node, core);
-  return createVolumeManager(
-    {
-      platform,
-      client,
-      objects,
-      recorder,
-      requestToken: (namespace, name, request) =>
-        accounts.createSubresource<TokenRequest>({ namespace, name }, 'token', request),
-      podsLister: core.podsWithRuntime,
-      sourcesReady: core.sourcesReady,
-      node: () => facts,
-      ownNode: core.ownNode,
-      nodeStatusChanged: core.nodeStatusChanged,
-      plugins: core.plugins,
-      connectGrpc: core.connectGrpc,
-    },
-    {
-      kubeletRoot: config.rootDirectory,
-      nodeName: config.nodeName,
-      attachesItself: config.volumes.attachesItself,
-      settings: config.volumes,
-    },
-  );
-}
-
-function containerRuntime(
-  node: NodeParts,
-  made: { core: KubeletCore; volumes: VolumeManager; podContainers: PodContainerManager },
-): ContainerRuntime {
-  const { platform, client, cri, objects, recorder, informers } = node;
-  const { core, volumes, podContainers } = made;
-  const services = informers.informer(Services);
-  return createContainerRuntime(
-    {
-      cri,
-      platform,
-      recorder,
-      volumes,
-      podContainers,
-      probeResults: core.probeResults,
-      podStates: core.podState,
-      actuated: core.allocations,
-      devices: core.containerDevices,
-      imagePulled: core.podStarts.pulled,
-      credentialProviders: node.credentialProviders,
-      verification: node.verification,
-      services: () => services.list(),
-      getConfigMap: (namespace, name) => objects.get('ConfigMap', namespace, name),
-      getSecret: (namespace, name) => objects.get('Secret', namespace, name),
-      runtimeHandler: async (name) => (await client.resource(RuntimeClasses).get({ name })).handler,
-    },
-    runtimeConfig(node, core),
-  );
-}
-
-function runtimeConfig(node: NodeParts, core: KubeletCore): Parameters<typeof createContainerRuntime>[1] {
-  const { platform, host, config } = node;
-  const { cgroups } = config;
-  return {
-    rootDir: config.rootDirectory,
-    podLogsDir: config.podLogsDir,
-    node: nodeFacts(node, core),
-    resources: {
-      cgroupVersion: platform.cgroups.version,
-      memoryCapacityBytes: host.memoryBytes,
-      hugePageSizesBytes: host.hugePages.map(({ pageSizeBytes }) => pageSizeBytes),
-      cpuCfsQuota: cgroups.cpuCfsQuota,
-      cpuCfsQuotaPeriodUs: cgroups.cpuCfsQuotaPeriodUs,
-      singleProcessOomKill: cgroups.singleProcessOomKill,
-      swapController: platform.cgroups.version === 2 && host.swapBytes > 0,
-      swapBehavior: cgroups.swapBehavior,
-      swapCapacityBytes: host.swapBytes,
-      memoryQos: cgroups.memoryQos,
-    },
-    clusterDomain: config.clusterDomain,
-    clusterDns: config.clusterDns,
-    resolvConf: config.resolvConf,
-    seccompDefault: config.seccompDefault,
-    crashLoopBackOff: config.crashLoopBackOff,
-    images: config.images,
-    idsPerPod: config.userNamespaceIdsPerPod,
-  };
-}
-
-/** The runtime can make pod networks once the node's range is known and written. */
-function followPodCidr({ informers, network, config, platform }: NodeParts): void {
-  if (network === undefined) return;
-  const write = (podCidr: string | undefined): void => {
-    if (podCidr === undefined) return;
-    network
-      .setPodCidr(podCidr)
-      .catch((error: unknown) => platform.log.error('cannot write the pod network configuration', { err: error }));
-  };
-  informers.informer(Nodes, { fieldSelector: `metadata.name=${config.nodeName}` }).addHandler({
-    onAdd: (node) => write(podRanges(node)),
-    onUpdate: (_old, node) => write(podRanges(node)),
-  });
-}
-
-function podRanges({ spec }: Pick<Node, 'spec'>): string | undefined {
-  return spec?.podCIDRs?.join() ?? spec?.podCIDR;
 }

@@ -3,12 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, ResourceRequirements } from '../../api/gen/core-v1.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import {
-  createPodContainerManager,
-  type PodContainerManagerConfig,
-  type PodContainerManagerDeps,
-} from './create-pod-container-manager.ts';
-import { resourceConfigForPod, type PodResourceOptions } from './pod-resource-config.ts';
+import { createPodContainerManager } from './create-pod-container-manager.ts';
+import type { PodContainerManagerConfig, PodContainerManagerDeps } from './pod-container-config.ts';
+import { type PodResourceOptions, resourceConfigForPod } from './pod-resource-config.ts';
 
 const options: PodResourceOptions = { enforceCpuLimits: true, cpuQuotaPeriodUs: 100_000, hugePageSizesBytes: [] };
 

@@ -5,54 +5,31 @@
  * The image's status is read each time: others may move a tag, for example by loading an image of the same name. Simultaneous
  * reads share one call.
  */
-import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import { KeyedBackoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
-import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import type { EventTarget } from '../../client/event-recorder.ts';
-import type { KubeletEventRecorder } from '../event-reasons.ts';
-import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
+import type { FailedPull } from '../../component-helpers/pod-node-state.ts';
+import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { Init } from '../../cri/call-options.ts';
-import { CriError } from '../../cri/cri-error.ts';
+import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { KeyedBackoff } from '../../base/backoff.ts';
-import type { CredentialProviders } from './credential-providers.ts';
-import { createImagePuller, type ImagePuller, type PullResult } from './image-puller.ts';
-import { parseImageReference, type ImageReference } from './image-reference.ts';
-import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
-import type { PullVerification } from './pull-verification.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
 import { goDuration } from '../runtime/crash-back-off.ts';
-import { formatTime } from '../../api/time.ts';
-import type { FailedPull, PullErrorClass } from '../../component-helpers/pod-node-state.ts';
+import { podUid } from '../types/pod-update.ts';
+import type { CredentialProviders } from './credential-providers.ts';
+import { ImageError, type PullFailure, pullFailure } from './image-error.ts';
+import { createImagePuller, type ImagePuller, type PullResult } from './image-puller.ts';
+import { type ImageReference, parseImageReference } from './image-reference.ts';
+import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
 import { pullErrorClass } from './pull-error-class.ts';
+import type { PullVerification } from './pull-verification.ts';
 
 /** The longest failure text in a pod's state. */
 const MAX_MESSAGE_CHARS = 4096;
-
-/** Waiting reasons of containers whose image is not there. */
-export type ImageFailureReason =
-  | 'ErrImagePull'
-  | 'ImagePullBackOff'
-  | 'ErrImageNeverPull'
-  | 'InvalidImageName'
-  | 'ImageInspectError'
-  | 'RegistryUnavailable'
-  | 'SignatureValidationFailed';
-
-/** `retryAfterMs` is set where a later try may succeed without any change. */
-export class ImageError extends Error {
-  readonly reason: ImageFailureReason;
-  readonly retryAfterMs: number | undefined;
-
-  constructor(reason: ImageFailureReason, message: string, options?: ErrorOptions & { retryAfterMs?: number }) {
-    super(message, options);
-    this.name = 'ImageError';
-    this.reason = reason;
-    this.retryAfterMs = options?.retryAfterMs;
-  }
-}
 
 export interface ImageManagerDeps {
   readonly images: CriImageService;
@@ -101,14 +78,6 @@ export interface ImageManager {
   forgetPod(uid: string): void;
 }
 
-interface PullFailure {
-  /** As the container names it. */
-  readonly image: string;
-  readonly text: string;
-  readonly atMs: number;
-  readonly errorClass: PullErrorClass;
-}
-
 interface Pull {
   readonly need: ImageNeed;
   readonly reference: ImageReference;
@@ -120,21 +89,6 @@ interface Pull {
 function pullPolicy(container: ImageNeed['container'], reference: ImageReference): string {
   if (container.imagePullPolicy) return container.imagePullPolicy;
   return reference.digest === undefined && (reference.tag ?? 'latest') === 'latest' ? 'Always' : 'IfNotPresent';
-}
-
-function pullFailure(image: string, error: unknown): { reason: ImageFailureReason; message: string } {
-  const detail = error instanceof CriError ? error.detail : '';
-  if (detail.startsWith('RegistryUnavailable'))
-    return {
-      reason: 'RegistryUnavailable',
-      message: `image pull failed for ${image} because the registry is unavailable: ${errorMessage(error)}`,
-    };
-  if (detail.startsWith('SignatureValidationFailed'))
-    return {
-      reason: 'SignatureValidationFailed',
-      message: `image pull failed for ${image} because the signature validation failed: ${errorMessage(error)}`,
-    };
-  return { reason: 'ErrImagePull', message: errorMessage(error) };
 }
 
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {

@@ -1,12 +1,13 @@
 /** Who may use an image that is on the node: by policy, by who pulled it, over a restart, and when records are damaged. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { noSteps } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
+import { noSteps } from '../../component-helpers/pod-trace/step-scope.ts';
 import { CriError } from '../../cri/cri-error.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { createRuntimeFixture, podOf } from '../runtime/runtime-fixture.ts';
-import { createImageManager, type ImageError, type ImageNeed } from './image-manager.ts';
+import type { ImageError } from './image-error.ts';
+import { createImageManager, type ImageNeed } from './image-manager.ts';
 import { allowlistComplaint, createPullVerification, type PullVerificationConfig } from './pull-verification.ts';
 
 const PRIVATE = 'reg.example/team/app:1';

@@ -3,19 +3,19 @@
  *
  * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
  */
-import { podUid } from '../types/pod-update.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
-import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
-import type { Init } from '../../cri/call-options.ts';
+import { largest } from '../../base/lists.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
+import type { Init } from '../../cri/call-options.ts';
+import type { Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
 import { findContainerStatusByName } from '../container/helpers.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
-import { ImageError } from '../images/image-manager.ts';
+import { ImageError } from '../images/image-error.ts';
+import { podUid } from '../types/pod-update.ts';
 import { containerConfig } from './container-config.ts';
 import { killContainer } from './kill-container.ts';
 import { podLogDir, podLogIdentity } from './paths.ts';
-import { containerTarget, runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
-import { largest } from '../../base/lists.ts';
+import { containerTarget, type RuntimeContext, runtimeErrorMessage } from './runtime-context.ts';
 
 /** Where and what to start. */
 export interface StartContainer {

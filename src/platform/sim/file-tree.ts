@@ -1,53 +1,11 @@
 /** The tree of an in-memory file system: inodes, path resolution with symbolic links, Node's error codes. Synchronous. */
 import type { TextInterner } from '../../base/text-interner.ts';
 import type { FileStat } from '../files.ts';
-import {
-  childCount,
-  childOf,
-  EMPTY_DIRECTORY,
-  withChild,
-  withoutChild,
-  type Directory,
-  type Sibling,
-} from './directory.ts';
-
-/** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
-export interface FileAccess {
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-}
-
-/** Kinds that hold no data of the tree. */
-export type SpecialKind = 'socket' | 'fifo' | 'block' | 'char';
-
-/** One inode. */
-export interface FileNode extends Sibling<FileNode> {
-  readonly ino: number;
-  readonly kind: 'file' | 'directory' | 'symlink' | SpecialKind;
-  access: FileAccess;
-  /** When it was changed. One object for all that were changed at one instant. */
-  changed: { readonly atMs: number };
-  /**
-   * A file's content, a byte per character: a string of a few hundred takes half of what an array with its buffer does. For a
-   * symbolic link, where it leads.
-   */
-  data: string;
-  children: Directory<FileNode>;
-  /** False once no name leads to it: whoever has it open may go on writing, but it counts no more. */
-  linked: boolean;
-}
+import { childCount, childOf, EMPTY_DIRECTORY, withChild, withoutChild } from './directory.ts';
+import { accessOf, fileError, type FileNode, type SpecialKind } from './file-node.ts';
+import { knownParts, partsOf, pathOf, resolveLink } from './path-parts.ts';
 
 const MAX_LINKS = 40;
-
-/** An error as Node's file system throws it, which as there has no stack: most are answers to "is there a file?". */
-export function fileError(code: string, call: string, path: string): Error {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  const error = Object.assign(new Error(`${code}: ${call} '${path}'`), { code, syscall: call, path });
-  Error.stackTraceLimit = stackTraceLimit;
-  return error;
-}
 
 /** The disk beneath the tree. */
 export interface FileTreeLimits {
@@ -56,18 +14,6 @@ export interface FileTreeLimits {
   readonly texts: TextInterner;
   readonly totalBytes: number;
   readonly totalInodes: number;
-}
-
-const knownAccess = new Map<string, FileAccess>();
-
-/** The one object that says so. */
-export function accessOf(access: FileAccess): FileAccess {
-  const { mode, uid, gid } = access;
-  const key = `${mode} ${uid} ${gid}`;
-  const known = knownAccess.get(key);
-  if (known !== undefined) return known;
-  knownAccess.set(key, access);
-  return access;
 }
 
 /** An in-memory tree of files. */
@@ -258,46 +204,4 @@ export class FileTree {
     }
     return at;
   }
-}
-
-/** The path of the first `count` parts. */
-function pathOf(parts: readonly string[], count: number): string {
-  return `/${parts.slice(0, count).join('/')}`;
-}
-
-/** Where a link at `path` points. */
-function resolveLink(path: string, target: string): string {
-  return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
-}
-
-/** Paths that are looked up are few and come again and again: so many are remembered in their parts. Most are written once. */
-const KNOWN_PATHS = 4096;
-const recentPaths = new Map<string, readonly string[]>();
-
-function knownParts(path: string): readonly string[] {
-  let parts = recentPaths.get(path);
-  if (parts === undefined) {
-    parts = partsOf(path);
-    if (recentPaths.size >= KNOWN_PATHS) recentPaths.clear();
-    recentPaths.set(path, parts);
-  }
-  return parts;
-}
-
-function partsOf(path: string): string[] {
-  if (!path.startsWith('/')) throw new TypeError(`not an absolute path: ${path}`);
-  const all = path.split('/');
-  all.shift();
-  if (!all.some(isUnusual)) return all;
-  const parts: string[] = [];
-  for (const part of all) {
-    if (part === '..') parts.pop();
-    else if (!isUnusual(part)) parts.push(part);
-  }
-  return parts;
-}
-
-/** Names that are none: empty ones, `.` and `..`. */
-function isUnusual(part: string): boolean {
-  return part === '' || part === '.' || part === '..';
 }

@@ -2,7 +2,8 @@
 import { TextInterner } from '../../base/text-interner.ts';
 import type { FileHandle, Files, FileWatch } from '../files.ts';
 import { childCount, childrenOf } from './directory.ts';
-import { accessOf, fileError, FileTree, type FileNode, type SpecialKind } from './file-tree.ts';
+import { accessOf, fileError, type FileNode, type SpecialKind } from './file-node.ts';
+import { FileTree } from './file-tree.ts';
 
 export interface MemoryFiles extends Files {
   /** Everything there, as text, by path; for comparing in tests. */

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { SchedulerPlugin } from '../framework/plugin.ts';
 import { createNodeResourcesFit } from '../plugins/node-resources-fit/node-resources-fit.ts';
 import { createPrioritySort } from '../plugins/priority-sort/priority-sort.ts';
 import { createSchedulingGates } from '../plugins/scheduling-gates/scheduling-gates.ts';
 import { testNode, testPod } from '../scheduler-fixture.ts';
-import { createSchedulingQueue, eventTest, type SchedulingQueue } from './scheduling-queue.ts';
+import type { SchedulingQueue } from './contract.ts';
+import { eventTest } from './queue-entries.ts';
+import { createSchedulingQueue } from './scheduling-queue.ts';
 
 function queueUnderTest(
   more: readonly SchedulerPlugin[] = [],

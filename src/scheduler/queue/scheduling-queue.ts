@@ -4,121 +4,23 @@
  * pod is being tried are remembered until its verdict is in, so none is missed. Back-off lets others go first: where there
  * are none, pods that were rejected are tried before it ends; after an error it is waited out. Upstream: scheduler/backend/queue.
  */
-import { Heap } from '../../base/heap.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { QueuedPod, SchedulerPlugin } from '../framework/plugin.ts';
-import type { Status } from '../framework/status.ts';
+import { Heap } from '../../base/heap.ts';
+import type { QueuedPod } from '../framework/plugin.ts';
 import { BackoffPods } from './backoff-pods.ts';
+import { type ClusterEvent, eventLabel } from './cluster-event.ts';
+import type { QueueConfig, QueueDeps, QueuePart, QueuePlace, SchedulingQueue } from './contract.ts';
+import type { Entry, GatedEntry, HappenedEvent } from './queue-entries.ts';
 import { UnschedulablePods } from './unschedulable-pods.ts';
-import { eventLabel, type ClusterEvent } from './cluster-event.ts';
-
-/** Upstream's defaults: 1 s doubling to 10 s; five minutes at most without a try. */
-export interface QueueConfig {
-  readonly initialBackoffMs: number;
-  readonly maxBackoffMs: number;
-  readonly maxUnschedulableMs: number;
-}
-
-export interface QueueDeps {
-  readonly clock: Clock;
-  readonly less: (a: QueuedPod, b: QueuedPod) => number;
-  /** Who may hold a pod out altogether. */
-  readonly preEnqueue: (pod: Stored<Pod>) => Status | undefined;
-  /** Whose hints count for the pod. */
-  readonly pluginsOf: (pod: Stored<Pod>) => readonly SchedulerPlugin[];
-  /** Whether plugins of the name want such events at all. */
-  readonly wants: (plugin: string, event: ClusterEvent) => boolean;
-  /** Told of a plugin whose hint went wrong: its pods are tried then, as it may have been about to say so. */
-  readonly hintFailed?: (plugin: string, error: unknown) => void;
-  /** Told whenever a pod enters a part of the queue, with the event that brought it there. */
-  readonly incoming?: (event: string, queue: QueuePart) => void;
-}
-
-/** The parts in which pods wait. */
-export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated';
-
-/** Where a pod is in the queue. */
-export interface QueuePlace {
-  readonly part: QueuePart | 'in-flight';
-  readonly attempts: number;
-  readonly waitingMs: number;
-  readonly nextTryMs?: number;
-  readonly rejectedBy: ReadonlySet<string>;
-  /** Why it is held out. */
-  readonly gate?: string;
-}
-
-export interface SchedulingQueue {
-  add(pod: Stored<Pod>): void;
-  /** A pod that is not bound has changed: it is tried again if the change may help. */
-  update(old: Stored<Pod> | undefined, pod: Stored<Pod>): void;
-  remove(uid: string): void;
-  /**
-   * The next pod to schedule; undefined when none is ready (wait for `onReady`). It is in flight until `done` or
-   * `addUnschedulableIfNotPresent`.
-   */
-  pop(): QueuedPod | undefined;
-  /** The pod is bound or gone. */
-  done(uid: string): void;
-  /** The pod could not be scheduled. `rejectedBy` names the plugins that rejected it; empty after an error. */
-  addUnschedulableIfNotPresent(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void;
-  /** Moves a waiting pod to the active queue, without back-off. */
-  activate(uid: string): void;
-  /** Something happened in the cluster. That a pod leaves its node is no news to the pod itself: its binding has failed. */
-  notify(event: ClusterEvent, oldObject?: unknown, newObject?: unknown): void;
-  /** Called whenever `pop` may have something again. */
-  onReady(listener: () => void): void;
-  counts(): Readonly<Record<QueuePart, number>>;
-  /** Pods that were rejected, until they are tried again, and those held out, with who holds them. */
-  rejected(): Iterable<{ readonly pod: Stored<Pod>; readonly rejectedBy: ReadonlySet<string> }>;
-  /** Undefined: not here. */
-  place(uid: string): QueuePlace | undefined;
-  stop(): void;
-}
 
 const FAILURE = 'ScheduleAttemptFailure';
-
-interface Entry {
-  pod: Stored<Pod>;
-  attempts: number;
-  readonly queuedAtMs: number;
-  rejectedBy: ReadonlySet<string>;
-  /** How often it was rejected, and how many errors there were since. */
-  rejections: number;
-  errors: number;
-  /** When it was set aside. */
-  setAsideAtMs: number;
-  /** Not before, if others are there. */
-  backoffEndsMs: number;
-}
-
-interface GatedEntry {
-  readonly entry: Entry;
-  /** Who holds it out: nobody else's events can open the gate. */
-  readonly rejectedBy: ReadonlySet<string>;
-  /** When it was last retried only because it had waited for so long, or else held out. */
-  triedAtMs: number;
-}
 
 /** Pods whose back-off ends within one such span go by the profile's sort, at its end. */
 const WINDOW_MS = 1000;
 
-interface HappenedEvent {
-  readonly event: ClusterEvent;
-  readonly oldObject: unknown;
-  readonly newObject: unknown;
-}
-
 export function createSchedulingQueue(deps: QueueDeps, config: QueueConfig): SchedulingQueue {
   return new Queue(deps, config);
-}
-
-/** Tells by name which of the plugins want which events. */
-export function eventTest(plugins: readonly SchedulerPlugin[]): QueueDeps['wants'] {
-  const wanted = new Set(plugins.flatMap(({ name, events = [] }) => events.map(({ event }) => `${name} ${event}`)));
-  return (plugin, event) => wanted.has(`${plugin} ${event}`);
 }
 
 const uidOf = (pod: Stored<Pod>): string => pod.metadata.uid;

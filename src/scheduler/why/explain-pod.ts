@@ -1,14 +1,14 @@
 /** Why a pod is where it is: its place in the queue, the last decision about it, and for waiting pods a look at the cluster as it is now. */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { Stored } from '../../api/object.ts';
+import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import type { PodWhy } from '../../component-helpers/pod-why.ts';
 import type { SchedulerCache } from '../cache/scheduler-cache.ts';
 import type { Nominations } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
-import type { QueuePlace, SchedulingQueue } from '../queue/scheduling-queue.ts';
+import type { QueuePlace, SchedulingQueue } from '../queue/contract.ts';
 import type { DecisionLog } from './decision-log.ts';
-import { lookNow, toldDecision, type Look } from './explain-nodes.ts';
+import { type Look, lookNow, toldDecision } from './explain-nodes.ts';
 
 /** What the explanation is made from. */
 export interface ExplainDeps {

@@ -12,7 +12,7 @@ import { formatTime, parseTime } from '../../../../api/time.ts';
 import type { Clock } from '../../../../platform/clock.ts';
 import type { Random } from '../../../../platform/random.ts';
 import { prefixEnd, type Store } from '../../../../storage/store.ts';
-import { encodeStored } from '../../../watch-cache/revision-cell.ts';
+import { encodeStored } from '../../../watch-cache/stored-bytes.ts';
 
 /** What a service takes out of a range. */
 export type Claim = { readonly kind: 'ip' | 'port'; readonly value: string };

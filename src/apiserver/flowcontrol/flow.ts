@@ -1,0 +1,33 @@
+/** A flow: the requests of one schema, in one level, and those of them that wait for seats. Upstream: flowDistinguisher, request of a queueset. */
+import type { PolicyRulesWithSubjects } from '../../api/gen/flowcontrol-v1.ts';
+import type { ApiHeaders } from '../../api/transport.ts';
+import type { Place } from '../filters/place.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { FlowStats } from './flow-stats.ts';
+import type { PriorityLevel } from './priority-level.ts';
+
+/** A flow schema in force. */
+export interface Flow {
+  readonly name: string;
+  readonly rules: readonly PolicyRulesWithSubjects[];
+  readonly method: string | undefined;
+  readonly level: PriorityLevel<Waiting>;
+  readonly stats: FlowStats;
+  /** Shared by all answers of the flow. */
+  readonly headers: ApiHeaders;
+}
+
+/** A request in a queue. */
+export interface Waiting {
+  readonly flow: Flow;
+  readonly width: number;
+  readonly scope: RequestScope;
+  readonly distinguisher: string;
+  readonly arrivedMs: number;
+  admit(seat: Place): void;
+}
+
+export function distinguisherOf({ method }: Flow, { user, info }: RequestScope): string {
+  if (method === 'ByUser') return user.name;
+  return method === 'ByNamespace' && info.isResourceRequest ? info.namespace : '';
+}

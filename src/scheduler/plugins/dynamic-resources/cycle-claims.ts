@@ -1,0 +1,97 @@
+/** What a scheduling cycle knows of the claims of its pod. Upstream: stateData, inFlightAllocations. */
+import type { AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
+import type { Client } from '../../../client/client.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Random } from '../../../platform/random.ts';
+import type { DynamicResourcesArgs } from '../../config/plugin-args.ts';
+import { type Shares, usedDevices } from '../../devices/consumed-capacity.ts';
+import { allDevices, type NodeDevices } from '../../devices/device-pools.ts';
+import type { ClusterObjects, DeviceMetrics } from '../../framework/plugin-deps.ts';
+import { wantedClaim, type WantedClaim } from './claim-requests.ts';
+import type { ExtendedResources, ExtendedWant } from './extended-claim.ts';
+import { SearchBudget } from './search-budget.ts';
+
+/** What the plugin works with. */
+export interface DynamicResourcesDeps extends Pick<
+  ClusterObjects,
+  'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass' | 'extendedResourceClass'
+> {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly schedulerName: string;
+  readonly deviceMetrics: DeviceMetrics;
+}
+
+export interface CycleClaims {
+  readonly claims: readonly ResourceClaim[];
+  readonly wanted: readonly WantedClaim[];
+  readonly pools: NodeDevices;
+  readonly inUse: ReadonlySet<string>;
+  readonly shares: Shares;
+  readonly budget: SearchBudget;
+  /** What was found, by node. */
+  readonly found: Map<string, Found>;
+  readonly extended: ExtendedResources | undefined;
+  /** What was taken, by the claim's uid. */
+  readonly taken: Map<string, Decision>;
+  /** Claims whose devices some node cannot reach. */
+  readonly outOfReach: Set<ResourceClaim>;
+}
+
+/** Allocations in the order of what is wanted; the last is that of extended resources, if they are among it. */
+interface Found {
+  readonly results: readonly AllocationResult[];
+  readonly extended: ExtendedWant | undefined;
+}
+
+/** An allocation that a cycle has decided on. */
+export interface Decision {
+  readonly allocation: AllocationResult;
+  /** Once it is written: the claim's versions before. */
+  before?: ReadonlySet<string>;
+}
+
+export type InFlight = Map<string, Decision>;
+
+/** What devices must be found for on a node. */
+export function wantedOn(
+  cycle: Pick<CycleClaims, 'wanted'> | undefined,
+  want: ExtendedWant | undefined,
+): WantedClaim[] {
+  const wanted = cycle?.wanted ?? [];
+  if (want === undefined || want.wanted.claim.status?.allocation !== undefined) return [...wanted];
+  return [...wanted, want.wanted];
+}
+
+/** What the cycle needs to know: what is wanted and what is in use. */
+export function prepare(
+  deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'filterTimeoutMs'>,
+  { claims, extended }: Pick<CycleClaims, 'claims' | 'extended'>,
+  inFlight: InFlight,
+): CycleClaims {
+  const wanted = claims
+    .filter(({ status }) => status?.allocation === undefined)
+    .map((claim) => wantedClaim(claim, deps.deviceClass));
+  const outOfReach = new Set<ResourceClaim>();
+  const budget = new SearchBudget({ clock: deps.clock, timeoutMs: deps.filterTimeoutMs });
+  const cycle = { claims, wanted, extended, budget, found: new Map(), taken: new Map(), outOfReach };
+  if (wanted.length === 0 && extended === undefined)
+    return { ...cycle, pools: { devices: [], counters: new Map() }, inUse: new Set(), shares: new Map() };
+  const allocations: AllocationResult[] = [];
+  for (const claim of deps.resourceClaims()) {
+    forgetKnown(inFlight, claim);
+    if (claim.status?.allocation !== undefined) allocations.push(claim.status.allocation);
+  }
+  const used = usedDevices([...allocations, ...[...inFlight.values()].map(({ allocation }) => allocation)]);
+  return { ...cycle, pools: allDevices(deps.resourceSlices()), ...used };
+}
+
+/** Takes away what the claim itself tells by now, be it that the devices were given back since. */
+export function forgetKnown(inFlight: InFlight, { metadata, status }: ResourceClaim): void {
+  const before = inFlight.get(metadata.uid ?? '')?.before;
+  const isNews = before !== undefined && !before.has(metadata.resourceVersion ?? '');
+  if (status?.allocation !== undefined || isNews) inFlight.delete(metadata.uid ?? '');
+}
+
+export const NAME = 'DynamicResources';
