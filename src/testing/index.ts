@@ -17,7 +17,7 @@ export type { ResourceInfo } from '../api/resource-info.ts';
 export { StatusError } from '../api/status-error.ts';
 export type { Client, ResourceClient } from '../client/client.ts';
 export type { SimImage, SimImageSpec, SimProcess, SimUsage } from '../cri/sim/sim-image.ts';
-export { Cluster, type EventFilter } from './cluster.ts';
+export { Cluster } from './cluster.ts';
 export type { ClusterOptions } from './cluster-options.ts';
 export type { Duration } from './duration.ts';
 export type { StoreFaults } from './faulty-store.ts';

@@ -3,7 +3,8 @@ import { allResources } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { eventTimeMs } from '../describe.ts';
-import type { Cluster, EventFilter } from '../cluster.ts';
+import type { Cluster } from '../cluster.ts';
+import type { EventFilter } from '../find-events.ts';
 
 /**
  * The events in their order, with times from the first one on. Random ends of generated names are numbers in order of

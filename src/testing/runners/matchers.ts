@@ -4,7 +4,8 @@
  */
 import type { Event } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
-import type { Cluster, EventFilter } from '../cluster.ts';
+import type { Cluster } from '../cluster.ts';
+import type { EventFilter } from '../find-events.ts';
 import type { ObjectReference } from '../references.ts';
 import { WaitError } from '../wait-error.ts';
 import type { WaitOptions } from '../wait.ts';
