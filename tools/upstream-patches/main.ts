@@ -17,7 +17,7 @@ import { allResources } from '../../src/api/gen/resources.ts';
 import { apiVersionOf } from '../../src/api/resource-info.ts';
 import { schemaOf } from '../../src/api/schema/schema.ts';
 import type { StructSchema } from '../../src/api/schema/type-schema.ts';
-import { patched } from '../../src/apiserver/endpoints/patch.ts';
+import { patched } from '../../src/apiserver/endpoints/patch-bodies.ts';
 import { deepEqual } from '../../src/base/equal.ts';
 import { Generator, scrambledDraw } from './generate.ts';
 import { operationsOf } from './operations.ts';

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setResourceClaimDefaults } from '../defaults/cluster.ts';
 import { Field } from '../field-error.ts';
-import type { DeviceClassSpec, DeviceClaim, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
-import {
-  dropStatusOfReturnedDevices,
-  validateDeviceClass,
-  validateResourceClaim,
-  validateResourceClaimStatusUpdate,
-} from './resource-claim.ts';
+import type { DeviceClaim, DeviceClassSpec, ResourceClaim, ResourceClaimStatus } from '../gen/resource-v1.ts';
+import { dropStatusOfReturnedDevices, validateResourceClaimStatusUpdate } from './resource-claim-status.ts';
+import { validateDeviceClass, validateResourceClaim } from './resource-claim.ts';
 
 function complaints(check: (field: Field) => void): string[] {
   const field = Field.root();

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { Device, ResourceSlice, ResourceSliceSpec } from '../gen/resource-v1.ts';
-import { validateDeviceTaintRule, validateDeviceTaintRuleStatus, validateResourceSlice } from './resource-slice.ts';
+import { validateDeviceTaintRule, validateDeviceTaintRuleStatus } from './device-taint-rule.ts';
+import { validateResourceSlice } from './resource-slice.ts';
 
 const whole: ResourceSliceSpec = {
   driver: 'gpu.example',

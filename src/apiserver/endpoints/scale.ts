@@ -1,7 +1,7 @@
 /** The scale sub-resource: an autoscaling/v1 Scale read from and written to its object. Upstream: the ScaleREST of each resource. */
+import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import type { Scale } from '../../api/gen/autoscaling-v1.ts';
-import { type JsonObject, isObject } from '../../api/codec/own-property.ts';
-import { type KubernetesObject, objectOf, jsonOf } from '../../api/object.ts';
+import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, conflict, invalid, methodNotAllowed } from '../../api/status-error.ts';
@@ -10,11 +10,13 @@ import { updateObject } from '../generic-registry/update.ts';
 import type { WriteRequest } from '../generic-registry/write.ts';
 import { ageCell, ageColumn, integerColumn, printerOf } from '../registry/printing.ts';
 import type { ScaleAccess } from '../registry/resource-definition.ts';
+import { applyConfiguration } from './apply-configuration.ts';
 import { readObject, shapeObject } from './body.ts';
 import type { Call } from './endpoint.ts';
-import { scaleOf } from './scale-object.ts';
 import { fieldValidationOf } from './options.ts';
-import { applyConfiguration, checkPatchOptions, patched, type PatchType, patchTypeOf, readPatch } from './patch.ts';
+import { patched, type PatchType, patchTypeOf, readPatch } from './patch-bodies.ts';
+import { checkPatchOptions } from './patch.ts';
+import { scaleOf } from './scale-object.ts';
 import { writeAny } from './write-object.ts';
 import { checkName, writeRequestOf } from './write-verbs.ts';
 

@@ -5,16 +5,13 @@
  * The image's status is read each time: others may move a tag, for example by loading an image of the same name. Simultaneous
  * reads share one call.
  */
-import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { EventTarget } from '../../client/event-recorder.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import type { FailedPull } from '../../component-helpers/pod-node-state.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
-import type { Init } from '../../cri/call-options.ts';
-import type { CriImageService, Image, PodSandboxConfig } from '../../cri/gen/cri-types.ts';
+import type { CriImageService, Image } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
@@ -22,6 +19,7 @@ import { goDuration } from '../runtime/crash-back-off.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { CredentialProviders } from './credential-providers.ts';
 import { ImageError, type PullFailure, pullFailure } from './image-error.ts';
+import { type ImageNeed, pullPolicy } from './image-need.ts';
 import { createImagePuller, type ImagePuller, type PullResult } from './image-puller.ts';
 import { type ImageReference, parseImageReference } from './image-reference.ts';
 import { configsOfSecrets, credentialsFor, parseDockerConfig, type SourcedCredential } from './pull-credentials.ts';
@@ -57,18 +55,6 @@ export interface ImageManagerConfig {
   readonly backOffMaxMs?: number;
 }
 
-/** One container's need for an image. */
-export interface ImageNeed {
-  readonly pod: Pod;
-  readonly container: Pick<Container, 'image' | 'imagePullPolicy'>;
-  /** What events are about: the container in its pod. */
-  readonly target: EventTarget;
-  readonly pullSecrets: readonly Secret[];
-  readonly sandboxConfig?: Init<PodSandboxConfig>;
-  readonly trace: StepScope;
-  readonly signal: AbortSignal;
-}
-
 export interface ImageManager {
   /** The image as the runtime has it. Rejects with ImageError. */
   ensureImageExists(need: ImageNeed): Promise<Image>;
@@ -84,11 +70,6 @@ interface Pull {
   /** Key of the back-off. */
   readonly key: string;
   readonly credentials: () => Promise<readonly SourcedCredential[]>;
-}
-
-function pullPolicy(container: ImageNeed['container'], reference: ImageReference): string {
-  if (container.imagePullPolicy) return container.imagePullPolicy;
-  return reference.digest === undefined && (reference.tag ?? 'latest') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {

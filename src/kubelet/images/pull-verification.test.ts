@@ -7,7 +7,8 @@ import { CriError } from '../../cri/cri-error.ts';
 import { image } from '../../cri/sim/sim-image.ts';
 import { createRuntimeFixture, podOf } from '../runtime/runtime-fixture.ts';
 import type { ImageError } from './image-error.ts';
-import { createImageManager, type ImageNeed } from './image-manager.ts';
+import { createImageManager } from './image-manager.ts';
+import type { ImageNeed } from './image-need.ts';
 import { allowlistComplaint, createPullVerification, type PullVerificationConfig } from './pull-verification.ts';
 
 const PRIVATE = 'reg.example/team/app:1';

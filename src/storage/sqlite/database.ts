@@ -5,14 +5,27 @@
  */
 import { backup, DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
+import {
+  addToPage,
+  compactedError,
+  createPage,
+  type EntryRow,
+  type EventRow,
+  futureError,
+  type HistoryRow,
+  toWire,
+  type UndoneRow,
+  type ValueRow,
+  wirePage,
+} from './entry-rows.ts';
 import { storeErrorOf } from './errors.ts';
 import { FreePages } from './free-pages.ts';
-import { makePrivate } from './private-file.ts';
 import { KeyIndex, type LiveKey } from './key-index.ts';
 import { PastRows, rowsThen, type RowsThen } from './past-rows.ts';
+import { PreparedStatements } from './prepared-statements.ts';
+import { makePrivate } from './private-file.ts';
 import { pack, type WireEntry, type WireEvent, type WireExpiry, type WirePage, type WireRequests } from './protocol.ts';
 import { openSchema } from './schema.ts';
-import { PreparedStatements } from './prepared-statements.ts';
 import * as sql from './statements.ts';
 
 type Ask<Op extends keyof WireRequests> = WireRequests[Op]['ask'];
@@ -26,25 +39,6 @@ const SCAN_PAGE_BYTES = 1024 * 1024;
 
 /** Pages (of 8 KB) a backup copies at once. */
 const BACKUP_PAGES = 256;
-
-interface EntryRow {
-  readonly key: string;
-  readonly revision: number;
-  readonly created: number;
-  readonly value: Uint8Array | null;
-}
-
-interface EventRow extends EntryRow {
-  readonly deleted: number;
-}
-
-interface UndoneRow {
-  readonly key: string;
-  readonly previous: number;
-}
-
-type ValueRow = [revision: number, key: string, created: number, value: Uint8Array | null];
-type HistoryRow = [revision: number, key: string, deleted: number, created: number, expires: number | null];
 
 /** The state of a batch while its transaction is open. */
 interface Batch {
@@ -309,45 +303,4 @@ export class StoreDatabase {
     const last = Number(this.#statements.prepare(sql.SELECT_LAST_REVISION).get()!['revision'] ?? 0);
     return Math.max(1, last, this.#compactedRevision);
   }
-}
-
-const NO_BYTES = new Uint8Array();
-
-/** An empty value comes back as NULL. */
-function toWire(row: EntryRow, values: Uint8Array[]): WireEntry {
-  const value = row.value ?? NO_BYTES;
-  values.push(value);
-  return { key: row.key, modRevision: row.revision, createRevision: row.created, length: value.byteLength };
-}
-
-interface ScanPage {
-  readonly keys: string[];
-  readonly numbers: number[];
-  readonly values: Uint8Array[];
-  bytes: number;
-}
-
-function createPage(): ScanPage {
-  return { keys: [], numbers: [], values: [], bytes: 0 };
-}
-
-/** The bytes of all values of the page. */
-function addToPage(page: ScanPage, row: EntryRow): number {
-  const value = row.value ?? NO_BYTES;
-  page.keys.push(row.key);
-  page.numbers.push(row.revision, row.created, value.byteLength);
-  page.values.push(value);
-  return (page.bytes += value.byteLength);
-}
-
-function wirePage({ keys, numbers, values }: ScanPage): WirePage {
-  return { keys, numbers: Float64Array.from(numbers), values: pack(values) };
-}
-
-function compactedError(revision: number, compactedRevision: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
-}
-
-function futureError(revision: number, current: number): StoreError {
-  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
 }

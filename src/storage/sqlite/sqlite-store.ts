@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers';
 import { Worker } from 'node:worker_threads';
-import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import { createDeferred } from '../../base/deferred.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -28,8 +28,9 @@ import {
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
 import { DiskReturn } from './disk-return.ts';
-import { pack, unpacker, type WireEntry, type WirePage, type WireRequests, type WireWrites } from './protocol.ts';
+import { unpacker, type WirePage, type WireRequests } from './protocol.ts';
 import { createScanReader } from './scan-pace.ts';
+import { endOf, entriesOf, type PendingWrite, toEntry, toEvent, toWire } from './wire-entries.ts';
 import { WorkerClient } from './worker-client.ts';
 
 /** Where the store is and what it needs. */
@@ -48,14 +49,6 @@ const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 const GATHERING_TURNS = 8;
 
 type StoreClient = WorkerClient<WireRequests>;
-
-interface PendingWrite {
-  readonly key: string;
-  readonly value: Uint8Array | undefined;
-  readonly expectRevision: number | undefined;
-  readonly expiresMs: number | undefined;
-  readonly deferred: Deferred<WriteResult>;
-}
 
 /** Opens (or makes) the store. Rejects with `StoreError` corrupt, unavailable (locked, no access) or full. */
 export async function createSqliteStore(options: SqliteStoreOptions): Promise<Store> {
@@ -312,48 +305,6 @@ class SqliteStore implements Store {
       backlog.fail(error as Error);
     }
   }
-}
-
-function toWire(batch: readonly PendingWrite[]): WireWrites {
-  const keys: string[] = [];
-  const numbers = new Float64Array(batch.length * 3);
-  const values: Uint8Array[] = [];
-  let at = 0;
-  for (const { key, value, expectRevision = -1, expiresMs = -1 } of batch) {
-    keys.push(key);
-    numbers[at++] = value?.byteLength ?? -1;
-    numbers[at++] = expectRevision;
-    numbers[at++] = expiresMs;
-    if (value !== undefined) values.push(value);
-  }
-  return { keys, numbers, values: pack(values) };
-}
-
-function endOf(start: string, end: string): string {
-  return end === '' ? `${start}\0` : end;
-}
-
-function toEntry(wire: WireEntry, take: (length: number) => Uint8Array): StoredEntry {
-  const { key, modRevision, createRevision, length } = wire;
-  return { key, value: take(length), modRevision, createRevision };
-}
-
-function entriesOf({ keys, numbers, values }: WirePage): StoredEntry[] {
-  const take = unpacker(values);
-  return keys.map((key, index) => ({
-    key,
-    modRevision: numbers[index * 3]!,
-    createRevision: numbers[index * 3 + 1]!,
-    value: take(numbers[index * 3 + 2]!),
-  }));
-}
-
-/** Without a value: a deletion. */
-function toEvent(of: Omit<StoredEntry, 'value'> & { readonly value: Uint8Array | undefined }): StoreEvent {
-  const { key, value, modRevision: revision, createRevision } = of;
-  return value === undefined
-    ? { type: 'delete', key, revision }
-    : { type: 'put', key, revision, value, createRevision };
 }
 
 function closedError(): StoreError {

@@ -9,7 +9,7 @@
  */
 import type { AllocatedDeviceStatus, AllocationResult, ResourceClaim } from '../../../api/gen/resource-v1.ts';
 import { type FieldCause, invalid } from '../../../api/status-error.ts';
-import { deviceId, dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim.ts';
+import { deviceId, dropStatusOfReturnedDevices } from '../../../api/validation/resource-claim-status.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { associatedNodeOf } from '../../../component-helpers/user-names.ts';
 import type { Authorizer } from '../../authz/contract.ts';

@@ -5,15 +5,15 @@ import { setCustomResourceDefinitionDefaults } from '../../../api/defaults/clust
 import { Field } from '../../../api/field-error.ts';
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../../api/gen/apiextensions-v1.ts';
 import { CustomResourceDefinitions } from '../../../api/gen/resources.ts';
+import type { FieldCause } from '../../../api/status-error.ts';
 import {
-  type CheckSchemaRules,
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionStatus,
   validateCustomResourceDefinitionUpdate,
 } from '../../../api/validation/custom-resource-definition.ts';
-import type { FieldCause } from '../../../api/status-error.ts';
-import type { RequestContext } from '../../request-context.ts';
+import type { CheckSchemaRules } from '../../../api/validation/custom-resource-version.ts';
 import type { Steps } from '../../../base/steps.ts';
+import type { RequestContext } from '../../request-context.ts';
 import { customResourceDefinitionPrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
 import { type KindRules, kindStrategy, specOf } from '../kind-strategy.ts';

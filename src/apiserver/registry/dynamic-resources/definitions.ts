@@ -1,5 +1,8 @@
 /** resource.k8s.io. Upstream: registry/resource. */
 import { setResourceClaimDefaults, setResourceClaimTemplateDefaults } from '../../../api/defaults/cluster.ts';
+import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
+import type { ResourcePoolStatusRequest } from '../../../api/gen/resource-v1alpha3.ts';
+import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
 import {
   DeviceClasses,
   DeviceClassesV1beta1,
@@ -17,11 +20,17 @@ import {
   ResourceSlicesV1beta1,
   ResourceSlicesV1beta2,
 } from '../../../api/gen/resources.ts';
+import { nameIsLongName } from '../../../api/names.ts';
+import type { KubernetesObject } from '../../../api/object.ts';
+import type { ResourceInfo } from '../../../api/resource-info.ts';
+import { validateDeviceTaintRule, validateDeviceTaintRuleStatus } from '../../../api/validation/device-taint-rule.ts';
 import {
   dropStatusOfReturnedDevices,
+  validateResourceClaimStatusUpdate,
+} from '../../../api/validation/resource-claim-status.ts';
+import {
   validateDeviceClass,
   validateResourceClaim,
-  validateResourceClaimStatusUpdate,
   validateResourceClaimTemplate,
   validateResourceClaimTemplateUpdate,
   validateResourceClaimUpdate,
@@ -31,21 +40,11 @@ import {
   validateResourcePoolStatus,
   validateResourcePoolStatusRequest,
 } from '../../../api/validation/resource-pool-status.ts';
-import {
-  validateDeviceTaintRule,
-  validateDeviceTaintRuleStatus,
-  validateResourceSlice,
-} from '../../../api/validation/resource-slice.ts';
-import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from '../../../api/gen/resource-v1.ts';
-import type { ResourcePoolStatusRequest } from '../../../api/gen/resource-v1alpha3.ts';
-import type { DeviceTaintRule } from '../../../api/gen/resource-v1beta2.ts';
-import { nameIsLongName } from '../../../api/names.ts';
-import type { KubernetesObject } from '../../../api/object.ts';
-import type { ResourceInfo } from '../../../api/resource-info.ts';
+import { validateResourceSlice } from '../../../api/validation/resource-slice.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { resourceClaimPrinter, resourceSlicePrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
-import { specOf, type KindRules, type StatusRules } from '../kind-strategy.ts';
+import { type KindRules, specOf, type StatusRules } from '../kind-strategy.ts';
 import type { Printer, ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 import { claimConversion, claimTemplateConversion, sliceConversion } from './conversion.ts';

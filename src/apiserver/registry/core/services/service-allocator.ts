@@ -6,55 +6,36 @@
  * share the store each take is a claim in it as well (`shared-claims.ts`). Upstream: registry/core/service/storage/alloc.go.
  * Differs: without other servers there are no IPAddress objects and no bitmaps in the store.
  */
-import { formatIp, parseCidr, parseIp } from '../../../../base/cidr.ts';
 import { invalidValue } from '../../../../api/field-error.ts';
 import type { Service, ServicePort } from '../../../../api/gen/core-v1.ts';
 import { Services } from '../../../../api/gen/resources.ts';
-import { internalError, invalid, type FieldCause, type StatusError } from '../../../../api/status-error.ts';
-import type { Log } from '../../../../platform/log.ts';
+import { internalError, type StatusError } from '../../../../api/status-error.ts';
+import { formatIp, parseCidr, parseIp } from '../../../../base/cidr.ts';
 import type { Clock } from '../../../../platform/clock.ts';
+import type { Log } from '../../../../platform/log.ts';
 import type { Random } from '../../../../platform/random.ts';
 import { logFailure } from '../../../../platform/unexpected.ts';
 import type { Store } from '../../../../storage/store.ts';
 import type { ObjectStore } from '../../object-store.ts';
+import {
+  type Allocation,
+  DEFAULT_NODE_PORT_RANGE,
+  heldClaims,
+  ipFailure,
+  type IpFamily,
+  refusal,
+  type ServiceAllocatorConfig,
+  type Taken,
+} from './allocation.ts';
 import { AllocationError, IpAllocator } from './ip-allocator.ts';
-import { PortAllocator, type PortRange } from './port-allocator.ts';
+import { PortAllocator } from './port-allocator.ts';
 import { heldIps, heldPorts, needsClusterIp, needsHealthCheckNodePort, needsNodePort } from './service-fields.ts';
 import { type Claim, SharedClaims } from './shared-claims.ts';
-
-/** IP families as services name them. */
-export type IpFamily = 'IPv4' | 'IPv6';
-
-/** Ranges of one cluster. */
-export interface ServiceAllocatorConfig {
-  /** One range, or one of each family; the first is the default family. */
-  readonly serviceClusterIpRanges: readonly string[];
-  /** The address of cluster DNS where DNS is no Service: one that had it would get everybody's lookups. */
-  readonly dnsAddress?: string;
-  /** Default 30000-32767. */
-  readonly nodePortRange?: PortRange;
-}
 
 /** Repairs claims so often, as upstream. */
 const REPAIR_MS = 180_000;
 /** A dynamic choice that another server was faster to make is made anew so many times. */
 const MAX_CHOICES = 50;
-
-/** Something taken here. */
-interface Taken extends Claim {
-  release(): void;
-  /** The refusal, when the user chose it and another server's service has it. */
-  readonly chosen?: () => StatusError;
-}
-
-/** What a write took; exactly one of the two is called. */
-export interface Allocation {
-  commit(): void;
-  rollback(): void;
-}
-
-/** Upstream's default node ports. */
-const DEFAULT_NODE_PORT_RANGE: PortRange = { first: 30000, last: 32767 };
 
 /** Unique addresses and ports of services. */
 export class ServiceAllocator {
@@ -297,22 +278,4 @@ export class ServiceAllocator {
       throw error;
     }
   }
-}
-
-function heldClaims(service: Service | undefined): Claim[] {
-  return [
-    ...heldIps(service).map((value) => ({ kind: 'ip' as const, value })),
-    ...[...new Set(heldPorts(service))].map((port) => ({ kind: 'port' as const, value: String(port) })),
-  ];
-}
-
-function refusal(service: Service, causes: readonly FieldCause[]): StatusError {
-  return invalid({ group: '', kind: 'Service' }, service.metadata.name ?? '', causes);
-}
-
-function ipFailure(draft: Service, wanted: string, error: unknown): unknown {
-  if (!(error instanceof AllocationError)) return error;
-  if (wanted === '') return internalError(`failed to allocate a serviceIP: ${error.message}`, error);
-  const text = `failed to allocate IP ${wanted}: ${error.message}`;
-  return refusal(draft, [invalidValue('spec.clusterIPs', draft.spec?.clusterIPs ?? [], text)]);
 }

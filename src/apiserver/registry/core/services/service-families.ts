@@ -2,11 +2,11 @@
  * IP families of a service: fills ipFamilyPolicy and ipFamilies from what the user gave and what the cluster has, before
  * addresses are taken. Upstream: alloc.go initIPFamilyFields.
  */
-import { parseIp } from '../../../../base/cidr.ts';
 import { Field } from '../../../../api/field-error.ts';
 import type { Service, ServiceSpec } from '../../../../api/gen/core-v1.ts';
 import { invalid } from '../../../../api/status-error.ts';
-import type { IpFamily } from './service-allocator.ts';
+import { parseIp } from '../../../../base/cidr.ts';
+import type { IpFamily } from './allocation.ts';
 import { isHeadless, serviceType } from './service-fields.ts';
 
 /** Family of an address text. */

@@ -1,0 +1,64 @@
+/** The rows of the store's tables, and pages of them that are sent to the main thread. */
+import { StoreError } from '../store.ts';
+import { pack, type WireEntry, type WirePage } from './protocol.ts';
+
+export interface EntryRow {
+  readonly key: string;
+  readonly revision: number;
+  readonly created: number;
+  readonly value: Uint8Array | null;
+}
+
+export interface EventRow extends EntryRow {
+  readonly deleted: number;
+}
+
+export interface UndoneRow {
+  readonly key: string;
+  readonly previous: number;
+}
+
+export type ValueRow = [revision: number, key: string, created: number, value: Uint8Array | null];
+
+export type HistoryRow = [revision: number, key: string, deleted: number, created: number, expires: number | null];
+
+const NO_BYTES = new Uint8Array();
+
+/** An empty value comes back as NULL. */
+export function toWire(row: EntryRow, values: Uint8Array[]): WireEntry {
+  const value = row.value ?? NO_BYTES;
+  values.push(value);
+  return { key: row.key, modRevision: row.revision, createRevision: row.created, length: value.byteLength };
+}
+
+interface ScanPage {
+  readonly keys: string[];
+  readonly numbers: number[];
+  readonly values: Uint8Array[];
+  bytes: number;
+}
+
+export function createPage(): ScanPage {
+  return { keys: [], numbers: [], values: [], bytes: 0 };
+}
+
+/** The bytes of all values of the page. */
+export function addToPage(page: ScanPage, row: EntryRow): number {
+  const value = row.value ?? NO_BYTES;
+  page.keys.push(row.key);
+  page.numbers.push(row.revision, row.created, value.byteLength);
+  page.values.push(value);
+  return (page.bytes += value.byteLength);
+}
+
+export function wirePage({ keys, numbers, values }: ScanPage): WirePage {
+  return { keys, numbers: Float64Array.from(numbers), values: pack(values) };
+}
+
+export function compactedError(revision: number, compactedRevision: number): StoreError {
+  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
+}
+
+export function futureError(revision: number, current: number): StoreError {
+  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
+}
