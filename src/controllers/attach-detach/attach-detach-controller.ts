@@ -5,6 +5,7 @@
  * Watches: pods, nodes, claims, volumes, drivers, attachments. Writes alone: VolumeAttachments (not their status) and nodes'
  * `status.volumesAttached`. Level-triggered per node; nothing is remembered but since when a volume is no longer wanted.
  */
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import {
   CSIDrivers,
   Nodes,
@@ -13,15 +14,19 @@ import {
   Pods,
   VolumeAttachments,
 } from '../../api/gen/resources.ts';
-import { deepEqual } from '../../base/equal.ts';
-import { isReason, ignoreNotFound } from '../../api/status-error.ts';
-import type { Node, Pod, PersistentVolumeClaim, PersistentVolume } from '../../api/gen/core-v1.ts';
-import type { VolumeAttachment, CSIDriver } from '../../api/gen/storage-v1.ts';
+import type { CSIDriver, VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Client } from '../../client/client.ts';
+import type { Informer } from '../../client/informer.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
-import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
+import type { Counter } from '../../platform/metrics.ts';
+import { type Controller, type ControllerDeps, createKeyedLoop, informerList, type KeyedLoop } from '../controller.ts';
+import { AttachEvents } from './attach-events.ts';
 import {
   attachmentName,
   isAttachedFor,
@@ -29,22 +34,12 @@ import {
   newAttachment,
   uniqueVolumeName,
   volumeKeyOf,
-  referencesOf,
-  referenceTo,
-  wantedByReference,
-  wantedVolumes,
-  type WantedVolume,
   type VolumeLookup,
+  type WantedVolume,
+  wantedVolumes,
 } from './attachments.ts';
 import { withVolumeCounts } from './metrics.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { CryptoPort } from '../../platform/crypto.ts';
-import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { Informer } from '../../client/informer.ts';
-import type { Counter } from '../../platform/metrics.ts';
 
-const PODS_BY_VOLUME = 'pods by the references of their volumes';
 const ACCOUNT = 'attachdetach-controller';
 const NAME = 'persistentvolume-attach-detach-controller';
 /** How long an unwanted volume may stay in use on an unhealthy node before it is detached by force. */
@@ -61,7 +56,7 @@ class AttachDetachController {
   readonly #clock: Clock;
   readonly #crypto: CryptoPort;
   readonly #client: Client;
-  readonly #recorder: EventRecorder;
+  readonly #events: AttachEvents;
   readonly #pods: Informer<Pod>;
   readonly #nodes: Informer<Node>;
   readonly #claims: Informer<PersistentVolumeClaim>;
@@ -78,7 +73,6 @@ class AttachDetachController {
     this.#clock = deps.platform.clock;
     this.#crypto = deps.platform.crypto;
     this.#client = deps.clientFor(ACCOUNT);
-    this.#recorder = deps.recorderFor('attachdetach-controller');
     this.#pods = deps.informers.informer(Pods);
     this.#nodes = deps.informers.informer(Nodes);
     this.#claims = deps.informers.informer(PersistentVolumeClaims);
@@ -90,6 +84,7 @@ class AttachDetachController {
       volume: (name: string) => this.#volumes.get({ name }),
       driver: (name: string) => this.#drivers.get({ name }),
     };
+    this.#events = new AttachEvents(this.#pods, deps.recorderFor('attachdetach-controller'), this.#lookup);
     this.#unwantedSinceMs = new Map<string, number>();
     this.#forced = deps.platform.metrics.counter({
       name: 'attachdetach_controller_forced_detaches',
@@ -123,7 +118,7 @@ class AttachDetachController {
     for (const attachment of staying) this.#unwantedSinceMs.delete(attachment.metadata.name);
     const leaving = new Set(going.filter((attachment) => this.#mayDetach(node, attachment)));
     if (leaving.size < going.length) this.#loop.queue.addAfter(node, RETRY_MS);
-    await this.#tellNode(
+    await this.#updateNodeStatus(
       node,
       own.filter((attachment) => !leaving.has(attachment)),
       signal,
@@ -155,7 +150,7 @@ class AttachDetachController {
   }
 
   /** The node's kubelet mounts what is listed here, and nothing else: listed once attached, unlisted before detaching. */
-  async #tellNode(name: string, staying: readonly VolumeAttachment[], signal: AbortSignal): Promise<void> {
+  async #updateNodeStatus(name: string, staying: readonly VolumeAttachment[], signal: AbortSignal): Promise<void> {
     const node = this.#nodes.get({ name });
     if (node === undefined) return;
     const listed = staying.flatMap((attachment) => {
@@ -187,63 +182,18 @@ class AttachDetachController {
     const elsewhere = ofVolume.filter(({ spec }) => spec.nodeName !== node);
     const isTaken = elsewhere.length > 0 && !isShareable(wanted.volume);
     const isHere = elsewhere.length < ofVolume.length;
-    // Whether others have it is known without the name, which takes a hash: waiting volumes are looked at again and again.
+    // The name takes a hash, and waiting volumes come here again and again: whether others have the volume is known without it.
     const name = isTaken && !isHere ? '' : attachmentName((text) => this.#crypto.sha256Hex(text), wanted, node);
     const found = name === '' ? undefined : this.#attachments.get({ name });
-    if (found !== undefined) return this.#reportProgress(wanted, found);
+    if (found !== undefined) return this.#events.progress(wanted, found);
     if (isTaken) {
-      this.#reportMultiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
+      this.#events.multiAttach(wanted, elsewhere[0]?.spec.nodeName ?? '');
       return this.#loop.queue.addAfter(node, RETRY_MS);
     }
     try {
       await this.#client.resource(VolumeAttachments).create(newAttachment(name, wanted, node), { signal });
     } catch (error) {
       if (!isReason(error, 'AlreadyExists')) throw error;
-    }
-  }
-
-  #reportMultiAttach({ key, inline, volume, pods: waiting }: WantedVolume, node: string): void {
-    const name = JSON.stringify(volume.metadata.name ?? '');
-    // The claim is the volume's: that of the pods that wait is.
-    const users = this.#usersOf(inline ? key : referenceTo(volume), node)
-      .filter((pod) => !isPodTerminal(pod))
-      .map((pod) => pod.metadata.name);
-    const why =
-      users.length === 0
-        ? "Volume is already exclusively attached to one node and can't be attached to another"
-        : `Volume is already used by pod(s) ${users.join(', ')}`;
-    for (const pod of waiting)
-      this.#recorder.event(pod, 'Warning', 'FailedAttachVolume', `Multi-Attach error for volume ${name} ${why}`);
-  }
-
-  #reportProgress({ volume, pods: waiting }: WantedVolume, { status }: VolumeAttachment): void {
-    const message = status?.attachError?.message;
-    if (message === undefined || status?.attached === true) return;
-    const name = JSON.stringify(volume.metadata.name ?? '');
-    for (const pod of waiting)
-      this.#recorder.event(
-        pod,
-        'Warning',
-        'FailedAttachVolume',
-        `AttachVolume.Attach failed for volume ${name} : ${message}`,
-      );
-  }
-
-  /** By an index: a pod may have thousands of volumes, each of which asks. */
-  #usersOf(reference: string, node: string): Stored<Pod>[] {
-    return this.#pods.byIndex(PODS_BY_VOLUME, reference).filter(({ spec }) => spec?.nodeName === node);
-  }
-
-  #reportAttached(attachment: VolumeAttachment): void {
-    const { source, nodeName } = attachment.spec;
-    const key = volumeKeyOf(attachment);
-    const volume = source.persistentVolumeName === undefined ? undefined : this.#lookup.volume(key);
-    const reference = volume === undefined ? key : referenceTo(volume);
-    for (const pod of this.#usersOf(reference, nodeName)) {
-      const wanted = wantedByReference(pod, reference, this.#lookup);
-      if (wanted?.key !== key) continue;
-      const message = `AttachVolume.Attach succeeded for volume ${JSON.stringify(wanted.volume.metadata.name)} `;
-      this.#recorder.event(pod, 'Normal', 'SuccessfulAttachVolume', message);
     }
   }
 
@@ -274,7 +224,6 @@ class AttachDetachController {
 
   #addHandlers(): void {
     this.#pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
-    this.#pods.addIndex(PODS_BY_VOLUME, referencesOf);
     this.#attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
     this.#attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
     this.#pods.addHandler({
@@ -285,7 +234,7 @@ class AttachDetachController {
     this.#attachments.addHandler({
       onAdd: (object) => this.#ofAttachment(object),
       onUpdate: (old, attachment) => {
-        if (old.status?.attached !== true && attachment.status?.attached === true) this.#reportAttached(attachment);
+        if (old.status?.attached !== true && attachment.status?.attached === true) this.#events.attached(attachment);
         this.#ofAttachment(attachment);
       },
       onDelete: (attachment) => {

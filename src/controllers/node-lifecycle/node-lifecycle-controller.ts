@@ -1,5 +1,5 @@
 /**
- * Notices nodes that fell silent, says so in their conditions and on their pods, and taints nodes by their conditions.
+ * Notices nodes that fell silent, updates their conditions and their pods', and taints nodes by their conditions.
  * Upstream: pkg/controller/nodelifecycle (evictions by NoExecute taints are the taint-eviction controller's).
  *
  * Watches: nodes, leases in kube-node-lease, pods. Writes alone: Unknown conditions of silent nodes, the condition taints,
@@ -7,41 +7,38 @@
  * taint at once, not with the next round; a lease is heard when it comes, and while all nodes are well there are no rounds
  * until one changes or could have been silent for too long.
  */
-import { deepEqual } from '../../base/equal.ts';
-import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
-import { isReason, ignoreNotFound } from '../../api/status-error.ts';
-import { formatTime } from '../../api/time.ts';
 import type { Lease } from '../../api/gen/coordination-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { Leases, Nodes, Pods } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
+import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { ResourceClient } from '../../client/client.ts';
+import type { Informer } from '../../client/informer.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { isNodeReady, nodeCondition, zoneKeyOf } from '../../component-helpers/nodes.ts';
-import { isPodReady, withPodCondition, podCondition } from '../../component-helpers/pods.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
 import {
-  createKeyedLoop,
-  informerList,
-  runPeriodically,
   type Controller,
   type ControllerDeps,
+  createKeyedLoop,
+  informerList,
   type KeyedLoop,
+  runPeriodically,
 } from '../controller.ts';
-import { observeNode, silentConditions, type NodeHealth } from './health.ts';
+import { type NodeHealth, observeNode, silentConditions } from './health.ts';
+import { createNodeLifecycleMetrics, type NodeLifecycleMetrics } from './metrics.ts';
 import { createNodeAnnouncer } from './node-changes.ts';
 import { earlyLabels } from './node-labels.ts';
 import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
-import { createNodeLifecycleMetrics, type NodeLifecycleMetrics } from './metrics.ts';
+import { PodReadiness } from './pod-readiness.ts';
 import { createQuietPeriods, type QuietPeriods } from './quiet-periods.ts';
 import { zoneRates } from './zones.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Client, ResourceClient } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Informer } from '../../client/informer.ts';
 
 const ACCOUNT = 'node-controller';
 const NAME = 'node-lifecycle-controller';
-const BY_NODE = 'node-name';
 const LEASES = 'kube-node-lease';
 const DEFAULT_GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
@@ -56,9 +53,8 @@ class NodeLifecycleController implements Controller {
   readonly name = NAME;
   readonly #deps: ControllerDeps;
   readonly #clock: Clock;
-  readonly #client: Client;
   readonly #nodeClient: ResourceClient<Node>;
-  readonly #recorder: EventRecorder;
+  readonly #podStatus: PodReadiness;
   readonly #announce: (nodes: readonly Stored<Node>[]) => void;
   readonly #log: Log;
   readonly #nodes: Informer<Node>;
@@ -76,13 +72,14 @@ class NodeLifecycleController implements Controller {
   constructor(deps: ControllerDeps) {
     this.#deps = deps;
     this.#clock = deps.platform.clock;
-    this.#client = deps.clientFor(ACCOUNT);
-    this.#nodeClient = this.#client.resource(Nodes);
-    this.#recorder = deps.recorderFor(ACCOUNT);
-    this.#announce = createNodeAnnouncer(this.#recorder);
+    const client = deps.clientFor(ACCOUNT);
+    const recorder = deps.recorderFor(ACCOUNT);
+    this.#nodeClient = client.resource(Nodes);
+    this.#announce = createNodeAnnouncer(recorder);
     this.#log = deps.platform.log.child(NAME);
     this.#nodes = deps.informers.informer(Nodes);
     this.#pods = deps.informers.informer(Pods);
+    this.#podStatus = new PodReadiness({ client, clock: this.#clock, pods: this.#pods, recorder });
     this.#leases = deps.informers.informer(Leases, { namespace: LEASES });
     this.#metrics = createNodeLifecycleMetrics(deps.platform.metrics);
     this.#health = new Map<string, NodeHealth>();
@@ -141,7 +138,7 @@ class NodeLifecycleController implements Controller {
 
   async #round(signal: AbortSignal): Promise<void> {
     const all = this.#nodes.list();
-    if (this.#isCalm(all) && all.every((node) => this.#isHeardOf(node))) return;
+    if (this.#isCalm(all) && all.every((node) => this.#isAlive(node))) return;
     this.#calm = new Set();
     this.#announce(all);
     const startedMs = this.#clock.monotonicMs();
@@ -151,7 +148,7 @@ class NodeLifecycleController implements Controller {
     for (const node of all) {
       const checkStartMs = this.#clock.monotonicMs();
       try {
-        checked.push(await this.#judge(node, signal));
+        checked.push(await this.#tryUpdateNodeHealth(node, signal));
         this.#metrics.healthChecked((this.#clock.monotonicMs() - checkStartMs) / 1000);
       } catch (error) {
         if (!isReason(error, 'NotFound')) checked.push(node);
@@ -170,12 +167,12 @@ class NodeLifecycleController implements Controller {
   }
 
   /** Notes the last sign of life; false when it is too long ago. */
-  #isHeardOf(node: Stored<Node>): boolean {
-    return this.#clock.monotonicMs() <= this.#silentFromMs(node);
+  #isAlive(node: Stored<Node>): boolean {
+    return this.#clock.monotonicMs() <= this.#silentAfterMs(node);
   }
 
   /** Notes the last sign of life; after this time it is too long ago. */
-  #silentFromMs(node: Stored<Node>): number {
+  #silentAfterMs(node: Stored<Node>): number {
     const name = node.metadata.name;
     const lease = this.#leases.get({ namespace: LEASES, name });
     const old = this.#health.get(name);
@@ -192,13 +189,15 @@ class NodeLifecycleController implements Controller {
   #quietMs(): number {
     const all = this.#nodes.list();
     if (!this.#isCalm(all)) return 0;
-    return all.reduce((first, node) => Math.min(first, this.#silentFromMs(node)), Infinity) - this.#clock.monotonicMs();
+    return (
+      all.reduce((first, node) => Math.min(first, this.#silentAfterMs(node)), Infinity) - this.#clock.monotonicMs()
+    );
   }
 
   /** Updates the conditions of a silent node and marks its pods NotReady; returns the updated node. */
-  async #judge(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
+  async #tryUpdateNodeHealth(node: Stored<Node>, signal: AbortSignal): Promise<Stored<Node>> {
     let current = node;
-    if (!this.#isHeardOf(node)) {
+    if (!this.#isAlive(node)) {
       const conditions = silentConditions(node, this.#clock.nowMs());
       if (conditions !== (node.status?.conditions ?? conditions) || node.status?.conditions === undefined) {
         const name = node.metadata.name;
@@ -207,37 +206,8 @@ class NodeLifecycleController implements Controller {
         current = await this.#nodeClient.updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
       }
     }
-    await this.#tellPods(current, isNodeReady(node), signal);
+    await this.#podStatus.markPodsNotReady(current, isNodeReady(node), signal);
     return current;
-  }
-
-  async #tellPods(node: Stored<Node>, wasReady: boolean, signal: AbortSignal): Promise<void> {
-    const name = node.metadata.name;
-    if (isNodeReady(node) || nodeCondition(node, 'Ready') === undefined) return;
-    if (wasReady) this.#recorder.event(node, 'Normal', 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    // Every round, not only on the change: nothing is lost when a write fails or we restart.
-    for (const pod of this.#pods.byIndex(BY_NODE, name)) if (isPodReady(pod)) await this.#markNotReady(pod, signal);
-  }
-
-  async #markNotReady(pod: Pod, signal: AbortSignal): Promise<void> {
-    const condition = {
-      ...podCondition(pod, 'Ready'),
-      type: 'Ready',
-      status: 'False',
-      lastTransitionTime: formatTime(this.#clock.nowMs()),
-    };
-    try {
-      await this.#client
-        .resource(Pods)
-        .updateStatus(
-          { ...pod, status: { ...pod.status, conditions: withPodCondition(pod.status?.conditions, condition) } },
-          { signal },
-        );
-      this.#recorder.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
-    } catch (error) {
-      // The next round sees the pod as it is then.
-      if (!isReason(error, 'NotFound', 'Conflict')) throw error;
-    }
   }
 
   /** NoExecute taints, as fast as each zone's state allows; none when every zone is down. */
@@ -272,9 +242,9 @@ class NodeLifecycleController implements Controller {
     this.#periods.disturb();
   }
 
-  #heard({ metadata: { name } }: Stored<Lease>): void {
+  #leaseRenewed({ metadata: { name } }: Stored<Lease>): void {
     const node = this.#nodes.get({ name });
-    if (node !== undefined) this.#silentFromMs(node);
+    if (node !== undefined) this.#silentAfterMs(node);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -290,7 +260,6 @@ class NodeLifecycleController implements Controller {
   }
 
   #addHandlers(): void {
-    this.#pods.addIndex(BY_NODE, (pod) => [pod.spec?.nodeName ?? '']);
     this.#nodes.addHandler({
       onAdd: (node) => this.#changed(node),
       onUpdate: (_, node) => this.#changed(node),
@@ -299,7 +268,10 @@ class NodeLifecycleController implements Controller {
         this.#periods.disturb();
       },
     });
-    this.#leases.addHandler({ onAdd: (object) => this.#heard(object), onUpdate: (_, lease) => this.#heard(lease) });
+    this.#leases.addHandler({
+      onAdd: (object) => this.#leaseRenewed(object),
+      onUpdate: (_, lease) => this.#leaseRenewed(lease),
+    });
   }
 }
 

@@ -6,36 +6,33 @@
  * purpose: it neither provisions, deletes nor recycles storage itself; claims are handed to external provisioners, and volumes
  * to be deleted without one are marked Failed, as upstream does without a plugin.
  */
-import { onAbort } from '../../base/abort.ts';
-import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
-import { ignoreNotFound } from '../../api/status-error.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
+import { PersistentVolumeClaims, PersistentVolumes, Pods, StorageClasses } from '../../api/gen/resources.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
-import { formatTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
-import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import { defaultStorageClass, namesStorageClass } from '../../component-helpers/default-storage-class.ts';
-import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
-import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
-import { wantedFinalizers } from './deletion-finalizers.ts';
-import { createBinderMetrics, exposeVolumes, type BinderMetrics } from './metrics.ts';
-import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, firstSeen, mismatch, refersTo } from './matching.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
+import { onAbort } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Informer } from '../../client/informer.ts';
+import { keyOfObject, parseKey } from '../../client/object-store.ts';
+import { defaultStorageClass, namesStorageClass } from '../../component-helpers/default-storage-class.ts';
+import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
+import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Controller, type ControllerDeps, createKeyedLoop, informerList, type KeyedLoop } from '../controller.ts';
+import { wantedFinalizers } from './deletion-finalizers.ts';
+import { BIND_COMPLETED, BOUND_BY_CONTROLLER, classOf, findVolume, firstSeen, mismatch, refersTo } from './matching.ts';
+import { type BinderMetrics, createBinderMetrics, exposeVolumes } from './metrics.ts';
+import { emitEventForUnboundDelayBindingClaim, provisionClaim } from './provision-claim.ts';
+import { reclaimVolume, updateVolumePhase } from './volume-phase.ts';
+import { addUseIndex, volumesFor } from './volumes-by-use.ts';
 
-const VOLUMES_BY_USE = 'volumes by claim or class';
 const ACCOUNT = 'persistent-volume-binder';
 const NAME = 'persistentvolume-binder-controller';
 const RECORDER = 'persistentvolume-controller';
 const RESYNC_MS = 15_000;
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
-const PROVISIONERS = ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner'];
-const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   return new PersistentVolumeBinder(deps);
@@ -52,7 +49,9 @@ class PersistentVolumeBinder implements Controller {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #classes: Informer<StorageClass>;
   readonly #pods: Informer<Pod>;
-  readonly #told: BinderMetrics;
+  readonly #metrics: BinderMetrics;
+  /** Passed to the functions that provision and reclaim. */
+  readonly #parts: Parameters<typeof provisionClaim>[0] & Parameters<typeof reclaimVolume>[0];
   readonly #claimLoop: KeyedLoop;
   readonly #volumeLoop: KeyedLoop;
 
@@ -65,7 +64,8 @@ class PersistentVolumeBinder implements Controller {
     this.#volumes = deps.informers.informer(PersistentVolumes);
     this.#classes = deps.informers.informer(StorageClasses);
     this.#pods = deps.informers.informer(Pods);
-    this.#told = createBinderMetrics(deps.platform.metrics);
+    this.#metrics = createBinderMetrics(deps.platform.metrics);
+    this.#parts = { client: this.#client, clock: this.#clock, recorder: this.#recorder, pods: this.#pods };
     const informers = informerList(this.#claims, this.#volumes, this.#classes, this.#pods);
     this.#claimLoop = createKeyedLoop(deps, {
       name: NAME,
@@ -126,18 +126,12 @@ class PersistentVolumeBinder implements Controller {
     const delayed =
       storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
       claim.metadata.annotations?.[SELECTED_NODE] === undefined;
-    const volume = findVolume(claim, this.#volumesFor(claim), delayed);
+    const volume = findVolume(claim, volumesFor(this.#volumes, claim), delayed);
     if (volume !== undefined) return await this.#bind(volume, claim, signal);
     if (await this.#takeDefaultClass(claim, signal)) return;
     await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
-    if (delayed) this.#sayWhatItWaitsFor(claim);
-    else await this.#askForVolume(claim, storageClass, signal);
-  }
-
-  /** Those kept for it and those that nobody has: others are none for it, and there may be one for each of thousands of claims. */
-  #volumesFor(claim: Stored<PersistentVolumeClaim>): Stored<PersistentVolume>[] {
-    const kept = this.#volumes.byIndex(VOLUMES_BY_USE, keyOfObject(claim));
-    return [...kept, ...this.#volumes.byIndex(VOLUMES_BY_USE, freeOfClass(classOf(claim)))];
+    if (delayed) emitEventForUnboundDelayBindingClaim(this.#parts, claim);
+    else await provisionClaim(this.#parts, claim, storageClass, signal);
   }
 
   /** A claim from before there was a default class gets it: whether it is of that class now; its event takes it further. */
@@ -148,73 +142,11 @@ class PersistentVolumeBinder implements Controller {
       const spec = { ...claim.spec, storageClassName: chosen };
       await this.#client.resource(PersistentVolumeClaims).update({ ...claim, spec }, { signal });
     } catch (error) {
-      this.#told.classGiven(false);
+      this.#metrics.classGiven(false);
       throw error;
     }
-    this.#told.classGiven(true);
+    this.#metrics.classGiven(true);
     return true;
-  }
-
-  #sayWhatItWaitsFor(claim: PersistentVolumeClaim): void {
-    const waiting = this.#pods
-      .byIndex(PODS_BY_CLAIM, keyOfObject(claim))
-      .filter((pod) => (pod.spec?.nodeName ?? '') === '' && !isPodTerminal(pod))
-      .map(({ metadata }) => metadata.name);
-    const [reason, message] =
-      waiting.length === 0
-        ? ['WaitForFirstConsumer', 'waiting for first consumer to be created before binding']
-        : [
-            'WaitForPodScheduled',
-            `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`,
-          ];
-    this.#recorder.event(claim, 'Normal', reason, message);
-  }
-
-  async #askForVolume(
-    claim: PersistentVolumeClaim,
-    storageClass: StorageClass | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const name = classOf(claim);
-    if (name === '')
-      return this.#recorder.event(
-        claim,
-        'Normal',
-        'FailedBinding',
-        'no persistent volumes available for this claim and no storage class is set',
-      );
-    if (storageClass === undefined)
-      return this.#recorder.event(
-        claim,
-        'Warning',
-        'ProvisioningFailed',
-        `storageclass.storage.k8s.io "${name}" not found`,
-      );
-    const { provisioner } = storageClass;
-    if (provisioner === NO_PROVISIONER)
-      return this.#recorder.event(
-        claim,
-        'Normal',
-        'FailedBinding',
-        'no persistent volumes available for this claim and no storage class is set',
-      );
-    if (PROVISIONERS.some((annotation) => claim.metadata.annotations?.[annotation] !== provisioner)) {
-      const annotations = {
-        ...claim.metadata.annotations,
-        ...Object.fromEntries(PROVISIONERS.map((annotation) => [annotation, provisioner])),
-      };
-      await this.#client
-        .resource(PersistentVolumeClaims)
-        .patch(parseKey(keyOfObject(claim)), { type: 'merge', patch: { metadata: { annotations } } }, { signal });
-    }
-    const advice =
-      'If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
-    this.#recorder.event(
-      claim,
-      'Normal',
-      'ExternalProvisioning',
-      `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. ${advice}`,
-    );
   }
 
   async #bindNamed(claim: Stored<PersistentVolumeClaim>, named: string, signal: AbortSignal): Promise<void> {
@@ -251,7 +183,7 @@ class PersistentVolumeBinder implements Controller {
         .resource(PersistentVolumes)
         .update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
     }
-    await this.#setPhase(volume, { phase: 'Bound' }, signal);
+    await updateVolumePhase(this.#parts, volume, { phase: 'Bound' }, signal);
     const volumeName = volume.metadata.name;
     let bound = claim;
     if (claim.spec?.volumeName !== volumeName || claim.metadata.annotations?.[BIND_COMPLETED] === undefined) {
@@ -281,59 +213,25 @@ class PersistentVolumeBinder implements Controller {
     }
     const ref = volume.spec?.claimRef;
     if (ref === undefined || (ref.uid ?? '') === '')
-      return await this.#setPhase(volume, { phase: 'Available' }, signal);
+      return await updateVolumePhase(this.#parts, volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };
     // A claim the cache does not know may have been made a moment ago.
     const claim =
       this.#claims.get(claimKey) ??
       (await this.#client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));
-    if (claim === undefined || claim.metadata.uid !== ref.uid) return await this.#release(volume, signal);
+    if (claim === undefined || claim.metadata.uid !== ref.uid) return await reclaimVolume(this.#parts, volume, signal);
     if (claim.spec?.volumeName === volume.metadata.name)
-      return await this.#setPhase(volume, { phase: 'Bound' }, signal);
+      return await updateVolumePhase(this.#parts, volume, { phase: 'Bound' }, signal);
     if ((claim.spec?.volumeName ?? '') === '') return this.#claimLoop.queue.add(keyOfObject(claim));
     // The claim went to another volume: this one was given to it in vain.
     if (volume.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined)
-      return await this.#setPhase(volume, { phase: 'Available' }, signal);
+      return await updateVolumePhase(this.#parts, volume, { phase: 'Available' }, signal);
     const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations;
     const { claimRef: __, ...spec } = volume.spec ?? {};
     const freed = await this.#client
       .resource(PersistentVolumes)
       .update({ ...volume, metadata: { ...volume.metadata, annotations }, spec }, { signal });
-    await this.#setPhase(freed, { phase: 'Available' }, signal);
-  }
-
-  async #release(volume: Stored<PersistentVolume>, signal: AbortSignal): Promise<void> {
-    const policy = volume.spec?.persistentVolumeReclaimPolicy ?? 'Retain';
-    const external = volume.spec?.csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
-    if (volume.status?.phase === 'Failed') return;
-    if (policy === 'Retain' || (policy === 'Delete' && external))
-      return await this.#setPhase(volume, { phase: 'Released' }, signal);
-    const name = volume.metadata.name;
-    const message =
-      policy === 'Recycle'
-        ? 'no volume plugin matched'
-        : `error getting deleter volume plugin for volume "${name}": no volume plugin matched`;
-    this.#recorder.event(
-      volume,
-      'Warning',
-      policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete',
-      message,
-    );
-    await this.#setPhase(volume, { phase: 'Failed', message }, signal);
-  }
-
-  async #setPhase(
-    volume: PersistentVolume,
-    next: { readonly phase: string; readonly message?: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { phase, message = '' } = volume.status ?? {};
-    if (phase === next.phase && message === (next.message ?? '')) return;
-    const status = {
-      ...next,
-      ...(phase === next.phase ? {} : { lastPhaseTransitionTime: formatTime(this.#clock.nowMs()) }),
-    };
-    await this.#client.resource(PersistentVolumes).updateStatus({ ...volume, status }, { signal });
+    await updateVolumePhase(this.#parts, freed, { phase: 'Available' }, signal);
   }
 
   async #writeClaimStatus(
@@ -366,7 +264,7 @@ class PersistentVolumeBinder implements Controller {
 
   #addHandlers(): void {
     this.#pods.addIndex(PODS_BY_CLAIM, claimKeysOf);
-    this.#volumes.addIndex(VOLUMES_BY_USE, useOf);
+    addUseIndex(this.#volumes);
     this.#claims.addHandler({
       onAdd: (claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
       onUpdate: (_, claim) => this.#claimLoop.queue.add(keyOfObject(claim)),
@@ -381,14 +279,4 @@ class PersistentVolumeBinder implements Controller {
     });
     this.#classes.addHandler({ onAdd: () => this.#pending(), onUpdate: () => this.#pending() });
   }
-}
-
-function useOf(volume: PersistentVolume): string[] {
-  const { claimRef } = volume.spec ?? {};
-  return [claimRef === undefined ? freeOfClass(classOf(volume)) : `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`];
-}
-
-/** No claim's key begins so. */
-function freeOfClass(name: string): string {
-  return `free ${name}`;
 }
