@@ -1,6 +1,6 @@
 /** The keys of service-account tokens, loaded when first needed. The first key signs; all keys verify. */
 import { importPrivateKey, importPublicKey, type JwtKey, type TokenAlgorithm } from './jwt.ts';
-import type { Crypto } from '../../platform/crypto.ts';
+import type { CryptoPort } from '../../platform/crypto.ts';
 
 /** A key of the token signer, as PEM. */
 export interface TokenKey {
@@ -19,7 +19,7 @@ export type LoadedKey = {
   readonly sign: JwtKey | undefined;
 };
 
-export function lazyKeys(crypto: Crypto, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
+export function lazyKeys(crypto: CryptoPort, keys: readonly TokenKey[]): () => Promise<readonly LoadedKey[]> {
   let loading: Promise<readonly LoadedKey[]> | undefined;
   const { sha256Hex, webcrypto } = crypto;
   const loadKey = async ({ publicKeyPem, privateKeyPem, algorithm = 'ES256' }: TokenKey): Promise<LoadedKey> => ({

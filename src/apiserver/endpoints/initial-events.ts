@@ -3,7 +3,7 @@ import { expired } from '../../api/status-error.ts';
 import { paceOf, Turns } from '../turns.ts';
 import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
-import { Watcher } from '../watch-cache/watcher.ts';
+import type { Watcher } from '../watch-cache/watcher.ts';
 import type { Call } from './endpoint.ts';
 
 /** An initial state of this many objects or bytes is encoded in steps. */

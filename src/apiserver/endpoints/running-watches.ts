@@ -5,7 +5,7 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
 import { FlushRounds } from '../watch-cache/flush-rounds.ts';
-import { Watcher } from '../watch-cache/watcher.ts';
+import type { Watcher } from '../watch-cache/watcher.ts';
 import { WatchQuota } from './watch-quota.ts';
 
 /** As upstream: a watch lasts 30 to 60 minutes unless the client asks for another time. */

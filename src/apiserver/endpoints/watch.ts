@@ -21,7 +21,7 @@ import { countedCells } from './first-state.ts';
 import { begin, type Beginning, encodeAhead, initialCells, prepareStart } from './initial-events.ts';
 import { inBudget } from './list.ts';
 import { checkListOptions, int64Param, revisionParam } from './options.ts';
-import { RunningWatches } from './running-watches.ts';
+import type { RunningWatches } from './running-watches.ts';
 import { includeObjectOf } from './table.ts';
 import { frameEncoder, objectEncoder } from './watch-encoders.ts';
 import { watchWeight } from './watch-quota.ts';

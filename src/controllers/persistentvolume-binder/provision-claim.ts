@@ -31,10 +31,7 @@ export function emitEventForUnboundDelayBindingClaim(
   const [reason, message] =
     waiting.length === 0
       ? ['WaitForFirstConsumer', 'waiting for first consumer to be created before binding']
-      : [
-          'WaitForPodScheduled',
-          `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`,
-        ];
+      : ['WaitForPodScheduled', `waiting for pod${waiting.length > 1 ? 's' : ''} ${waiting.join(',')} to be scheduled`];
   recorder.event(claim, 'Normal', reason, message);
 }
 
@@ -55,12 +52,7 @@ export async function provisionClaim(
     );
   if (name === '') return noClass();
   if (storageClass === undefined)
-    return recorder.event(
-      claim,
-      'Warning',
-      'ProvisioningFailed',
-      `storageclass.storage.k8s.io "${name}" not found`,
-    );
+    return recorder.event(claim, 'Warning', 'ProvisioningFailed', `storageclass.storage.k8s.io "${name}" not found`);
   const { provisioner } = storageClass;
   if (provisioner === NO_PROVISIONER) return noClass();
   if (PROVISIONERS.some((annotation) => claim.metadata.annotations?.[annotation] !== provisioner)) {

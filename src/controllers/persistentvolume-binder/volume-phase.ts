@@ -31,12 +31,7 @@ export async function reclaimVolume(
     policy === 'Recycle'
       ? 'no volume plugin matched'
       : `error getting deleter volume plugin for volume "${name}": no volume plugin matched`;
-  deps.recorder.event(
-    volume,
-    'Warning',
-    policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete',
-    message,
-  );
+  deps.recorder.event(volume, 'Warning', policy === 'Recycle' ? 'VolumeFailedRecycle' : 'VolumeFailedDelete', message);
   await updateVolumePhase(deps, volume, { phase: 'Failed', message }, signal);
 }
 

@@ -50,7 +50,7 @@ export async function bindClaims(
 }
 
 /** Writes the claim of the pod's extended resources, if the node has devices for them; what was decided on goes over to it. */
-async function $1(
+async function makeExtendedClaim(
   deps: DynamicResourcesDeps,
   binding: Binding,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function $1(
 }
 
 /** Until the drivers say that the devices are ready. Those that fail are given back, and the pod is tried again. */
-async function $1(
+async function waitForDevices(
   deps: DynamicResourcesDeps & Pick<DynamicResourcesArgs, 'bindingTimeoutMs'>,
   binding: {
     readonly awaited: readonly AwaitedClaim[];
@@ -100,7 +100,7 @@ async function $1(
  * Writes allocation and consumer; a claim that has changed meanwhile is a conflict, and the pod is tried again. Resolves to
  * the claim's versions before it was allocated.
  */
-async function $1(
+async function reserveFor(
   { client, clock }: DynamicResourcesDeps,
   reservation: {
     readonly claim: ResourceClaim;
