@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LivelockError, VirtualClock } from './virtual-clock.ts';
+import { LivelockError } from './livelock-guard.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 test('timers fire in order at their own time; equal ones in the order they were set', async () => {
   const clock = new VirtualClock({ startMs: 1000 });

@@ -7,6 +7,7 @@
  * never lets time move ends in a `LivelockError` which names who scheduled it. The one place outside platform/node that
  * uses real timers. Upstream: k8s.io/utils/clock/testing.
  */
+import { LivelockError, LivelockGuard } from './livelock-guard.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../clock.ts';
 import { TimerHeap, type HeapTimer } from './timer-heap.ts';
@@ -14,14 +15,6 @@ import { TimerHeap, type HeapTimer } from './timer-heap.ts';
 const realSetImmediate = globalThis.setImmediate;
 const realSetTimeout = globalThis.setTimeout;
 const realClearTimeout = globalThis.clearTimeout;
-
-/** Time cannot move on: callbacks keep scheduling more at the same instant, or a busy token is never given back. */
-export class LivelockError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'LivelockError';
-  }
-}
 
 /** How the clock starts and what it tolerates. */
 export interface VirtualClockOptions {
@@ -33,9 +26,6 @@ export interface VirtualClockOptions {
   readonly busyTimeoutMs?: number;
 }
 
-/** Thousands of machines do more at one instant than a few: so many callbacks more for each timer that waited when it began. */
-const CALLBACKS_PER_TIMER = 20;
-
 /** Beyond this virtual time a run that waits for something gives up. */
 const DEFAULT_LIMIT_MS = 24 * 3_600_000;
 
@@ -46,7 +36,6 @@ const DEFAULT_START_MS = 1_767_225_600_000;
 export class VirtualClock implements Clock {
   #monotonicMs = 0;
   #wallOffsetMs: number;
-  readonly #maxCallbacks: number;
   readonly #busyTimeoutMs: number;
   readonly #timers = new TimerHeap();
   #foreground = 0;
@@ -56,14 +45,11 @@ export class VirtualClock implements Clock {
   #onIdle: (() => void) | undefined;
   readonly #wallListeners = new Set<(jumpMs: number) => void>();
   #running = false;
-  #callbacksNow = 0;
-  #mostNow: number;
-  readonly #culprits = new Map<string, number>();
+  readonly #livelock: LivelockGuard;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#wallOffsetMs = options.startMs ?? DEFAULT_START_MS;
-    this.#maxCallbacks = options.maxCallbacksPerInstant ?? 100_000;
-    this.#mostNow = this.#maxCallbacks;
+    this.#livelock = new LivelockGuard(options.maxCallbacksPerInstant ?? 100_000);
     this.#busyTimeoutMs = options.busyTimeoutMs ?? 30_000;
   }
 
@@ -103,7 +89,7 @@ export class VirtualClock implements Clock {
   }
 
   yield(): Promise<void> {
-    this.#countCallback();
+    this.#livelock.count();
     this.#activity++;
     return new Promise((resolve) => realSetImmediate(resolve));
   }
@@ -218,7 +204,7 @@ export class VirtualClock implements Clock {
       periodMs,
       pending: true,
     };
-    if (timer.dueMs === this.#monotonicMs) this.#noteCulprit();
+    if (timer.dueMs === this.#monotonicMs) this.#livelock.noteScheduler();
     this.#timers.add(timer);
     if (periodMs === 0) this.#foreground++;
     return () => {
@@ -249,7 +235,7 @@ export class VirtualClock implements Clock {
       this.#timers.pop();
       if (timer.periodMs === 0) this.#foreground--;
       else this.#timers.addAgain(timer, { id: this.#nextId++, dueMs: dueMs + timer.periodMs });
-      this.#countCallback();
+      this.#livelock.count();
       timer.run();
     }
   }
@@ -257,13 +243,7 @@ export class VirtualClock implements Clock {
   #moveTo(targetMs: number): void {
     if (targetMs <= this.#monotonicMs) return;
     this.#monotonicMs = targetMs;
-    this.#countAnew();
-  }
-
-  #countAnew(): void {
-    this.#callbacksNow = 0;
-    this.#mostNow = this.#maxCallbacks + CALLBACKS_PER_TIMER * this.#timers.size;
-    if (this.#culprits.size > 0) this.#culprits.clear();
+    this.#livelock.reset(this.#timers.size);
   }
 
   async #settle(): Promise<void> {
@@ -272,7 +252,7 @@ export class VirtualClock implements Clock {
       seen = this.#activity;
       await new Promise((resolve) => realSetImmediate(resolve));
       if (this.#busy.size > 0) await this.#idle();
-      this.#checkLivelock();
+      this.#livelock.check();
     } while (seen !== this.#activity);
   }
 
@@ -295,29 +275,6 @@ export class VirtualClock implements Clock {
     if (this.#running) throw new Error('the virtual clock is being moved already: await the first move');
     this.#running = true;
     // Whoever moves the clock again has come out of the move before: that was none that never ends.
-    this.#countAnew();
-  }
-
-  #countCallback(): void {
-    this.#callbacksNow++;
-    this.#noteCulprit();
-  }
-
-  /** Near the cap, remembers who schedules: too costly to do always. */
-  #noteCulprit(): void {
-    if (this.#callbacksNow < this.#mostNow * 0.9) return;
-    const where = new Error().stack
-      ?.split('\n')
-      .find((line) => line.includes(' at ') && !line.includes('virtual-clock.ts'));
-    const name = where?.trim() ?? 'unknown';
-    this.#culprits.set(name, (this.#culprits.get(name) ?? 0) + 1);
-  }
-
-  #checkLivelock(): void {
-    if (this.#callbacksNow <= this.#mostNow) return;
-    const worst = [...this.#culprits].sort((a, b) => b[1] - a[1]).slice(0, 5);
-    const lines = worst.map(([where, times]) => `  ${times} × ${where}`).join('\n');
-    this.#callbacksNow = 0;
-    throw new LivelockError(`more than ${this.#mostNow} callbacks ran while virtual time stood still:\n${lines}`);
+    this.#livelock.reset(this.#timers.size);
   }
 }

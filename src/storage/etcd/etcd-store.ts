@@ -5,10 +5,8 @@
  * resolves after its event was delivered, or when the watch is behind for long (`latestRevision` is what fresh reads go
  * by). Others write too, so this process learns of revisions it did not make.
  */
-import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcTls } from '../../grpc/grpc-caller.ts';
-import type { Clock } from '../../platform/clock.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { compareKeys } from '../key-order.ts';
 import {
@@ -27,11 +25,13 @@ import {
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
 import { createEtcdCodec, type EtcdCodec } from './codec.ts';
-import { EtcdClient } from './etcd-client.ts';
-import type { TxnResponse } from './etcd-table.ts';
+import { Deliveries } from './deliveries.ts';
 import { storeErrorOf } from './errors.ts';
+import { EtcdClient } from './etcd-client.ts';
+import { EtcdWrites } from './etcd-writes.ts';
 import { CompactedError, type EventFeedDeps, readEvents, runEventFeed } from './event-feed.ts';
 import { LeasePool } from './lease-pool.ts';
+import { SharedRead } from './shared-read.ts';
 
 /** Where the store is and what it needs. */
 export interface EtcdStoreOptions {
@@ -49,9 +49,6 @@ export interface EtcdStoreOptions {
 
 /** Entries read at once: larger ranges are read in pages of one revision. */
 const PAGE_ENTRIES = 5_000;
-/** So long a write waits for its event to come back. */
-const DELIVERY_TIMEOUT_MS = 5_000;
-
 /** Connects. Rejects with `StoreError` when no member answers. */
 export async function createEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   const client = new EtcdClient(options.platform, options);
@@ -65,17 +62,13 @@ export async function createEtcdStore(options: EtcdStoreOptions): Promise<Store>
   }
 }
 
-interface Waiter {
-  readonly revision: number;
-  readonly wake: () => void;
-}
-
 class EtcdStore implements Store {
   readonly #client: EtcdClient;
-  readonly #clock: Clock;
+  readonly #deliveries: Deliveries;
+  readonly #latestRevision: SharedRead<number>;
   readonly #codec: EtcdCodec;
   readonly #feed: EventFeedDeps;
-  readonly #leases: LeasePool;
+  readonly #etcdWrites: EtcdWrites;
   readonly #hub: WatchHub;
   readonly #keys = new KeyedMutex();
   readonly #lifetime = new AbortController();
@@ -84,19 +77,17 @@ class EtcdStore implements Store {
   /** What the hub has been given. */
   #published = 0;
   #compacted = 0;
-  #waiters: Waiter[] = [];
-  #asking = false;
-  #askAgain: Deferred<number> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(client: EtcdClient, options: EtcdStoreOptions) {
     const { clock, random, log } = options.platform;
     this.#client = client;
     this.#hub = new WatchHub(log);
-    this.#clock = clock;
     this.#codec = createEtcdCodec(options.prefix);
     this.#feed = { client, clock, log, codec: this.#codec };
-    this.#leases = new LeasePool({ client, clock, random });
+    this.#etcdWrites = new EtcdWrites({ client, codec: this.#codec, leases: new LeasePool({ client, clock, random }) });
+    this.#deliveries = new Deliveries(clock);
+    this.#latestRevision = new SharedRead(() => this.#askRevision());
     this.#unfollow = options.followEndpoints?.((endpoints) => client.setEndpoints(endpoints)) ?? (() => undefined);
   }
 
@@ -152,14 +143,11 @@ class EtcdStore implements Store {
   }
 
   put(request: PutRequest): Promise<WriteResult> {
-    return this.#accept(request.key, () => this.#put(request, true));
+    return this.#accept(request.key, () => this.#etcdWrites.put(request));
   }
 
   delete(request: DeleteRequest): Promise<WriteResult> {
-    const key = this.#codec.key(request.key);
-    return this.#accept(request.key, () =>
-      this.#transact(request, { requestDeleteRange: { key } }, `deleting ${request.key}`),
-    );
+    return this.#accept(request.key, () => this.#etcdWrites.delete(request));
   }
 
   watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
@@ -197,19 +185,8 @@ class EtcdStore implements Store {
     };
   }
 
-  /** One question at a time: who asks while it is under way gets the answer of the next. */
   latestRevision(): Promise<number> {
-    if (this.#asking) return (this.#askAgain ??= createDeferred<number>()).promise;
-    this.#asking = true;
-    const ended = (): void => {
-      this.#asking = false;
-      const again = this.#askAgain;
-      this.#askAgain = undefined;
-      again?.resolve(this.latestRevision());
-    };
-    const asked = this.#askRevision();
-    asked.then(ended, ended);
-    return asked;
+    return this.#latestRevision.read();
   }
 
   close(): Promise<void> {
@@ -238,7 +215,9 @@ class EtcdStore implements Store {
 
   #accept(key: string, write: () => Promise<WriteResult>): Promise<WriteResult> {
     if (this.#closing !== undefined) return Promise.reject(closedError());
-    const result = this.#keys.run(key, write).then((written) => this.#delivered(written));
+    const result = this.#keys
+      .run(key, write)
+      .then((written) => (written.ok && this.#published < written.revision ? this.#deliveries.wait(written) : written));
     this.#writes.add(result);
     const forget = (): void => {
       this.#writes.delete(result);
@@ -247,61 +226,9 @@ class EtcdStore implements Store {
     return result;
   }
 
-  async #put(request: PutRequest, mayRenew: boolean): Promise<WriteResult> {
-    const { key, value, ttlSeconds } = request;
-    const lease = ttlSeconds === undefined ? 0 : await this.#leases.leaseFor(ttlSeconds);
-    const put = { requestPut: { key: this.#codec.key(key), value, lease } };
-    try {
-      return await this.#transact(request, put, `writing ${key}`);
-    } catch (error) {
-      if (ttlSeconds === undefined || !mayRenew || !/requested lease not found/.test(String(error))) throw error;
-      this.#leases.forget(ttlSeconds);
-      return this.#put(request, false);
-    }
-  }
-
-  async #transact({ key, expectRevision }: DeleteRequest, operation: object, doing: string): Promise<WriteResult> {
-    const bytes = this.#codec.key(key);
-    const compare =
-      expectRevision === undefined ? [] : [{ result: 'EQUAL', target: 'MOD', key: bytes, modRevision: expectRevision }];
-    const answer = await this.#client.call(
-      'KV/Txn',
-      { compare, success: [operation], failure: [{ requestRange: { key: bytes } }] },
-      { doing, writes: true },
-    );
-    return this.#writeResult(answer);
-  }
-
-  #writeResult({ succeeded, responses, header }: TxnResponse): WriteResult {
-    const [response] = responses;
-    if (!succeeded) {
-      const kv = response?.responseRange?.kvs[0];
-      return kv === undefined ? { ok: false } : { ok: false, current: this.#codec.entry(kv) };
-    }
-    if (response?.responseDeleteRange?.deleted === 0) return { ok: false };
-    return { ok: true, revision: header.revision };
-  }
-
-  async #delivered(result: WriteResult): Promise<WriteResult> {
-    if (!result.ok || this.#published >= result.revision) return result;
-    const { revision } = result;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.setTimer(DELIVERY_TIMEOUT_MS, resolve);
-      this.#waiters.push({ revision, wake: () => (cancel(), resolve()) });
-    });
-    return result;
-  }
-
   #publish(events: readonly StoreEvent[], revision: number): void {
     this.#published = revision;
-    this.#hub.publish({ events, revision }, () => this.#wakeWaiters(revision));
-  }
-
-  #wakeWaiters(revision: number): void {
-    if (this.#waiters.length === 0) return;
-    const ready = this.#waiters.filter((waiter) => waiter.revision <= revision);
-    this.#waiters = this.#waiters.filter((waiter) => waiter.revision > revision);
-    for (const waiter of ready) waiter.wake();
+    this.#hub.publish({ events, revision }, () => this.#deliveries.wake(revision));
   }
 
   /** Changes were compacted away before we saw them: every watcher must read again. */
@@ -310,7 +237,7 @@ class EtcdStore implements Store {
     this.#compacted = Math.max(this.#compacted, compactedRevision);
     this.#hub.failAll(compactedAway(this.#published, compactedRevision));
     this.#published = revision;
-    this.#wakeWaiters(revision);
+    this.#deliveries.wake(revision);
     return revision;
   }
 
