@@ -3,11 +3,10 @@
  * are written. Upstream: cel-go checker/cost.go.
  */
 import type { Call, Expr, Fold, ListExpr, MapExpr, Select } from '../language/expr.ts';
-import { isOptionalType, type Type } from '../types/type.ts';
-import { runeCount } from '../runtime/size-of.ts';
 import { estimateCall } from './call-estimate.ts';
+import { type EntrySizes, ExprSizes, ONE } from './expr-sizes.ts';
 import type { CallEstimate, Operand, SizeEstimator } from './operand.ts';
-import { either, exactly, MOST, NOTHING, type Range, product, sum, total, UNKNOWN } from './range.ts';
+import { either, exactly, MOST, NOTHING, product, type Range, sum, total, UNKNOWN } from './range.ts';
 
 /** The cost of a checked tree; of one too deep to follow it may be any. */
 export function estimateCost(tree: Expr, sizeAt: SizeEstimator): Range {
@@ -19,21 +18,6 @@ export function estimateCost(tree: Expr, sizeAt: SizeEstimator): Range {
   }
 }
 
-/** Sizes of what is inside a list or map. */
-interface EntrySizes {
-  readonly isList: boolean;
-  readonly key: Range;
-  readonly value: Range;
-}
-
-/** A variable that a loop makes. */
-interface Local {
-  readonly path: readonly string[];
-  readonly size: Range | undefined;
-  readonly entries: EntrySizes | undefined;
-}
-
-const ONE = exactly(1);
 const LIST = exactly(10);
 const MAP = exactly(30);
 const STRUCT = exactly(40);
@@ -41,19 +25,17 @@ const ACCUMULATORS: ReadonlySet<string> = new Set(['__result__', '@result']);
 
 class Estimation {
   readonly #sizeAt: SizeEstimator;
-  readonly #paths = new Map<Expr, readonly string[]>();
-  readonly #sizes = new Map<Expr, Range>();
-  readonly #entries = new Map<Expr, EntrySizes>();
-  readonly #locals = new Map<string, Local[]>();
+  readonly #sizes: ExprSizes;
 
   constructor(sizeAt: SizeEstimator) {
     this.#sizeAt = sizeAt;
+    this.#sizes = new ExprSizes(sizeAt);
   }
 
   cost(expr: Expr): Range {
     switch (expr.kind) {
       case 'ident':
-        this.#paths.set(expr, this.#local(expr.name)?.path ?? [expr.name]);
+        this.#sizes.setPath(expr, this.#sizes.local(expr.name)?.path ?? [expr.name]);
         return ONE;
       case 'select':
         return this.#select(expr);
@@ -72,52 +54,33 @@ class Estimation {
     }
   }
 
-  #local(name: string): Local | undefined {
-    return this.#locals.get(name)?.at(-1);
-  }
-
-  #push(name: string, local: Local): void {
-    const known = this.#locals.get(name);
-    if (known === undefined) this.#locals.set(name, [local]);
-    else known.push(local);
-  }
-
-  #pop(name: string): void {
-    this.#locals.get(name)?.pop();
-  }
-
-  #path(expr: Expr): readonly string[] {
-    const local = expr.kind === 'ident' ? this.#local(expr.name) : undefined;
-    return local?.path ?? this.#paths.get(expr) ?? [];
-  }
-
   #select(expr: Select): Range {
     const { operand, field, testOnly, qualified } = expr;
     if (qualified !== undefined) {
-      this.#paths.set(expr, [qualified.name]);
+      this.#sizes.setPath(expr, [qualified.name]);
       return ONE;
     }
     const cost = this.cost(operand);
     if (testOnly) return cost;
-    this.#paths.set(expr, [...this.#path(operand), field]);
+    this.#sizes.setPath(expr, [...this.#sizes.path(operand), field]);
     const { kind } = operand.type!;
     return kind === 'map' || kind === 'struct' || kind === 'param' ? sum(cost, ONE) : cost;
   }
 
   #dyn(call: Call, arg: Expr): Range {
     const cost = this.cost(arg);
-    this.#copySizes(call, arg);
+    this.#sizes.copySizes(call, arg);
     return sum(ONE, cost);
   }
 
   #operand(expr: Expr, cost: Range): Operand {
-    const path = this.#path(expr);
+    const path = this.#sizes.path(expr);
     const isKnown = path.length > 0 && !ACCUMULATORS.has(path[0]!);
     return {
       expr,
       type: expr.type!,
       path: isKnown ? path : undefined,
-      size: this.#size(expr),
+      size: this.#sizes.size(expr),
       cost,
     };
   }
@@ -134,9 +97,9 @@ class Estimation {
       cost = either(cost, found.cost);
       if (found.size !== undefined) size = size === undefined ? found.size : either(size, found.size);
       size = this.#indexed(call, signature) ?? size;
-      size ??= this.#size(call);
+      size ??= this.#sizes.size(call);
     }
-    if (size !== undefined) this.#sizes.set(call, size);
+    if (size !== undefined) this.#sizes.setSize(call, size);
     return sum(target?.cost ?? NOTHING, cost);
   }
 
@@ -148,8 +111,8 @@ class Estimation {
         ? '@values'
         : undefined;
     if (step === undefined) return undefined;
-    this.#paths.set(call, [...this.#path(call.args[0]!), step]);
-    return this.#entriesOf(call.args[0]!)?.value;
+    this.#sizes.setPath(call, [...this.#sizes.path(call.args[0]!), step]);
+    return this.#sizes.entriesOf(call.args[0]!)?.value;
   }
 
   #overload(
@@ -181,7 +144,7 @@ class Estimation {
   }
 
   #choice(call: Call, condition: Operand, [yes, no]: readonly [Operand, Operand]): CallEstimate {
-    this.#setEntries(call, union(this.#entriesOf(yes.expr), this.#entriesOf(no.expr)));
+    this.#sizes.setEntries(call, union(this.#sizes.entriesOf(yes.expr), this.#sizes.entriesOf(no.expr)));
     const size = either(yes.size ?? UNKNOWN, no.size ?? UNKNOWN);
     return { cost: sum(condition.cost, either(yes.cost, no.cost)), size };
   }
@@ -190,7 +153,7 @@ class Estimation {
     const below = sum(left.cost, right.cost);
     if (!/\((?:string|bytes|list)/.test(signature)) return { cost: sum(ONE, below) };
     const size = sum(left.size ?? UNKNOWN, right.size ?? UNKNOWN);
-    this.#setEntries(call, union(this.#entriesOf(left.expr), this.#entriesOf(right.expr)));
+    this.#sizes.setEntries(call, union(this.#sizes.entriesOf(left.expr), this.#sizes.entriesOf(right.expr)));
     if (signature.startsWith('_+_(list')) return { cost: sum(ONE, below), size };
     const traversal = product(size, ONE);
     return {
@@ -204,9 +167,9 @@ class Estimation {
     let value: Range = list.items.length === 0 ? NOTHING : { min: MOST, max: 0 };
     for (const item of list.items) {
       costs.push(this.cost(item));
-      value = either(value, this.#size(item) ?? UNKNOWN);
+      value = either(value, this.#sizes.size(item) ?? UNKNOWN);
     }
-    this.#setEntries(list, { isList: true, key: ONE, value });
+    this.#sizes.setEntries(list, { isList: true, key: ONE, value });
     return total([...costs, LIST]);
   }
 
@@ -216,39 +179,39 @@ class Estimation {
     let [keys, values] = [start, start];
     for (const { key, value } of map.entries) {
       costs.push(this.cost(key), this.cost(value));
-      keys = either(keys, this.#size(key) ?? UNKNOWN);
-      values = either(values, this.#size(value) ?? UNKNOWN);
+      keys = either(keys, this.#sizes.size(key) ?? UNKNOWN);
+      values = either(values, this.#sizes.size(value) ?? UNKNOWN);
     }
-    this.#setEntries(map, { isList: false, key: keys, value: values });
+    this.#sizes.setEntries(map, { isList: false, key: keys, value: values });
     return total([...costs, MAP]);
   }
 
   #fold(fold: Fold): Range {
     const { range, init, condition, step, result, accuVar, iterVar, iterVar2 } = fold;
     const before = sum(this.cost(range), this.cost(init));
-    this.#push(accuVar, {
-      path: this.#path(init),
-      size: this.#size(init),
-      entries: this.#entriesOf(init),
+    this.#sizes.push(accuVar, {
+      path: this.#sizes.path(init),
+      size: this.#sizes.size(init),
+      entries: this.#sizes.entriesOf(init),
     });
     this.#pushVariables(fold);
     const turn = sum(this.cost(condition), this.cost(step));
-    this.#pop(iterVar);
-    if (iterVar2 !== undefined) this.#pop(iterVar2);
+    this.#sizes.pop(iterVar);
+    if (iterVar2 !== undefined) this.#sizes.pop(iterVar2);
     const after = this.cost(result);
-    this.#pop(accuVar);
-    const turns = this.#size(range) ?? UNKNOWN;
-    if (init.kind === 'literal') this.#setSize(fold, this.#size(init));
+    this.#sizes.pop(accuVar);
+    const turns = this.#sizes.size(range) ?? UNKNOWN;
+    if (init.kind === 'literal') this.#sizes.setSize(fold, this.#sizes.size(init));
     if (init.kind === 'list' || init.kind === 'map') {
-      this.#setSize(fold, turns);
-      this.#setEntries(fold, this.#entriesOf(step));
+      this.#sizes.setSize(fold, turns);
+      this.#sizes.setEntries(fold, this.#sizes.entriesOf(step));
     }
     return sum(before, after, product(turns, turn));
   }
 
   #pushVariables({ range, iterVar, iterVar2 }: Fold): void {
-    const path = this.#path(range);
-    const entries = this.#entriesOf(range);
+    const path = this.#sizes.path(range);
+    const entries = this.#sizes.entriesOf(range);
     const isList = entries?.isList ?? range.type!.kind === 'list';
     const key = {
       size: entries?.key,
@@ -261,56 +224,27 @@ class Estimation {
       path: [...path, isList ? '@items' : '@values'],
     };
     if (iterVar2 === undefined) {
-      this.#push(iterVar, isList ? value : key);
+      this.#sizes.push(iterVar, isList ? value : key);
       return;
     }
     // Go's append writes the second path over the first unless the length is a power of two.
     const overwrites = (path.length & (path.length - 1)) !== 0;
-    this.#push(iterVar, overwrites ? { ...key, path: value.path } : key);
-    this.#push(iterVar2, value);
+    this.#sizes.push(iterVar, overwrites ? { ...key, path: value.path } : key);
+    this.#sizes.push(iterVar2, value);
   }
 
   #bind(fold: Fold): Range {
     const { range, init, result, accuVar } = fold;
     const before = sum(this.cost(range), this.cost(init));
-    this.#push(accuVar, {
-      path: this.#path(init),
-      size: this.#size(init),
-      entries: this.#entriesOf(init),
+    this.#sizes.push(accuVar, {
+      path: this.#sizes.path(init),
+      size: this.#sizes.size(init),
+      entries: this.#sizes.entriesOf(init),
     });
     const cost = sum(before, this.cost(result));
-    this.#pop(accuVar);
-    this.#copySizes(fold, result);
+    this.#sizes.pop(accuVar);
+    this.#sizes.copySizes(fold, result);
     return cost;
-  }
-
-  #copySizes(to: Expr, from: Expr): void {
-    this.#setSize(to, this.#size(from));
-    this.#setEntries(to, this.#entriesOf(from));
-  }
-
-  #setSize(expr: Expr, size: Range | undefined): void {
-    if (size !== undefined) this.#sizes.set(expr, size);
-  }
-
-  #setEntries(expr: Expr, entries: EntrySizes | undefined): void {
-    if (entries !== undefined) this.#entries.set(expr, entries);
-  }
-
-  /** Upstream's order: what was found, what the expression says, what the schema says, what the type says. */
-  #size(expr: Expr): Range | undefined {
-    const known = this.#sizes.get(expr) ?? literalSize(expr);
-    if (known !== undefined) return known;
-    const path = this.#path(expr);
-    const found = path.length === 0 ? undefined : this.#sizeAt(path);
-    if (found !== undefined) this.#sizes.set(expr, found);
-    if (found !== undefined) return found;
-    if (isScalar(expr.type!)) return ONE;
-    return expr.kind === 'ident' ? this.#local(expr.name)?.size : undefined;
-  }
-
-  #entriesOf(expr: Expr): EntrySizes | undefined {
-    return this.#entries.get(expr) ?? (expr.kind === 'ident' ? this.#local(expr.name)?.entries : undefined);
   }
 }
 
@@ -323,19 +257,4 @@ function isBind({ range, condition, accuVar }: Fold): boolean {
 function union(a: EntrySizes | undefined, b: EntrySizes | undefined): EntrySizes | undefined {
   if (a === undefined || b === undefined) return undefined;
   return { isList: a.isList, key: either(a.key, b.key), value: either(a.value, b.value) };
-}
-
-function literalSize(expr: Expr): Range | undefined {
-  if (expr.kind === 'list') return exactly(expr.items.length);
-  if (expr.kind === 'map') return exactly(expr.entries.length);
-  if (expr.kind !== 'literal') return undefined;
-  const { value } = expr;
-  if (typeof value === 'string') return exactly(runeCount(value));
-  return exactly(value instanceof Uint8Array ? value.length : 1);
-}
-
-const SCALARS: ReadonlySet<string> = new Set(['bool', 'double', 'duration', 'int', 'timestamp', 'uint']);
-
-function isScalar(type: Type): boolean {
-  return SCALARS.has(type.kind) || (isOptionalType(type) && isScalar(type.params[0]!));
 }

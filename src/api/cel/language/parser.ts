@@ -1,8 +1,9 @@
 /** Parses expressions into trees with macros expanded. Upstream: cel-go parser/parser.go over the grammar of parser/gen/CEL.g4. */
-import { childrenOf, type Expr, type FieldInit, type MapEntry } from './expr.ts';
-import { bytesOf, doubleOf, intOf, textOf, uintOf } from './literals.ts';
+import { depthIssues, MAX_DEPTH } from './depth.ts';
+import type { Expr, FieldInit, MapEntry } from './expr.ts';
 import { Macros } from './macros.ts';
 import { type Operators, PRODUCTS, RELATIONS, SUMS } from './operators.ts';
+import { parseElements, parseLiteral } from './parse-literal.ts';
 import type { Issue } from './source.ts';
 import { STARTS, SyntaxStop, TokenReader } from './token-reader.ts';
 import type { Token } from './tokens.ts';
@@ -23,26 +24,6 @@ export function parse(text: string, hasBindings: boolean): Parsed {
     if (!(error instanceof SyntaxStop)) throw error;
     return { expr: { kind: 'unspecified', at: -1 }, issues: parser.issues };
   }
-}
-
-/** The most levels of nested expressions, and of chained operators and selections. */
-const MAX_DEPTH = 250;
-
-const SHALLOW: ReadonlySet<string> = new Set(['_&&_', '_||_', '!_', '-_']);
-
-function isDeep(expr: Expr): boolean {
-  return expr.kind === 'select' || expr.kind === 'fold' || (expr.kind === 'call' && !SHALLOW.has(expr.name));
-}
-
-function depthIssues(root: Expr): Issue[] {
-  const waiting: [Expr, number][] = [[root, 0]];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [expr, above] = next;
-    const depth = above + (isDeep(expr) ? 1 : 0);
-    if (depth > MAX_DEPTH) return [{ at: -1, message: 'max recursion depth exceeded' }];
-    for (const child of childrenOf(expr)) waiting.push([child, depth]);
-  }
-  return [];
 }
 
 const RESERVED: ReadonlySet<string> = new Set(
@@ -225,7 +206,7 @@ class Parser {
         return this.#name();
       default:
         reader.sync([...STARTS].filter((type) => type !== "'!'"));
-        return this.#literal();
+        return parseLiteral(this.#reader);
     }
   }
 
@@ -241,7 +222,7 @@ class Parser {
     const { at } = reader.take();
     const items: Expr[] = [];
     const optional = new Set<number>();
-    this.#elements("']'", () => {
+    parseElements(reader, "']'", () => {
       if (reader.takeIf("'?'") !== undefined) optional.add(items.length);
       items.push(this.#expr());
     });
@@ -252,33 +233,13 @@ class Parser {
     const reader = this.#reader;
     const { at } = reader.take();
     const entries: MapEntry[] = [];
-    this.#elements("'}'", () => {
+    parseElements(reader, "'}'", () => {
       const optional = reader.takeIf("'?'") !== undefined;
       const key = reader.within(["':'"], () => this.#expr());
       reader.expect("':'");
       entries.push({ key, value: this.#expr(), optional });
     });
     return { kind: 'map', at, entries };
-  }
-
-  /** Elements between brackets, separated by commas; a trailing comma is allowed. */
-  #elements(close: "']'" | "'}'", read: () => void): void {
-    const reader = this.#reader;
-    reader.within([close, "','"], () => {
-      if (!reader.is(close) && !reader.is("','")) {
-        reader.sync([...STARTS, "'?'", "','", close]);
-        read();
-        for (;;) {
-          if (!reader.is("','") || reader.ahead(1) === close) break;
-          if (!STARTS.has(reader.ahead(1)) && reader.ahead(1) !== "'?'") break;
-          reader.take();
-          read();
-        }
-        reader.sync(["','", close]);
-      }
-      reader.takeIf("','");
-    });
-    reader.expect(close);
   }
 
   /** A name: of a variable, a function, or the type of a message literal. */
@@ -315,7 +276,7 @@ class Parser {
     const reader = this.#reader;
     const { at } = reader.take();
     const fields: FieldInit[] = [];
-    this.#elements("'}'", () => {
+    parseElements(reader, "'}'", () => {
       const optional = reader.takeIf("'?'") !== undefined;
       if (!reader.is('IDENTIFIER') && !reader.is('ESC_IDENTIFIER')) reader.mismatch(['IDENTIFIER', 'ESC_IDENTIFIER']);
       const name = reader.take();
@@ -324,39 +285,5 @@ class Parser {
       fields.push({ at: colon.at, name: field, value: this.#expr(), optional });
     });
     return { kind: 'struct', at, typeName, fields };
-  }
-
-  #literal(): Expr {
-    const reader = this.#reader;
-    const { at } = reader.token;
-    const sign = reader.takeIf("'-'")?.text ?? '';
-    if (sign !== '' && !reader.is('NUM_INT') && !reader.is('NUM_FLOAT')) reader.noAlternative('-');
-    const { type, text } = reader.take();
-    switch (type) {
-      case 'NUM_INT':
-        return this.#value(at, intOf(sign + text), 'invalid int literal');
-      case 'NUM_UINT':
-        return this.#value(at, uintOf(text), 'invalid uint literal');
-      case 'NUM_FLOAT':
-        return this.#value(at, doubleOf(sign + text), 'invalid double literal');
-      case 'STRING':
-        return this.#quoted(at, textOf(text));
-      case 'BYTES':
-        return this.#quoted(at, bytesOf(text.slice(1)));
-      default:
-        return { kind: 'literal', at, value: type === "'null'" ? null : type === "'true'" };
-    }
-  }
-
-  #value(at: number, value: unknown, problem: string): Expr {
-    if (value !== undefined) return { kind: 'literal', at, value };
-    this.#reader.report(at, problem);
-    return { kind: 'unspecified', at };
-  }
-
-  #quoted(at: number, read: { readonly value: unknown } | { readonly problem: string }): Expr {
-    if ('value' in read) return { kind: 'literal', at, value: read.value };
-    this.#reader.report(at, read.problem);
-    return { kind: 'unspecified', at };
   }
 }
