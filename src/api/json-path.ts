@@ -181,11 +181,11 @@ interface Work {
 }
 
 /** Three times what the largest object consists of. Steps that select values more than once multiply them without end. */
-const MAX_VALUES_LOOKED_AT = 300_000;
+const MAX_VISITED_VALUES = 300_000;
 
 /** All values the path selects, in order; none if it looks at too many for that. */
 export function findValues(path: JsonPath, value: unknown): unknown[] {
-  return search(path, value, { left: MAX_VALUES_LOOKED_AT });
+  return search(path, value, { left: MAX_VISITED_VALUES });
 }
 
 function search(path: JsonPath, value: unknown, work: Work): unknown[] {

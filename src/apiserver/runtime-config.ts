@@ -51,8 +51,8 @@ export function isServed(config: RuntimeConfig, definition: ResourceDefinition):
   if (definition.schema !== undefined) return definition.enabledByDefault;
   const groupVersion = apiVersionOf(info);
   for (const key of [`${groupVersion}/${info.resource}`, groupVersion, stability(info.version), 'api/all']) {
-    const said = config.get(key);
-    if (said !== undefined) return said;
+    const configured = config.get(key);
+    if (configured !== undefined) return configured;
   }
   return definition.enabledByDefault;
 }

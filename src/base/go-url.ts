@@ -46,9 +46,9 @@ function parse(text: string, isRequest: boolean): GoUrl | string {
   if (text === '' && isRequest) return 'empty url';
   if (text === '*') return { ...none, path: '*' };
   if (text.startsWith(':')) return 'missing protocol scheme';
-  const given = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1] ?? '';
-  const scheme = given.toLowerCase();
-  const [rest, query] = cutAt(given === '' ? text : text.slice(given.length + 1), '?');
+  const schemeText = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1] ?? '';
+  const scheme = schemeText.toLowerCase();
+  const [rest, query] = cutAt(schemeText === '' ? text : text.slice(schemeText.length + 1), '?');
   if (!rest.startsWith('/')) {
     if (scheme !== '') return { ...none, scheme, query };
     if (isRequest) return 'invalid URI for request';

@@ -161,9 +161,9 @@ function apiServer(raw: RawServerOptions): Pick<ClusterOptions, 'apiServer'> {
 
 /** `--store` and the files that go with etcd. Throws `UserError`. */
 export function parseStore({ store, etcdCafile, etcdCertfile, etcdKeyfile }: RawStoreOptions): StoreChoice {
-  const given = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
+  const paths = { caFile: etcdCafile, certFile: etcdCertfile, keyFile: etcdKeyfile };
   const files = Object.fromEntries(
-    Object.entries(given).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),
+    Object.entries(paths).flatMap(([name, path]) => (path === undefined ? [] : [[name, resolve(path)]])),
   );
   if (!store.startsWith('etcd=')) {
     if (Object.keys(files).length > 0)

@@ -41,11 +41,11 @@ export function readComponentFlags(args: readonly string[], flags: readonly Flag
 
 /** Values by option name (`leaderElect`): the given flags over the defaults. */
 export function rawOptions<T extends object>(values: FlagValues, flags: readonly Flag[], usual: T): T {
-  const given = flags.map(({ name, type }) => {
+  const entries = flags.map(({ name, type }) => {
     const value = type === 'bool' ? values.bool(name) : type === 'list' ? values.list(name) : values.text(name);
     return [name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase()), value];
   });
-  return { ...usual, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) } as T;
+  return { ...usual, ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) } as T;
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -88,6 +88,6 @@ async function follow(dataDir: string, signal: AbortSignal): Promise<'ready' | '
 /** Last log line of a failed start; its `keelson: …` line if there is one. */
 function lastError(logFile: string, logStart: number): string {
   const lines = readFileSync(logFile).subarray(logStart).toString().trim().split('\n');
-  const said = lines.findLast((line) => line.startsWith('keelson: '));
-  return (said ?? (lines.at(-1) || 'the cluster did not start')).replace(/^keelson: /, '');
+  const complaint = lines.findLast((line) => line.startsWith('keelson: '));
+  return (complaint ?? (lines.at(-1) || 'the cluster did not start')).replace(/^keelson: /, '');
 }

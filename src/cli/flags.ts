@@ -19,10 +19,10 @@ export function withFlags(command: Command, flags: readonly Flag[]): Command {
 
 /** Values of the given flags by flag name. */
 export function flagValues(flags: readonly Flag[], raw: object): FlagValues {
-  const given = raw as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const texts = raw as Readonly<Record<string, string | readonly string[] | undefined>>;
   const values = flags.map(({ name }) => [
     name,
-    given[name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())],
+    texts[name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())],
   ]);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as FlagValues;
 }

@@ -29,7 +29,7 @@ const BETWEEN_COLLECTIONS_MS = 20_000;
 const AFTERMATH_MS = 150_000;
 
 /** Measurements of the process since the last check. */
-export interface MemoryLook {
+export interface MemorySample {
   /** Processor time divided by elapsed time; 1 is one core. */
   readonly cpuShare: number;
   /** Bytes of heap in use, garbage included. */
@@ -45,14 +45,14 @@ export interface MemoryLook {
 }
 
 /** Whether a collection is due. Pure. */
-export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermathDue, ...heap }: MemoryLook): boolean {
+export function shouldCollect({ cpuShare, workedMs, sinceCollectionMs, aftermathDue, ...heap }: MemorySample): boolean {
   // What one collection leaves, as a plain one does, the next leaves too: to look at it would be to collect for ever.
   const returnsUnused = heap.usedBytes <= THOROUGH_BYTES && heap.unusedBytes - heap.leftBytes > WORTHWHILE_BYTES;
   const worthwhile = returnsUnused || workedMs > WORTHWHILE_WORK_MS || aftermathDue;
   return cpuShare < IDLE_SHARE && worthwhile && sinceCollectionMs >= BETWEEN_COLLECTIONS_MS;
 }
 
-type HeapBytes = Pick<MemoryLook, 'usedBytes' | 'unusedBytes'> & {
+type HeapBytes = Pick<MemorySample, 'usedBytes' | 'unusedBytes'> & {
   /** Resident memory of the whole process. */
   readonly residentBytes: number;
 };
@@ -80,7 +80,7 @@ export function returnMemoryWhenIdle(
   { memory = thisProcess(), release = () => undefined }: IdleMemory = {},
 ): CancelTimer {
   let cpuMs = memory.cpuMs();
-  let lookedMs = clock.monotonicMs();
+  let checkedMs = clock.monotonicMs();
   let collectedMs = Number.NEGATIVE_INFINITY;
   let workedMs = cpuMs;
   let leftBytes = 0;
@@ -90,8 +90,8 @@ export function returnMemoryWhenIdle(
     const nowMs = clock.monotonicMs();
     const usedMs = memory.cpuMs() - cpuMs;
     workedMs += usedMs;
-    const look = {
-      cpuShare: usedMs / (nowMs - lookedMs),
+    const sample = {
+      cpuShare: usedMs / (nowMs - checkedMs),
       ...memory.heap(),
       leftBytes,
       workedMs,
@@ -99,15 +99,15 @@ export function returnMemoryWhenIdle(
       aftermathDue: busyEndedMs !== undefined && nowMs - busyEndedMs >= AFTERMATH_MS,
     };
     cpuMs += usedMs;
-    lookedMs = nowMs;
-    if (!shouldCollect(look)) return;
+    checkedMs = nowMs;
+    if (!shouldCollect(sample)) return;
     collectedMs = nowMs;
     const wasBusy = workedMs > BUSY_WORK_MS;
     if (wasBusy) busyEndedMs = nowMs;
-    else if (look.aftermathDue) busyEndedMs = undefined;
+    else if (sample.aftermathDue) busyEndedMs = undefined;
     workedMs = 0;
     release();
-    giveBack(clock, memory, wasBusy || look.aftermathDue).then(
+    giveBack(clock, memory, wasBusy || sample.aftermathDue).then(
       (heap) => (leftBytes = heap.unusedBytes),
       // What cannot be given back stays.
       (error: unknown) => log.unexpected('memory could not be released', error),

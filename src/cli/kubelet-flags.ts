@@ -60,13 +60,13 @@ export function collectFlags(args: readonly string[]): Record<string, string[]> 
     const value = match[2] ?? (type === 'bool' ? 'true' : rest.shift());
     if (value === undefined) throw new UserError(`flag needs an argument: --${name}`, 2);
     if (fixed === undefined) (flags[name] ??= []).push(value);
-    else tell(name, value, fixed);
+    else warnOf(name, value, fixed);
   }
   return flags;
 }
 
 /** Prints the note of a flag without effect, or refuses its value. */
-function tell(name: string, value: string, fixed: FixedFlag): void {
+function warnOf(name: string, value: string, fixed: FixedFlag): void {
   try {
     const note = noteOf(name, value, fixed);
     if (note !== undefined) process.stderr.write(`keelson: ${note}\n`);

@@ -17,10 +17,10 @@ export async function parseKubeletSettings(raw: RawKubeletSettings): Promise<{ r
   const { kubeletConfig, kubeletArg = [], nodeLabel = [], nodeTaint = [] } = raw;
   if (kubeletConfig === undefined && kubeletArg.length + nodeLabel.length + nodeTaint.length === 0) return {};
   const { collectFlags } = await import('./kubelet-flags.ts');
-  const given = kubeletArg.map((text) => text.replace(/^--?/, ''));
-  const labels = given.flatMap((text) => (LABELS.test(text) ? text.replace(LABELS, '').split(',') : []));
+  const flags = kubeletArg.map((text) => text.replace(/^--?/, ''));
+  const labels = flags.flatMap((text) => (LABELS.test(text) ? text.replace(LABELS, '').split(',') : []));
   const args = collectFlags([
-    ...given.filter((text) => !LABELS.test(text)).map((text) => `--${text}`),
+    ...flags.filter((text) => !LABELS.test(text)).map((text) => `--${text}`),
     ...nodeTaint.map((taint) => `--register-with-taints=${checkTaint(taint)}`),
   ]);
   const configFile = kubeletConfig === undefined ? undefined : resolve(kubeletConfig);

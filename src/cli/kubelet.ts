@@ -77,9 +77,9 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { PreflightError } = await import('../cluster/preflight-error.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
-  const given = await configFile(files, flags);
+  const fileSettings = await configFile(files, flags);
   const flagged = collectFlags(rest);
-  const local = await asUserError(loadConfiguration(files, { ...given, flags: flagged }));
+  const local = await asUserError(loadConfiguration(files, { ...fileSettings, flags: flagged }));
   if (local.runOnce && flags.kubeconfig !== undefined)
     throw new UserError('--runonce works without an API server: leave out --kubeconfig', 2);
   if (flags.dynamicConfigDir !== undefined && flags.kubeconfig === undefined)

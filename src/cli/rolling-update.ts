@@ -49,12 +49,12 @@ async function run(oldName: string, raw: RawOptions): Promise<void> {
   try {
     const config = await loadKubeconfig({ ...platform, userAgent: 'keelson-rolling-update' }, kubeconfig);
     const namespace = raw.namespace ?? next.metadata.namespace ?? config.namespace;
-    const say = (line: string): void => {
+    const print = (line: string): void => {
       process.stdout.write(`${line}\n`);
     };
-    const deps = { client: createRestClient(config), clock: platform.clock, say };
+    const deps = { client: createRestClient(config), clock: platform.clock, print };
     await rollingUpdate(deps, { namespace, oldName, next, updatePeriodMs, pollIntervalMs, timeoutMs }, stop.signal);
-    say(`replicationcontroller "${next.metadata.name ?? ''}" rolling updated`);
+    print(`replicationcontroller "${next.metadata.name ?? ''}" rolling updated`);
   } finally {
     platform.close();
   }

@@ -24,12 +24,12 @@ export function schedulerCommand(): Command {
 
 async function run(args: readonly string[]): Promise<number> {
   const values = readComponentFlags(args, schedulerFlags, schedulerFixedFlags);
-  const { leaderElect, ...given } = rawOptions(values, schedulingFlags, {
+  const { leaderElect, ...rest } = rawOptions(values, schedulingFlags, {
     schedulerName: 'default-scheduler',
     address: '127.0.0.1',
     port: '0',
   } as Omit<RawSchedulerOptions, 'leaderElect'> & { readonly leaderElect?: boolean });
-  const raw = { ...given, leaderElect: leaderElect === undefined ? undefined : String(leaderElect) };
+  const raw = { ...rest, leaderElect: leaderElect === undefined ? undefined : String(leaderElect) };
   const port = Number(raw.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UserError(`--port: ${raw.port} is not a port`, 2);
   const serving = schedulerServing.read(values);

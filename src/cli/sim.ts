@@ -69,7 +69,7 @@ function read(file: string): { text: string; scenario: Scenario } {
   }
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -86,15 +86,15 @@ async function runFiles(pool: SimPool, files: readonly string[], options: RunOpt
     const answers = await Promise.all(seeds.map(async (seed) => ({ seed, answer: await pool.run(text, seed) })));
     const failures = answers.filter(({ answer }) => answer.failure !== undefined);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-    say(
+    print(
       `${failures.length === 0 ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`,
     );
     const [first] = failures;
     if (first === undefined) continue;
     failed++;
-    say(indent(first.answer.failure!.message));
-    say(`    seeds that failed: ${failures.map(({ seed }) => seed).join(', ')}`);
-    if (options.replays) say(`    replay file: ${writeReplay(file, text, first.seed)}`);
+    print(indent(first.answer.failure!.message));
+    print(`    seeds that failed: ${failures.map(({ seed }) => seed).join(', ')}`);
+    if (options.replays) print(`    replay file: ${writeReplay(file, text, first.seed)}`);
   }
   if (failed > 0) throw new UserError(`${failed} of ${files.length} scenarios failed`);
 }
@@ -113,10 +113,10 @@ async function replay(pool: SimPool, file: string): Promise<void> {
   const { text, scenario } = read(file);
   const { failure, result } = await runSeeded(pool, text, scenario);
   if (failure !== undefined) {
-    say(`FAILED  ${indent(failure.message).trimStart()}`);
+    print(`FAILED  ${indent(failure.message).trimStart()}`);
     throw new UserError(`${scenario.name} fails with seed ${scenario.seed}`);
   }
-  say(
+  print(
     `ok  ${scenario.name} (seed ${result!.seed}): ${result!.changes} changes, ${(result!.virtualMs / 1000).toFixed(1)} s of virtual time, hash ${result!.hash}`,
   );
 }
@@ -138,7 +138,7 @@ async function shrink(pool: SimPool, file: string): Promise<void> {
   });
   const path = `${file.replace(/(\.replay)?\.ya?ml$/, '')}.min.yaml`;
   writeFileSync(path, stringifyYaml(small));
-  say(`${path}: ${small.steps.length} of ${scenario.steps.length} steps play a part`);
+  print(`${path}: ${small.steps.length} of ${scenario.steps.length} steps play a part`);
 }
 
 function indent(text: string): string {

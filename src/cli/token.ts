@@ -92,7 +92,7 @@ async function withCluster(raw: RawOptions, work: (at: At) => Promise<void>): Pr
 async function createToken(
   { client, platform, caPem }: At,
   raw: RawCreateOptions,
-  given: string | undefined,
+  requested: string | undefined,
 ): Promise<void> {
   const { createBootstrapToken } = await import('../cluster/join/bootstrap-tokens.ts');
   const { SERVER_GROUP } = await import('../apiserver/bootstrap/server-join.ts');
@@ -101,7 +101,7 @@ async function createToken(
   const ttlMs = durationMs(raw.ttl);
   const token = await createBootstrapToken(client, platform.random, {
     groups: [...raw.groups.split(',').filter((group) => group !== ''), ...(raw.server === true ? [SERVER_GROUP] : [])],
-    token: given,
+    token: requested,
     expiresAtMs: ttlMs === 0 ? undefined : platform.clock.nowMs() + ttlMs,
     description: raw.description,
   });

@@ -1,6 +1,6 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or in the background. */
 import { Command } from 'commander';
-import { isGiven } from './arguments/settle-options.ts';
+import { isFromCommandLine } from './arguments/settle-options.ts';
 import { parseNodes, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { instanceStart } from './instance-start.ts';
@@ -75,8 +75,9 @@ const OF_REAL_MACHINES = [
 
 /** An option that nothing reads is refused rather than ignored. */
 function refuseOfRealMachines(command: Command): void {
-  const given = command.options.find(
-    (option) => OF_REAL_MACHINES.includes(option.attributeName()) && isGiven(command, (option.long ?? '').slice(2)),
+  const unsupported = command.options.find(
+    (option) =>
+      OF_REAL_MACHINES.includes(option.attributeName()) && isFromCommandLine(command, (option.long ?? '').slice(2)),
   );
-  if (given !== undefined) throw new UserError(`--simulate: ${given.long} needs a real cluster`, 2);
+  if (unsupported !== undefined) throw new UserError(`--simulate: ${unsupported.long} needs a real cluster`, 2);
 }

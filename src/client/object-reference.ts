@@ -20,10 +20,10 @@ export function referenceOfTarget(target: KubernetesObject | EventTarget): Objec
 }
 
 function dropUndefined(reference: { [K in keyof ObjectReference]: ObjectReference[K] | undefined }): ObjectReference {
-  const given: ObjectReference = {};
+  const result: ObjectReference = {};
   for (const name in reference) {
     const value = reference[name as keyof ObjectReference];
-    if (value !== undefined) given[name as keyof ObjectReference] = value;
+    if (value !== undefined) result[name as keyof ObjectReference] = value;
   }
-  return given;
+  return result;
 }

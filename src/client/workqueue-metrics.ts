@@ -55,7 +55,7 @@ export function createWorkqueueMetrics<K>(
     return atMs === undefined ? undefined : (clock.monotonicMs() - atMs) / 1000;
   };
   let isClosed = false;
-  const tellDepth = (waiting: number): void => {
+  const recordDepth = (waiting: number): void => {
     if (!isClosed) depth.set(waiting, labels);
   };
   return {
@@ -66,9 +66,9 @@ export function createWorkqueueMetrics<K>(
       adds.inc(labels);
       if (!addedAtMs.has(key)) addedAtMs.set(key, clock.monotonicMs());
     },
-    depth: tellDepth,
+    depth: recordDepth,
     started(key, waiting) {
-      tellDepth(waiting);
+      recordDepth(waiting);
       const waited = secondsSince(addedAtMs, key);
       if (waited !== undefined) latency.observe(waited, labels);
       startedAtMs.set(key, clock.monotonicMs());

@@ -157,10 +157,10 @@ function total(
   return sum;
 }
 
-function replaceWithPodLevel(sum: ResourceAmounts, given: ResourceAmounts, named: RequestList): void {
-  if (named?.['cpu'] !== undefined) sum.milliCpu = given.milliCpu;
-  if (named?.['memory'] !== undefined) sum.memoryBytes = given.memoryBytes;
-  if (given.scalars !== undefined) sum.scalars = { ...sum.scalars, ...given.scalars };
+function replaceWithPodLevel(sum: ResourceAmounts, override: ResourceAmounts, named: RequestList): void {
+  if (named?.['cpu'] !== undefined) sum.milliCpu = override.milliCpu;
+  if (named?.['memory'] !== undefined) sum.memoryBytes = override.memoryBytes;
+  if (override.scalars !== undefined) sum.scalars = { ...sum.scalars, ...override.scalars };
 }
 
 /** Amounts of a request, limit, capacity or allocatable list. */

@@ -7,7 +7,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** The values that several gauges have. */
 export interface GroupCounts {
   /** Counts the objects again. */
-  tell<T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void;
+  update<T>(to: Gauge, objects: readonly T[], labelsOf: (object: T) => Labels): void;
   /** Removes all values. */
   forget(): void;
 }
@@ -15,7 +15,7 @@ export interface GroupCounts {
 /** No values yet. */
 export function createGroupCounts(): GroupCounts {
   const reported = new Map<Gauge, readonly Labels[]>();
-  const tell: GroupCounts['tell'] = (to, objects, labelsOf) => {
+  const update: GroupCounts['update'] = (to, objects, labelsOf) => {
     for (const old of reported.get(to) ?? []) to.remove(old);
     const groups = [...Map.groupBy(objects, (object) => JSON.stringify(labelsOf(object)))];
     const now = groups.map(([text, group]) => ({ labels: JSON.parse(text) as Labels, count: group.length }));
@@ -25,5 +25,5 @@ export function createGroupCounts(): GroupCounts {
       now.map(({ labels }) => labels),
     );
   };
-  return { tell, forget: () => reported.keys().forEach((gauge) => tell(gauge, [], () => ({}))) };
+  return { update, forget: () => reported.keys().forEach((gauge) => update(gauge, [], () => ({}))) };
 }

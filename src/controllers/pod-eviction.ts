@@ -69,8 +69,9 @@ export async function evictPod(
   try {
     const before = pod.status?.conditions?.find(({ type }) => type === condition.type);
     // Said already, by one that did not come to the deletion.
-    const isSaid = before?.status === 'True' && before.reason === words.reason && before.message === words.message;
-    if (!isSaid) {
+    const hasCondition =
+      before?.status === 'True' && before.reason === words.reason && before.message === words.message;
+    if (!hasCondition) {
       const patch = { metadata: { uid }, status: { conditions: withPodCondition(pod.status?.conditions, condition) } };
       await pods.patch({ namespace, name }, { type: 'strategic', patch }, { subresource: 'status', signal });
     }

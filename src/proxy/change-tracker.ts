@@ -109,7 +109,7 @@ export function createChangeTracker(
         }
         for (const key of changed.pods) {
           const pod = sources.pods.get(keyOf(key));
-          if (pod !== undefined) loopback.look(key, pod);
+          if (pod !== undefined) loopback.observe(key, pod);
           for (const table of tables) updateHostPorts(table, { key, pod, incremental });
         }
       } catch (error) {

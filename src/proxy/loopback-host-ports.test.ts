@@ -20,12 +20,12 @@ describe('host ports of loopback addresses', () => {
   it('of IPv6 are refused, once per pod; of IPv4 where nobody routes them', async () => {
     const routed: string[] = [];
     const { told, ports } = setUp(async () => void routed.push('routed'));
-    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.look(key, pod('::1'));
+    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.observe(key, pod('::1'));
     assert.deepEqual(told(), [REFUSED, REFUSED]);
     await ports.routed();
     assert.deepEqual(routed, []);
     const alone = setUp();
-    alone.ports.look('ns/a', pod('127.0.0.1'));
+    alone.ports.observe('ns/a', pod('127.0.0.1'));
     await alone.ports.routed();
     assert.deepEqual(alone.told(), [REFUSED]);
   });
@@ -36,11 +36,11 @@ describe('host ports of loopback addresses', () => {
       tries++;
       if (failures-- > 0) throw new Error('no bridge');
     });
-    ports.look('ns/a', pod(''));
-    ports.look('ns/b', pod('192.0.2.1'));
+    ports.observe('ns/a', pod(''));
+    ports.observe('ns/b', pod('192.0.2.1'));
     await ports.routed();
     assert.equal(tries, 0);
-    ports.look('ns/c', pod('127.0.0.1'));
+    ports.observe('ns/c', pod('127.0.0.1'));
     await ports.routed();
     assert.deepEqual(told(), ['host ports with a loopback hostIP do not answer']);
     for (let time = 0; time < 2; time++) await ports.routed();
@@ -50,7 +50,7 @@ describe('host ports of loopback addresses', () => {
   it('that this machine serves itself are warned of, once per pod', () => {
     const { log } = createSimPlatform();
     const ports = createLoopbackHostPorts(log, { route: undefined, portals: false, ownTcpPorts: [8000] });
-    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.look(key, pod(''));
+    for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.observe(key, pod(''));
     const message = 'a host port is not served: this machine serves the API or its kubelet there';
     assert.deepEqual(
       log.entries.map((entry) => entry.message),
@@ -60,7 +60,7 @@ describe('host ports of loopback addresses', () => {
 
   it('need no routes where this process answers', async () => {
     const { told, ports } = setUp(() => Promise.reject(new Error('asked')), true);
-    ports.look('ns/a', pod('127.0.0.1'));
+    ports.observe('ns/a', pod('127.0.0.1'));
     await ports.routed();
     assert.deepEqual(told(), []);
   });

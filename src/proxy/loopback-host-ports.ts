@@ -12,7 +12,7 @@ import { wantsOwnPort } from './host-port-rules.ts';
 /** What keeps an eye on them. */
 export interface LoopbackHostPorts {
   /** Looks at a pod that is new or has changed; warns once of one whose port cannot be served. */
-  look(key: string, pod: Pod): void;
+  observe(key: string, pod: Pod): void;
   /** Resolves when packets are routed. A failure is logged, and the next call tries again. */
   routed(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export function createLoopbackHostPorts(
     log.warn(message, { pod: key });
   };
   return {
-    look(key, pod) {
+    observe(key, pod) {
       if (wantsOwnPort(pod, ownTcpPorts))
         warnOnce(key, 'a host port is not served: this machine serves the API or its kubelet there');
       const served = route !== undefined && wantsLoopbackHostPort(pod, 4);

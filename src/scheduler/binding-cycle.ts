@@ -31,7 +31,7 @@ export function reserve(input: BindingInput): Status | undefined {
 
 function askReserve({ profile, state, pod, nodeName }: BindingInput): Status | undefined {
   for (const plugin of profile.points.reserve) {
-    const status = timedCall(state, { plugin: plugin.name, point: 'Reserve', statusOf: (told) => told }, () =>
+    const status = timedCall(state, { plugin: plugin.name, point: 'Reserve', statusOf: (outcome) => outcome }, () =>
       plugin.reserve?.(state, pod, nodeName),
     );
     if (status === undefined) continue;
@@ -75,8 +75,10 @@ function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Ma
   const timeouts = new Map<string, number>();
   const startedMs = profile.timer?.started() ?? 0;
   for (const plugin of profile.points.permit) {
-    const permit = timedCall(state, { plugin: plugin.name, point: 'Permit', statusOf: (told) => told?.status }, () =>
-      plugin.permit?.(state, pod, nodeName),
+    const permit = timedCall(
+      state,
+      { plugin: plugin.name, point: 'Permit', statusOf: (outcome) => outcome?.status },
+      () => plugin.permit?.(state, pod, nodeName),
     );
     if (permit?.status === undefined) continue;
     if (permit.status.code !== 'wait') return permit.status;
@@ -90,8 +92,10 @@ function askPermit({ profile, state, pod, nodeName }: BindingInput): Status | Ma
 function askPreBind({ profile, state, pod, nodeName }: BindingInput): Status | SchedulerPlugin[] {
   const busy: SchedulerPlugin[] = [];
   for (const plugin of profile.points.preBind) {
-    const status = timedCall(state, { plugin: plugin.name, point: 'PreBindPreFlight', statusOf: (told) => told }, () =>
-      plugin.preBindPreFlight?.(state, pod, nodeName),
+    const status = timedCall(
+      state,
+      { plugin: plugin.name, point: 'PreBindPreFlight', statusOf: (outcome) => outcome },
+      () => plugin.preBindPreFlight?.(state, pod, nodeName),
     );
     if (status === undefined) busy.push(plugin);
     else if (status.code !== 'skip') return status;

@@ -35,7 +35,7 @@ export function stillRefused(question: RefusalQuestion): ReadonlyMap<string, Sta
     const status = ask(node);
     if (status === undefined) return undefined;
     if (askAlone(node) === undefined) expecting.add(node);
-    if (!sayTheSame(last.statuses.get(node.name), status)) (copy ??= new Map(last.statuses)).set(node.name, status);
+    if (!isEqualStatus(last.statuses.get(node.name), status)) (copy ??= new Map(last.statuses)).set(node.name, status);
   }
   const statuses = copy ?? last.statuses;
   memory.refusals = { nodes: last.nodes, sequence: tracker.sequence, statuses, expecting };
@@ -50,6 +50,6 @@ export function noteRefusals(question: RefusalQuestion, statuses: ReadonlyMap<st
   memory.refusals = { nodes, sequence: tracker.sequence, statuses, expecting };
 }
 
-function sayTheSame(a: Status | undefined, b: Status): boolean {
+function isEqualStatus(a: Status | undefined, b: Status): boolean {
   return a === b || (a?.code === b.code && a.plugin === b.plugin && a.reasons.join() === b.reasons.join());
 }

@@ -199,17 +199,17 @@ function findFeasible(
   const nodes = named === undefined ? snapshot.nodes : [...named].flatMap((name) => snapshot.byName(name) ?? []);
   const enough =
     named === undefined ? feasibleNodesToFind(nodes.length, input.profile.percentageOfNodesToScore) : nodes.length;
-  let looked = 0;
+  let visited = 0;
   try {
-    for (; looked < nodes.length && feasible.length < enough; looked++) {
-      const node = nodes[(cursor.startAt + looked) % nodes.length] as NodeInfo;
+    for (; visited < nodes.length && feasible.length < enough; visited++) {
+      const node = nodes[(cursor.startAt + visited) % nodes.length] as NodeInfo;
       const status = filterNode(input, state, { asked, node });
       if (status === undefined) feasible.push(node);
       else statuses.set(node.name, status);
     }
   } finally {
     // Also after a filter's error: the next attempt begins with other nodes.
-    if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + looked) % nodes.length;
+    if (named === undefined && nodes.length > 0) cursor.startAt = (cursor.startAt + visited) % nodes.length;
   }
 }
 

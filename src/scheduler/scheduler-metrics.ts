@@ -21,9 +21,9 @@ export interface SchedulerMetrics extends DeviceMetrics {
   scheduled(attempts: number, seconds: number): void;
   algorithmSeconds(seconds: number): void;
   /** `point`: upstream's name, with a capital. */
-  pointSeconds(point: string, told: { profile: string; status: Status | undefined; seconds: number }): void;
+  pointSeconds(point: string, measurement: { profile: string; status: Status | undefined; seconds: number }): void;
   /** One call of one plugin. */
-  pluginSeconds(told: { plugin: string; point: string; status: Status | undefined; seconds: number }): void;
+  pluginSeconds(measurement: { plugin: string; point: string; status: Status | undefined; seconds: number }): void;
   preemptionAttempt(): void;
   victims(count: number): void;
   /** A pod entered a part of the queue because of an event. */

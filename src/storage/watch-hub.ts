@@ -140,12 +140,12 @@ export class WatchHub {
     queueMicrotask(() => {
       if (entry.silent) return;
       entry.silent = true;
-      this.#tellEnd(entry, error);
+      this.#notifyEnd(entry, error);
     });
   }
 
   /** What a watcher does about its end is its own: where that fails too, nobody else hears of it. */
-  #tellEnd({ watcher, start }: Entry, error: Error): void {
+  #notifyEnd({ watcher, start }: Entry, error: Error): void {
     try {
       watcher.onError(error);
     } catch (second) {
@@ -189,7 +189,7 @@ export class WatchHub {
     } catch (error) {
       entry.silent = true;
       this.#remove(entry);
-      queueMicrotask(() => this.#tellEnd(entry, error as Error));
+      queueMicrotask(() => this.#notifyEnd(entry, error as Error));
     }
   }
 }

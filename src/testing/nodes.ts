@@ -178,9 +178,9 @@ export class TestNodes {
   /** The conditions of a machine's Node object, or its kubelet's log before there is one. */
   #troubleOf(name: string): string {
     const node = this.#deps.world().server.objects.get(Nodes, '', name);
-    const said = nodeCondition(node, 'Ready')?.message;
+    const message = nodeCondition(node, 'Ready')?.message;
     const [last] = this.#node(name).platform.log.entries.slice(-1);
-    return `${name}: ${said ?? (last === undefined ? 'not registered' : `${last.message} ${JSON.stringify(last.fields)}`)}`;
+    return `${name}: ${message ?? (last === undefined ? 'not registered' : `${last.message} ${JSON.stringify(last.fields)}`)}`;
   }
 
   async #setUnschedulable(name: string, unschedulable: boolean): Promise<void> {

@@ -40,9 +40,9 @@ const podsShape = meant(
 );
 
 /** What `wait` may be given. */
-export const waitShape = meant(fields({ for: text, until: text, pods: podsShape, within: span }), (given) => {
-  if (given['until'] !== undefined && given['for'] === undefined) return 'until is of an object: for is missing';
-  return given['for'] === undefined && given['pods'] === undefined
+export const waitShape = meant(fields({ for: text, until: text, pods: podsShape, within: span }), (step) => {
+  if (step['until'] !== undefined && step['for'] === undefined) return 'until is of an object: for is missing';
+  return step['for'] === undefined && step['pods'] === undefined
     ? 'waits for nothing: for or pods is missing'
     : undefined;
 });
@@ -62,8 +62,8 @@ export const expectShape = meant(
       event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined,
     ),
   }),
-  (given) => {
-    const has = (...names: string[]): string | undefined => names.find((name) => given[name] !== undefined);
+  (step) => {
+    const has = (...names: string[]): string | undefined => names.find((name) => step[name] !== undefined);
     const compared = has('remembered', 'atLeast', 'atMost');
     if (has('object', 'pods', 'event', 'why') === undefined)
       return 'expects nothing: object, pods, event or why is missing';

@@ -59,7 +59,7 @@ function userResource<T extends KubernetesObject>(
     };
     return calling;
   };
-  const judged = (options?: WriteOptions): WriteOptions => ({
+  const withValidation = (options?: WriteOptions): WriteOptions => ({
     ...options,
     fieldValidation: options?.fieldValidation ?? fieldValidation,
   });
@@ -71,17 +71,17 @@ function userResource<T extends KubernetesObject>(
       before(`client.resource(${info.kind}).watch`);
       return ownEvents(inner.watch(options));
     },
-    create: own('create', (object, options) => inner.create(object, judged(options))),
-    update: own('update', (object, options) => inner.update(object, judged(options))),
-    updateStatus: own('updateStatus', (object, options) => inner.updateStatus(object, judged(options))),
-    patch: own('patch', (key, body, options) => inner.patch(key, body, judged(options))),
+    create: own('create', (object, options) => inner.create(object, withValidation(options))),
+    update: own('update', (object, options) => inner.update(object, withValidation(options))),
+    updateStatus: own('updateStatus', (object, options) => inner.updateStatus(object, withValidation(options))),
+    patch: own('patch', (key, body, options) => inner.patch(key, body, withValidation(options))),
     delete: own('delete', (key, options) => inner.delete(key, options)),
     deleteCollection: own('deleteCollection', (options) => inner.deleteCollection(options)),
     getSubresource: own('getSubresource', (key, subresource, options) =>
       inner.getSubresource(key, subresource, options),
     ) as ResourceClient<T>['getSubresource'],
     createSubresource: own('createSubresource', (key, subresource, body, options) =>
-      inner.createSubresource(key, subresource, body, judged(options)),
+      inner.createSubresource(key, subresource, body, withValidation(options)),
     ) as ResourceClient<T>['createSubresource'],
   };
 }

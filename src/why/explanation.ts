@@ -75,8 +75,8 @@ export interface ExplanationList {
 }
 
 /** A cause; without `because` a first one. */
-export function cause(given: Omit<Cause, 'because'> & { readonly because?: readonly Cause[] }): Cause {
-  return { ...given, because: given.because ?? [] };
+export function cause(parts: Omit<Cause, 'because'> & { readonly because?: readonly Cause[] }): Cause {
+  return { ...parts, because: parts.because ?? [] };
 }
 
 /** The causes at the ends of the chains, most important first. */

@@ -132,8 +132,8 @@ function defaultFields(type: StructSchema, value: JsonObject, budget: DefaultsBu
     if (field.default === undefined || Object.hasOwn(filled, field.name)) continue;
     if (!budget.allows(field)) break;
     if (out === filled) out = { ...filled };
-    const given = typeof field.default === 'object' ? structuredClone(field.default) : field.default;
-    setOwn(out, field.name, applySchemaDefaults(field.type, given, budget));
+    const defaultValue = typeof field.default === 'object' ? structuredClone(field.default) : field.default;
+    setOwn(out, field.name, applySchemaDefaults(field.type, defaultValue, budget));
   }
   return out;
 }

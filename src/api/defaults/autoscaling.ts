@@ -15,9 +15,9 @@ const SCALE_DOWN: HPAScalingRules = {
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
 
-function mergeRules(given: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
-  if (given !== undefined && Object.keys(defaults).every((name) => Object.hasOwn(given, name))) return given;
-  return structuredClone({ ...defaults, ...given });
+function mergeRules(rules: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
+  if (rules !== undefined && Object.keys(defaults).every((name) => Object.hasOwn(rules, name))) return rules;
+  return structuredClone({ ...defaults, ...rules });
 }
 
 /** Fills a v2 autoscaler: one replica at least, 80 % of requested cpu. */

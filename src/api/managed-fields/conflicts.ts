@@ -17,30 +17,30 @@ export interface ConflictReport {
 }
 
 /** So many are told; all are counted. */
-const MAX_TOLD = 1000;
+const MAX_LISTED = 1000;
 
 /** Describes conflicts; there is at least one. */
 export function describeConflicts(conflicts: readonly ManagerConflict[]): ConflictReport {
-  let room = MAX_TOLD;
+  let room = MAX_LISTED;
   let count = 0;
   const groups = conflicts
     .map(({ manager, fields }) => ({ who: printManager(manager), paths: pathsOf(fields) }))
     .sort((a, b) => (a.who < b.who ? -1 : 1))
     .map(({ who, paths }) => {
       count += paths.length;
-      const told = paths.slice(0, room).map(formatFieldPath);
-      room -= told.length;
-      return { who, told, left: paths.length - told.length };
+      const shown = paths.slice(0, room).map(formatFieldPath);
+      room -= shown.length;
+      return { who, shown, left: paths.length - shown.length };
     });
-  const causes = groups.flatMap(({ who, told }) =>
-    told.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
+  const causes = groups.flatMap(({ who, shown }) =>
+    shown.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),
   );
   const [only] = groups;
   if (count === 1 && only !== undefined) {
-    return { message: `Apply failed with 1 conflict: conflict with ${only.who}: ${only.told[0]}`, causes };
+    return { message: `Apply failed with 1 conflict: conflict with ${only.who}: ${only.shown[0]}`, causes };
   }
-  const texts = groups.map(({ who, told, left }) => {
-    const lines = [...told, ...(left > 0 ? [`and ${left} more`] : [])];
+  const texts = groups.map(({ who, shown, left }) => {
+    const lines = [...shown, ...(left > 0 ? [`and ${left} more`] : [])];
     return `conflicts with ${who}:\n${lines.map((line) => `- ${line}`).join('\n')}`;
   });
   return { message: `Apply failed with ${count} conflicts: ${texts.join('\n')}`, causes };

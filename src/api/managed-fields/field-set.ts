@@ -98,9 +98,9 @@ function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (recursive && isMember(b)) return undefined;
   const member = isMember(a) && !isMember(b);
   let changes: Map<string, FieldSet> | undefined;
-  let looked = 0;
+  let visited = 0;
   for (const key in b) {
-    if (++looked > WIDE) {
+    if (++visited > WIDE) {
       changes = changesBelow(a, b, recursive);
       break;
     }

@@ -65,9 +65,9 @@ function objectDefinition({ info, schema }: CustomApi, version: OpenApiVersion):
   // Clients of v2 refuse what is not among the properties, where there are any: of an object that may be anything none.
   if (schema === undefined || isFree) return { type: 'object', ...gvkOf(info, info.kind) };
   const body = shapeFor(schema as JsonObject, version);
-  const given = isObject(body['properties']) ? body['properties'] : {};
+  const declared = isObject(body['properties']) ? body['properties'] : {};
   const metadata = metadataRef('meta.v1.ObjectMeta', version);
-  return { ...body, type: 'object', properties: { ...given, ...TYPE_META, metadata }, ...gvkOf(info, info.kind) };
+  return { ...body, type: 'object', properties: { ...declared, ...TYPE_META, metadata }, ...gvkOf(info, info.kind) };
 }
 
 function listDefinition({ info }: CustomApi, version: OpenApiVersion): JsonObject {

@@ -31,8 +31,8 @@ export function validateAttribute(attribute: DeviceAttribute, field: Field): voi
     if (name === 'strings') validateList(attribute.strings, field.at(name), { item: string });
     if (name === 'versions') validateList(attribute.versions, field.at(name), { item: version });
   }
-  const given = Object.values(attribute).filter((value) => value !== undefined).length;
-  if (given !== 1) field.invalid(given === 0 ? '' : shownAttribute(attribute), 'exactly one value must be specified');
+  const count = Object.values(attribute).filter((value) => value !== undefined).length;
+  if (count !== 1) field.invalid(count === 0 ? '' : shownAttribute(attribute), 'exactly one value must be specified');
 }
 
 /** Upstream's internal type has names of its own. */

@@ -97,10 +97,13 @@ const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 /** The annotation that was there before the field may not say something else. */
 export function validateNewIngress(ingress: Ingress, field: Field): void {
   validateIngress(ingress, field);
-  const said = ingress.metadata.annotations?.[CLASS_ANNOTATION];
+  const annotated = ingress.metadata.annotations?.[CLASS_ANNOTATION];
   const { ingressClassName } = ingress.spec ?? {};
-  if (said !== undefined && ingressClassName !== undefined && said !== ingressClassName)
-    field.at('annotations').at(CLASS_ANNOTATION).invalid(said, 'must match `ingressClassName` when both are specified');
+  if (annotated !== undefined && ingressClassName !== undefined && annotated !== ingressClassName)
+    field
+      .at('annotations')
+      .at(CLASS_ANNOTATION)
+      .invalid(annotated, 'must match `ingressClassName` when both are specified');
 }
 
 /** Where an ingress is reached. */

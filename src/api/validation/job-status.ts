@@ -19,7 +19,7 @@ interface View {
   readonly succeeding: boolean;
 }
 
-function isSaid(job: Job, type: string, status = 'True'): boolean {
+function hasCondition(job: Job, type: string, status = 'True'): boolean {
   return (job.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === status);
 }
 
@@ -27,10 +27,10 @@ function viewOf(job: Job): View {
   return {
     job,
     status: job.status ?? {},
-    complete: isSaid(job, 'Complete'),
-    failed: isSaid(job, 'Failed'),
-    failing: isSaid(job, 'FailureTarget'),
-    succeeding: isSaid(job, 'SuccessCriteriaMet'),
+    complete: hasCondition(job, 'Complete'),
+    failed: hasCondition(job, 'Failed'),
+    failing: hasCondition(job, 'FailureTarget'),
+    succeeding: hasCondition(job, 'SuccessCriteriaMet'),
   };
 }
 
@@ -125,7 +125,7 @@ function validateIndexes({ job, status }: View, changed: Changed, field: Field):
     field.at('failedIndexes').invalid(failed, `failedIndexes and completedIndexes overlap at index: ${shared}`);
 }
 
-function validateTold(
+function validateReported(
   { job, status, complete, failed, failing, succeeding }: View,
   changed: Changed,
   field: Field,
@@ -145,7 +145,7 @@ function validateTold(
 
 function validateVerdicts(now: View, old: View, field: Field): void {
   for (const type of ['Failed', 'Complete', 'FailureTarget'])
-    if (isSaid(old.job, type) && !isSaid(now.job, type))
+    if (hasCondition(old.job, type) && !hasCondition(now.job, type))
       field.at('conditions').invalidWhole(`cannot disable the terminal ${type}=True condition`);
 }
 
@@ -167,7 +167,7 @@ function validateTransition(now: View, old: View, field: Field): void {
   if (end !== undefined && endBefore !== undefined && end !== endBefore)
     field.at('completionTime').invalid(end, FIELD_IMMUTABLE_TEXT);
   const [start, startBefore] = [now.status.startTime, old.status.startTime];
-  const isResuming = isSaid(old.job, 'Suspended') && isSaid(now.job, 'Suspended', 'False');
+  const isResuming = hasCondition(old.job, 'Suspended') && hasCondition(now.job, 'Suspended', 'False');
   if (startBefore !== undefined && start !== startBefore && now.job.spec?.suspend !== true && !isResuming)
     field.at('startTime').invalid(start ?? null, 'field is immutable for unsuspended job once set');
   const conditions = field.at('conditions');
@@ -187,6 +187,6 @@ export function validateJobStatus(job: Job, old: Job, field: Field): void {
   validateCompletion(now, changed, place);
   validateFinished(now, changed, place);
   validateIndexes(now, changed, place);
-  validateTold(now, changed, place);
+  validateReported(now, changed, place);
   validateTransition(now, before, place);
 }

@@ -68,8 +68,9 @@ export function validateJob(job: Job, field: Field): void {
 /** Whether nothing of the job runs, nor will before somebody says so: who queues jobs may then say where and how large. */
 function isAtRest({ spec, status }: Job): boolean {
   if (spec?.suspend !== true || (status?.active ?? 0) > 0) return false;
-  const isTold = status?.conditions?.some((told) => told.type === 'Suspended' && told.status === 'True') === true;
-  return status?.startTime === undefined || isTold;
+  const isSuspended =
+    status?.conditions?.some((condition) => condition.type === 'Suspended' && condition.status === 'True') === true;
+  return status?.startTime === undefined || isSuspended;
 }
 
 /** What stays of a template even while its job is at rest. Upstream: MutableSchedulingDirectives-, MutablePodResourcesForSuspendedJobs. */

@@ -53,11 +53,11 @@ function checkAllowed(schema: JSONSchemaProps, field: Field): void {
 }
 
 function wantsType(schema: JSONSchemaProps, field: Field, { type, name }: { type: string; name: string }): void {
-  const given = schema.type ?? '';
-  if (given === type) return;
+  const actual = schema.type ?? '';
+  if (actual === type) return;
   const text = `must be ${type} if ${name} is specified`;
-  if (given === '') field.at('type').required(text);
-  else field.at('type').invalid(given, text);
+  if (actual === '') field.at('type').required(text);
+  else field.at('type').invalid(actual, text);
 }
 
 function checkMapType(schema: JSONSchemaProps, field: Field): void {

@@ -145,7 +145,7 @@ function readsFiles({ env }: Container | EphemeralContainer): boolean {
 }
 
 function validateSource(source: EnvVarSource, value: string, field: Field): void {
-  const given = [
+  const count = [
     source.fieldRef,
     source.resourceFieldRef,
     source.configMapKeyRef,
@@ -158,13 +158,13 @@ function validateSource(source: EnvVarSource, value: string, field: Field): void
   if (source.configMapKeyRef !== undefined) validateKey(source.configMapKeyRef, field.at('configMapKeyRef'));
   if (source.secretKeyRef !== undefined) validateKey(source.secretKeyRef, field.at('secretKeyRef'));
   if (source.fileKeyRef !== undefined) validateFileKey(source.fileKeyRef, field.at('fileKeyRef'));
-  if (given === 0)
+  if (count === 0)
     field.invalid(
       '',
       'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
     );
   else if (value !== '') field.invalid('', 'may not be specified when `value` is not empty');
-  else if (given > 1) field.invalid('', 'may not have more than one field specified at a time');
+  else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
 }
 
 /** Variables of a container. */
@@ -183,10 +183,10 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, f
   for (const [index, source] of (sources ?? []).entries()) {
     const place = field.item(index);
     if ((source.prefix ?? '') !== '') place.at('prefix').complain(source.prefix, isEnvVarName(source.prefix!));
-    const given = [source.configMapRef, source.secretRef].filter((one) => one !== undefined).length;
+    const count = [source.configMapRef, source.secretRef].filter((one) => one !== undefined).length;
     // Upstream reports these at the list.
-    if (given === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
-    else if (given > 1) field.invalid('', 'may not have more than one field specified at a time');
+    if (count === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
+    else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
     for (const name of ['configMapRef', 'secretRef'] as const) {
       const reference = source[name];
       if (reference === undefined) continue;

@@ -93,10 +93,10 @@ function validateSource(volume: Volume, owner: VolumeOwner, field: Field): void 
 
 /** The sources that are there, in upstream's order. Nearly always it is one, so that the order is not gone through. */
 function sourcesOf(volume: Volume): readonly (typeof SOURCE_ORDER)[number][] {
-  const given = Object.keys(volume).filter(
+  const sources = Object.keys(volume).filter(
     (key): key is (typeof SOURCE_ORDER)[number] => SOURCES.has(key) && volume[key as keyof Volume] !== undefined,
   );
-  return given.length < 2 ? given : SOURCE_ORDER.filter((name) => given.includes(name));
+  return sources.length < 2 ? sources : SOURCE_ORDER.filter((name) => sources.includes(name));
 }
 
 /** The sources that only pods have. */

@@ -70,29 +70,29 @@ function validateRequest(request: DeviceRequest, field: Field): void {
     field.required('exactly one of `exactly` or `firstAvailable` is required');
   else if (exactly !== undefined && firstAvailable.length > 0)
     field.invalid(null, 'exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set');
-  else if (exactly !== undefined) validateWish(exactly, field.at('exactly'));
+  else if (exactly !== undefined) validateSubRequest(exactly, field.at('exactly'));
   else
     validateList(firstAvailable, field.at('firstAvailable'), {
       max: MAX_ALTERNATIVES,
       item(alternative, at) {
         validateLabelLikeName(alternative.name, at.at('name'));
-        validateWish(alternative, at);
+        validateSubRequest(alternative, at);
       },
       key: ({ name }) => name ?? '',
     });
 }
 
-function validateWish(wish: ExactDeviceRequest | DeviceSubRequest, field: Field): void {
-  const { deviceClassName = '', allocationMode = '', count = 0 } = wish;
+function validateSubRequest(subRequest: ExactDeviceRequest | DeviceSubRequest, field: Field): void {
+  const { deviceClassName = '', allocationMode = '', count = 0 } = subRequest;
   if (deviceClassName === '') field.at('deviceClassName').required();
   else field.at('deviceClassName').complain(deviceClassName, isDns1123Subdomain(deviceClassName));
-  validateDeviceSelectors(wish.selectors, field.at('selectors'));
+  validateDeviceSelectors(subRequest.selectors, field.at('selectors'));
   if (!['All', 'ExactCount'].includes(allocationMode))
     field.at('allocationMode').notSupported(allocationMode, ['All', 'ExactCount']);
   if (allocationMode === 'ExactCount' && count <= 0) field.at('count').invalid(count, 'must be greater than zero');
   if (allocationMode === 'All' && count !== 0)
     field.at('count').invalid(count, "must not be specified when allocationMode is 'All'");
-  validateDeviceTolerations(wish.tolerations, field.at('tolerations'));
+  validateDeviceTolerations(subRequest.tolerations, field.at('tolerations'));
 }
 
 function validateConstraint(constraint: DeviceConstraint, names: Names, field: Field): void {

@@ -90,17 +90,21 @@ function shownVersions(versions: readonly string[]): string {
   return `[${versions.slice(0, SHOWN_VERSIONS).join(' ')}${more}]`;
 }
 
-function validateCommonVersion(servers: readonly ServerStorageVersion[], told: string | undefined, field: Field): void {
+function validateCommonVersion(
+  servers: readonly ServerStorageVersion[],
+  commonVersion: string | undefined,
+  field: Field,
+): void {
   const versions = new Set(servers.map(({ encodingVersion }) => encodingVersion ?? ''));
   const [common] = versions.size === 1 ? versions : [];
-  if (common === told) return;
+  if (common === commonVersion) return;
   if (common === undefined)
     field.invalid(
-      told,
+      commonVersion,
       'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet',
     );
-  else if (told === undefined) field.invalid(null, `the common encoding version is ${common}`);
-  else field.invalid(told, `the actual common encoding version is ${common}`);
+  else if (commonVersion === undefined) field.invalid(null, `the common encoding version is ${common}`);
+  else field.invalid(commonVersion, `the actual common encoding version is ${common}`);
 }
 
 function validateStorageConditions(conditions: readonly StorageVersionCondition[], field: Field): void {

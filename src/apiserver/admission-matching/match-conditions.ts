@@ -71,13 +71,13 @@ export function createMatchConditions(
         namespaceObject: null,
         ...authorizerValues(attributes, decisions),
       };
-      return await evaluateWithDecisions(decisions, () => judgeConditions(compiled, activation, failurePolicy));
+      return await evaluateWithDecisions(decisions, () => evaluateConditions(compiled, activation, failurePolicy));
     },
   };
 }
 
 /** Evaluates compiled conditions, within the budget all of them share. */
-export function judgeConditions(
+export function evaluateConditions(
   conditions: readonly CompiledCondition[],
   activation: Activation,
   failurePolicy: string | undefined,
@@ -86,7 +86,7 @@ export function judgeConditions(
   const errors: string[] = [];
   for (const { name, program } of conditions) {
     const meter = new Meter(Math.min(PER_CALL_LIMIT, budget));
-    const answer = judge(program, activation, meter);
+    const answer = evaluate(program, activation, meter);
     budget -= Math.min(meter.spent, budget);
     if (answer === false) return { matches: false, failedCondition: name };
     if (typeof answer === 'string') errors.push(answer);
@@ -101,7 +101,7 @@ export function judgeConditions(
 }
 
 /** True, false, or the error's text. */
-function judge(program: Program | string, activation: Activation, meter: Meter): boolean | string {
+function evaluate(program: Program | string, activation: Activation, meter: Meter): boolean | string {
   if (typeof program === 'string') return program;
   try {
     return program.run(activation, meter) === true;

@@ -141,12 +141,12 @@ async function imagePolicyOf(own: JsonObject, target: ReadTarget): Promise<Image
   const policy = objectAt(own[place], place);
   const durationMs = (name: keyof typeof IMAGE_POLICY_LIMITS): number => {
     const { unitMs, usual, most } = IMAGE_POLICY_LIMITS[name];
-    const given = policy[name] ?? 0;
-    if (given === -1) return 0;
-    if (given === 0) return usual * unitMs;
-    if (!Number.isInteger(given) || (given as number) < 1 || (given as number) > most)
-      throw new Error(`${place}.${name}: valid value is between 1 and ${most}, got ${String(given)}`);
-    return (given as number) * unitMs;
+    const configured = policy[name] ?? 0;
+    if (configured === -1) return 0;
+    if (configured === 0) return usual * unitMs;
+    if (!Number.isInteger(configured) || (configured as number) < 1 || (configured as number) > most)
+      throw new Error(`${place}.${name}: valid value is between 1 and ${most}, got ${String(configured)}`);
+    return (configured as number) * unitMs;
   };
   const { kubeConfigFile, defaultAllow = false } = policy;
   if (typeof kubeConfigFile !== 'string' || kubeConfigFile === '')

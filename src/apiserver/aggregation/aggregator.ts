@@ -165,7 +165,7 @@ export class Aggregator {
       this.#byGroupVersion.set(`${next.group}/${next.version}`, next);
       this.#check(name);
     }
-    if (known !== undefined || next !== undefined) this.#tell();
+    if (known !== undefined || next !== undefined) this.#notifyListeners();
   }
 
   #backendChanged(object: KubernetesObject | undefined): void {
@@ -184,7 +184,7 @@ export class Aggregator {
     }
     const state = { again: false };
     this.#checking.set(name, state);
-    this.#look(name)
+    this.#checkAvailability(name)
       .catch((error: unknown) =>
         this.#deps.platform.log.error('cannot report an APIService', { apiService: name, err: error }),
       )
@@ -194,7 +194,7 @@ export class Aggregator {
       });
   }
 
-  async #look(name: string): Promise<void> {
+  async #checkAvailability(name: string): Promise<void> {
     const remote = this.#remotes.get(name);
     if (remote === undefined) return;
     const { availability, resources } = await checkRemote(this.#checks, remote);
@@ -208,7 +208,7 @@ export class Aggregator {
     remote.availability = availability;
     // What a server served stays listed, as stale, while it is away.
     if (availability.available) remote.resources = resources;
-    if (changed || describedAnew) this.#tell();
+    if (changed || describedAnew) this.#notifyListeners();
     await this.#report(name, remote);
   }
 
@@ -234,7 +234,7 @@ export class Aggregator {
     }
   }
 
-  #tell(): void {
+  #notifyListeners(): void {
     callEach({ log: this.#deps.platform.log, what: 'a listener of aggregated APIs threw' }, this.#listeners);
   }
 }

@@ -146,8 +146,8 @@ export class AuditedRequest implements RequestRecorder {
     if (stage === 'RequestReceived' || this.#annotations === undefined || this.#annotations.size === 0)
       return undefined;
     const bare = this.#decision.level === 'Metadata';
-    const told = [...this.#annotations].filter(([key]) => !bare || !key.startsWith('patch.webhook.'));
-    return Object.fromEntries(told);
+    const recorded = [...this.#annotations].filter(([key]) => !bare || !key.startsWith('patch.webhook.'));
+    return Object.fromEntries(recorded);
   }
 }
 

@@ -46,9 +46,9 @@ export interface AuditDecision {
 }
 
 /** Checks a decoded Policy. Throws an Error that names the mistake. */
-export function checkPolicy(given: unknown): AuditPolicy {
+export function checkPolicy(document: unknown): AuditPolicy {
   // `users:` with nothing behind it is as good as left out.
-  const value = withoutNulls(given);
+  const value = withoutNulls(document);
   if (!isObject(value)) throw new Error('the audit policy is not an object');
   if (value['apiVersion'] !== 'audit.k8s.io/v1' || value['kind'] !== 'Policy')
     throw new Error(

@@ -32,7 +32,7 @@ export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, in
           await client.postUnanswered(target, {
             body,
             timeoutMs: TIMEOUT_MS,
-            tellTimeout: false,
+            sendTimeout: false,
             signal: cut.signal,
           });
           return;

@@ -130,9 +130,9 @@ function mappingsOf(value: unknown, place: string): Mappings {
   const { username, groups, uid, extra = [] } = objectAt(value, place, ['username', 'groups', 'uid', 'extra']);
   for (const [index, one] of listAt(extra, `${place}.extra`).entries())
     objectAt(one, `${place}.extra[${index}]`, ['key', 'valueExpression']);
-  const given = objectAt(username, `${place}.username`, MAPPING_FIELDS);
-  const name = mappingOf(given, `${place}.username`);
-  if (name === undefined && !hasExpression(given))
+  const mapping = objectAt(username, `${place}.username`, MAPPING_FIELDS);
+  const name = mappingOf(mapping, `${place}.username`);
+  if (name === undefined && !hasExpression(mapping))
     throw new Error(`${place}.username: Required value: claim or expression is required`);
   const own =
     groups === undefined

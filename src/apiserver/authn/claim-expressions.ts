@@ -73,9 +73,9 @@ export function readClaimExpressions(own: JsonObject, place: string): ClaimExpre
       ]);
       return Object.fromEntries(found.filter(([, values]) => values.length > 0));
     },
-    checkClaims: (claims) => judge(claimRules, { claims: dynValue(claims) }, 'claim'),
+    checkClaims: (claims) => checkRules(claimRules, { claims: dynValue(claims) }, 'claim'),
     checkUser: ({ name, uid: id = '', groups: names, extra: more = {} }) =>
-      judge(userRules, { user: userType.value({ username: name, uid: id, groups: names, extra: more }) }, 'user'),
+      checkRules(userRules, { user: userType.value({ username: name, uid: id, groups: names, extra: more }) }, 'user'),
   };
 }
 
@@ -144,7 +144,11 @@ function checkEmail(username: Program | undefined, used: readonly (Program | und
   );
 }
 
-function judge(rules: readonly Rule[], activation: Readonly<Record<string, unknown>>, what: 'claim' | 'user'): void {
+function checkRules(
+  rules: readonly Rule[],
+  activation: Readonly<Record<string, unknown>>,
+  what: 'claim' | 'user',
+): void {
   for (const { expression, message, program } of rules) {
     let why = message === '' ? `validation expression '${expression}' failed` : message;
     try {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { importSPKI, jwtVerify, SignJWT, importPKCS8 } from 'jose';
 import { createSimCrypto } from '../../platform/sim/crypto.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { decodeJwt, exportJwk, importPrivateKey, importPublicKey, isSignedBy, judgeTimes, signJwt } from './jwt.ts';
+import { decodeJwt, exportJwk, importPrivateKey, importPublicKey, isSignedBy, verifyTimes, signJwt } from './jwt.ts';
 import type { TokenAlgorithm } from './jwt.ts';
 
 const { subtle } = createSimCrypto(new VirtualClock()).webcrypto;
@@ -75,10 +75,10 @@ describe('signed tokens', () => {
 
   it('judges times', () => {
     const at = { nowSeconds: 1000, leewaySeconds: 60 };
-    assert.equal(judgeTimes({ exp: 941, nbf: 1060 }, at), 'valid');
-    assert.equal(judgeTimes({ exp: 940 }, at), 'expired');
-    assert.equal(judgeTimes({ nbf: 1061 }, at), 'not yet');
-    assert.equal(judgeTimes({ exp: 'never' as never }, at), 'malformed');
-    assert.equal(judgeTimes({}, at), 'valid');
+    assert.equal(verifyTimes({ exp: 941, nbf: 1060 }, at), 'valid');
+    assert.equal(verifyTimes({ exp: 940 }, at), 'expired');
+    assert.equal(verifyTimes({ nbf: 1061 }, at), 'not yet');
+    assert.equal(verifyTimes({ exp: 'never' as never }, at), 'malformed');
+    assert.equal(verifyTimes({}, at), 'valid');
   });
 });

@@ -118,7 +118,7 @@ export async function isSignedBy(
 }
 
 /** What the times of verified claims come to. A time that is no number makes the token worthless. */
-export function judgeTimes(
+export function verifyTimes(
   { exp, nbf }: JwtClaims,
   { nowSeconds, leewaySeconds }: { readonly nowSeconds: number; readonly leewaySeconds: number },
 ): 'valid' | 'expired' | 'not yet' | 'malformed' {

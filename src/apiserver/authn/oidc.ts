@@ -59,15 +59,15 @@ export function createOidcAuthenticator(deps: OidcDeps, config: OidcConfig): Tok
     async authenticateToken(token) {
       const jose = await import('jose');
       if (issuerOf(jose, token) !== config.issuerUrl) return undefined;
-      const judge = (text: string, issuerUrl: string, keys: KeySource): Promise<JWTPayload> =>
+      const verifyToken = (text: string, issuerUrl: string, keys: KeySource): Promise<JWTPayload> =>
         verify(text, { jose, keys, config: { ...config, issuerUrl }, nowMs: deps.clock.nowMs() });
       try {
-        const claims = await judge(token, config.issuerUrl, keysOf(config.issuerUrl, config.discoveryUrl));
+        const claims = await verifyToken(token, config.issuerUrl, keysOf(config.issuerUrl, config.discoveryUrl));
         const whole = await withDistributed(claims, config.groupsClaim, async ({ endpoint, accessToken }) => {
           const text = (await fetch(endpoint, accessToken)).trim();
           const issuerUrl = issuerOf(jose, text) ?? '';
           if (!isHttps(issuerUrl)) throw new Error('issuer of a distributed claim is not an https URL');
-          return judge(text, issuerUrl, keysOf(issuerUrl));
+          return verifyToken(text, issuerUrl, keysOf(issuerUrl));
         });
         return principalOf(whole, config);
       } catch (error) {
@@ -227,8 +227,8 @@ function nameOf(claims: JWTPayload, { usernameClaim, usernamePrefix }: OidcConfi
 }
 
 function groupsOf(claims: JWTPayload, { groupsClaim, groupsPrefix }: OidcConfig): string[] {
-  const given = groupsClaim === undefined ? [] : [claims[groupsClaim] ?? []].flat();
-  return given.filter((group) => typeof group === 'string').map((group) => groupsPrefix + group);
+  const claimed = groupsClaim === undefined ? [] : [claims[groupsClaim] ?? []].flat();
+  return claimed.filter((group) => typeof group === 'string').map((group) => groupsPrefix + group);
 }
 
 function textClaim(claims: JWTPayload, name: string): string {

@@ -12,7 +12,7 @@ import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import { accountUser, type Claims, LEEWAY_SECONDS, principalOf, quoted, type Reference } from './bound-token-claims.ts';
-import { decodeJwt, exportJwk, isSignedBy, judgeTimes, signJwt } from './jwt.ts';
+import { decodeJwt, exportJwk, isSignedBy, verifyTimes, signJwt } from './jwt.ts';
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
 import { lazyKeys, type LoadedKey, signingKey, type TokenKey } from './token-keys.ts';
 
@@ -193,7 +193,7 @@ async function verifyClaims(
   const { subtle } = using.crypto.webcrypto;
   for (const key of all.some(({ id }) => id === header.kid) ? all.filter(({ id }) => id === header.kid) : all) {
     if (!(await isSignedBy(subtle, key, token))) continue;
-    const times = judgeTimes(claims, { nowSeconds: using.nowSeconds, leewaySeconds: LEEWAY_SECONDS });
+    const times = verifyTimes(claims, { nowSeconds: using.nowSeconds, leewaySeconds: LEEWAY_SECONDS });
     if (times === 'valid') return claims as Claims;
     if (times === 'expired') throw unauthorized('service account token has expired');
     if (times === 'not yet') throw unauthorized('service account token is not valid yet');

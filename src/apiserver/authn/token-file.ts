@@ -14,11 +14,11 @@ export function createTokenFileAuthenticator(text: string): TokenAuthenticator {
         `token file must have at least 3 columns (token, user name, user uid), found fewer in line ${index + 1}`,
       );
     if (token === '') throw new Error(`empty token found in token file, record number: ${index + 1}`);
-    const given = groups
+    const listed = groups
       .split(',')
       .map((group) => group.trim())
       .filter((group) => group !== '');
-    known.set(token, { name, uid, groups: [...new Set([...given, AUTHENTICATED_GROUP])] });
+    known.set(token, { name, uid, groups: [...new Set([...listed, AUTHENTICATED_GROUP])] });
   }
   return { authenticateToken: async (token) => known.get(token) };
 }

@@ -62,7 +62,7 @@ async function ask(
 ): Promise<TokenReviewStatus> {
   const apiVersion = `authentication.k8s.io/${version}`;
   const review = { apiVersion, kind: 'TokenReview', metadata: {}, spec: { token, audiences: [...audiences] } };
-  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false });
+  const answer = await client.post(target, { body: review, timeoutMs: TIMEOUT_MS, sendTimeout: false });
   return reviewStatus(answer, review, 'authentication.v1.TokenReviewStatus');
 }
 

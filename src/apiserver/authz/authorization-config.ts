@@ -90,11 +90,11 @@ function webhookOf(value: unknown, name: string, place: string): ConfiguredWebho
     'type',
     'kubeConfigFile',
   ]);
-  const one = (field: string, given: unknown, supported: readonly string[]): void => {
-    if (given === undefined || given === '') throw new Error(`${place}.${field}: Required value`);
-    if (!supported.includes(String(given)))
+  const one = (field: string, configured: unknown, supported: readonly string[]): void => {
+    if (configured === undefined || configured === '') throw new Error(`${place}.${field}: Required value`);
+    if (!supported.includes(String(configured)))
       throw new Error(
-        `${place}.${field}: Unsupported value: ${JSON.stringify(given)}: supported values: ${supported.map((text) => JSON.stringify(text)).join(', ')}`,
+        `${place}.${field}: Unsupported value: ${JSON.stringify(configured)}: supported values: ${supported.map((text) => JSON.stringify(text)).join(', ')}`,
       );
   };
   one('failurePolicy', failurePolicy, ['Deny', 'NoOpinion']);
@@ -131,11 +131,11 @@ function timeoutOf(own: JsonObject, place: string): number {
 }
 
 function durationAt(own: JsonObject, field: string, place: string): number | undefined {
-  const given = own[field];
-  if (given === undefined) return undefined;
-  const ms = typeof given === 'string' ? parseDurationMs(given) : undefined;
+  const configured = own[field];
+  if (configured === undefined) return undefined;
+  const ms = typeof configured === 'string' ? parseDurationMs(configured) : undefined;
   if (ms === undefined || ms < 0)
-    throw new Error(`${place}.${field}: Invalid value: ${JSON.stringify(given)}: must be a duration such as 30s`);
+    throw new Error(`${place}.${field}: Invalid value: ${JSON.stringify(configured)}: must be a duration such as 30s`);
   return ms;
 }
 

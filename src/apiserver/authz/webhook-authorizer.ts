@@ -15,7 +15,7 @@ import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 import { reviewStatus } from '../webhook/review-answer.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
-import type { JudgeQuestion } from './webhook-conditions.ts';
+import type { MatchesReview } from './webhook-conditions.ts';
 
 /** What asking needs. */
 export interface WebhookAuthorizerDeps {
@@ -44,7 +44,7 @@ export interface WebhookAuthorizerConfig {
   /** The decision when the webhook does not answer; default `noOpinion`. */
   readonly onFailure?: 'deny' | 'noOpinion';
   /** Which questions it is asked; it has no opinion on others. Default: all. */
-  readonly concerns?: JudgeQuestion;
+  readonly concerns?: MatchesReview;
 }
 
 export function createWebhookAuthorizer(deps: WebhookAuthorizerDeps, config: WebhookAuthorizerConfig): Authorizer {
@@ -90,7 +90,7 @@ async function ask(
   const { groups: group, ...rest } = spec;
   const asked = version === 'v1' ? spec : { ...rest, group };
   const review = { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec: asked };
-  const answer = await client.post(target, { body: review, timeoutMs, tellTimeout: false });
+  const answer = await client.post(target, { body: review, timeoutMs, sendTimeout: false });
   return reviewStatus(answer, review, 'authorization.v1.SubjectAccessReviewStatus');
 }
 

@@ -4,7 +4,7 @@
 import type { SubjectAccessReviewSpec } from '../../api/gen/authorization-v1.ts';
 import { createEnvironment } from '../../api/cel/environment.ts';
 import { listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
-import { compileConditions, judgeConditions } from '../admission-matching/match-conditions.ts';
+import { compileConditions, evaluateConditions } from '../admission-matching/match-conditions.ts';
 
 const RESOURCE_FIELDS = ['namespace', 'verb', 'group', 'version', 'resource', 'subresource', 'name'] as const;
 
@@ -21,16 +21,16 @@ const requestType = structOf('kubernetes.SubjectAccessReviewSpec', {
 });
 
 /** Whether all conditions hold for a question. Throws an Error when an evaluation fails. */
-export type JudgeQuestion = (spec: SubjectAccessReviewSpec) => boolean;
+export type MatchesReview = (spec: SubjectAccessReviewSpec) => boolean;
 
 /** Compiles the conditions. Throws an Error that names what cannot be compiled. */
-export function compileWebhookConditions(expressions: readonly string[]): JudgeQuestion {
+export function compileWebhookConditions(expressions: readonly string[]): MatchesReview {
   const environment = createEnvironment({ request: requestType.type });
   const conditions = expressions.map((expression, index) => ({ name: `matchConditions[${index}]`, expression }));
   const compiled = compileConditions(conditions, environment);
   for (const { name, program } of compiled) if (typeof program === 'string') throw new Error(`${name}: ${program}`);
   return (spec) => {
-    const { matches, error } = judgeConditions(compiled, { request: requestType.value(filled(spec)) }, 'Fail');
+    const { matches, error } = evaluateConditions(compiled, { request: requestType.value(filled(spec)) }, 'Fail');
     if (error !== undefined) throw new Error(error);
     return matches;
   };

@@ -72,12 +72,12 @@ async function remove(objects: ObjectStore, info: ResourceInfo, { metadata }: Ku
 export function repairedFlowObject<T extends FlowObject>(current: T, wanted: T): T | undefined {
   const { name = '', annotations, generation = 0 } = current.metadata;
   const mandatory = MANDATORY_FLOW_OBJECTS.has(name);
-  const said = annotations?.[ANNOTATION];
-  const updates = mandatory || (said === undefined ? generation <= 1 : said === 'true');
-  const marked = said ?? String(updates);
+  const annotated = annotations?.[ANNOTATION];
+  const updates = mandatory || (annotated === undefined ? generation <= 1 : annotated === 'true');
+  const marked = annotated ?? String(updates);
   const spec = mandatory ? mandatorySpec(current, wanted) : updates ? wanted.spec : current.spec;
   const same = deepEqual(spec, current.spec);
-  if (same && marked === said) return undefined;
+  if (same && marked === annotated) return undefined;
   return {
     ...current,
     metadata: {

@@ -40,19 +40,19 @@ export function startIdentityLease(
   const name = `apiserver-${crypto.sha256Hex(`${identity.hostname} ${identity.address}`).slice(0, 26)}`;
   const own = leaseOf(name, `${name}_${random.uuid()}`, identity.hostname);
   let isStopped = false;
-  const tell = (what: string) => (err: unknown) => {
+  const warn = (what: string) => (err: unknown) => {
     if (!isStopped) log.warn(what, { err });
   };
   const { promise: stands, resolve: standing } = Promise.withResolvers<boolean>();
   const renew = (): Promise<void> =>
     renewLease(objects, own, clock.nowMs()).then(
       () => standing(true),
-      tell("cannot renew this server's identity lease"),
+      warn("cannot renew this server's identity lease"),
     );
   const collect = async (): Promise<void> => {
     for (const lease of expiredOf(objects, clock.nowMs()))
       if (!isStopped && lease.metadata.name !== name)
-        await remove(objects, lease).catch(tell('cannot remove an expired identity lease'));
+        await remove(objects, lease).catch(warn('cannot remove an expired identity lease'));
   };
   const stops = [
     clock.setTicker(RENEW_MS, () => background(log, 'the identity lease could not be kept', renew())),

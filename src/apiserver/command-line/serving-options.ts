@@ -5,7 +5,7 @@ import {
   addressOf,
   tlsOptions,
   type TlsServingOptions,
-  whatIsGiven,
+  onlyDefined,
 } from '../../component-helpers/command-line/tls-options.ts';
 
 const tls = tlsOptions({ securePort: 6443, leastPort: 1, certDir: '/var/run/kubernetes' });
@@ -108,7 +108,7 @@ export const servingOptions: OptionSet<ServingOptions> = {
     return {
       ...tls.read(values),
       kubeletAddressTypes,
-      ...whatIsGiven(texts),
+      ...onlyDefined(texts),
       allowPrivileged: values.bool('allow-privileged') ?? false,
       rejectForwardingRedirects: values.bool('aggregator-reject-forwarding-redirect') ?? true,
       serviceClusterIpRanges: ranges(values),

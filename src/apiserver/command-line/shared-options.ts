@@ -12,9 +12,9 @@ export const sharedOptions: OptionSet<ApiServerOptions> = {
   flags: apiServerFlags.map(toFlag),
   read(values) {
     try {
-      const given = givenOf(values);
-      const unsaid = given['authorization-config'] === undefined ? { 'authorization-mode': 'AlwaysAllow' } : {};
-      return parseApiServerOptions({ ...unsaid, ...given });
+      const fromFlags = sharedValuesOf(values);
+      const unsaid = fromFlags['authorization-config'] === undefined ? { 'authorization-mode': 'AlwaysAllow' } : {};
+      return parseApiServerOptions({ ...unsaid, ...fromFlags });
     } catch (error) {
       throw error instanceof OptionsError ? new FlagError(error.message) : error;
     }
@@ -31,14 +31,14 @@ function toFlag(flag: SharedFlag): Flag {
   return { name, type: typeOf(flag), description, deprecated };
 }
 
-function givenOf(values: FlagValues): SharedValues {
-  const given: Record<string, string | readonly string[]> = {};
+function sharedValuesOf(values: FlagValues): SharedValues {
+  const fromFlags: Record<string, string | readonly string[]> = {};
   for (const flag of apiServerFlags) {
     const { name } = flag;
     const type = typeOf(flag);
     const value =
       type === 'list' ? values.list(name) : type === 'bool' ? values.bool(name)?.toString() : values.text(name);
-    if (value !== undefined) given[name] = value;
+    if (value !== undefined) fromFlags[name] = value;
   }
-  return given;
+  return fromFlags;
 }

@@ -132,8 +132,8 @@ export function checkKind(value: JsonObject, expected: ExpectedKind): void {
 }
 
 function otherKind({ apiVersion, kind }: JsonObject, expected: ExpectedKind): StatusError {
-  const given = textOr(apiVersion, expected.apiVersion);
-  const version = given.slice(given.indexOf('/') + 1);
+  const own = textOr(apiVersion, expected.apiVersion);
+  const version = own.slice(own.indexOf('/') + 1);
   const internal = `${internalPackage(expected.apiVersion)}.${expected.kind}`;
   return badRequest(
     `${String(kind)} in version ${JSON.stringify(version)} cannot be handled as a ${expected.kind}: converting (${version}.${String(kind)}) to (${internal}): unknown conversion`,
@@ -230,9 +230,9 @@ export async function readOptions(scope: RequestScope, expected: ExpectedKind): 
     serialization: bodySerialization(request),
     expected,
   });
-  const given = isObject(value) ? value : {};
+  const own = isObject(value) ? value : {};
   const apiVersion =
-    typeof given['apiVersion'] === 'string' && given['apiVersion'] !== '' ? given['apiVersion'] : expected.apiVersion;
+    typeof own['apiVersion'] === 'string' && own['apiVersion'] !== '' ? own['apiVersion'] : expected.apiVersion;
   const object = shapeObject(
     withoutNulls(value),
     { ...expected, apiVersion },

@@ -40,7 +40,7 @@ async function admitConnect({ store, scope, subresource, admission }: Call, info
 }
 
 /** As upstream's defaults. */
-const SHOWN_UNLESS_SAID = new Set(['stdout', 'stderr']);
+const DEFAULT_STREAMS = new Set(['stdout', 'stderr']);
 
 function optionsObject(info: SubresourceInfo, { params, info: { rest } }: RequestScope): KubernetesObject {
   const schema = schemaOf(info.group, info.version, info.kind);
@@ -48,7 +48,7 @@ function optionsObject(info: SubresourceInfo, { params, info: { rest } }: Reques
   const object: JsonObject = {};
   for (const { name, type } of schema.fields.values()) {
     if (params.has(name)) object[name] = valueOf(type, params.getAll(name));
-    else if (SHOWN_UNLESS_SAID.has(name)) object[name] = true;
+    else if (DEFAULT_STREAMS.has(name)) object[name] = true;
   }
   if (info.name === 'proxy') object['path'] = rest;
   const apiVersion = apiVersionOf(info);

@@ -45,12 +45,12 @@ const MAX_MANAGER_LENGTH = 128;
 
 /** The field manager of a write: as given, or the user agent up to the slash. Throws 422. */
 export function managerOf(scope: RequestScope, kind: string): string {
-  const given = scope.params.get('fieldManager') ?? '';
-  if (given === '') return scope.userAgent.split('/')[0]!.slice(0, MAX_MANAGER_LENGTH) || 'unknown';
+  const manager = scope.params.get('fieldManager') ?? '';
+  if (manager === '') return scope.userAgent.split('/')[0]!.slice(0, MAX_MANAGER_LENGTH) || 'unknown';
   const field = Field.named('fieldManager');
-  validateFieldManager(given, field);
+  validateFieldManager(manager, field);
   if (field.errors.length > 0) throw invalid({ group: META_GROUP, kind }, '', field.errors);
-  return given;
+  return manager;
 }
 
 /** An int64 of the query; undefined when absent. Throws 400. Upstream: Convert_Slice_string_To_int64. */

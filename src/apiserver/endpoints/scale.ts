@@ -86,8 +86,8 @@ function scaled(
   const replicas = scale.spec?.replicas ?? 0;
   const name = current.metadata.name ?? '';
   checkReplicas(replicas, name);
-  const given = scale.metadata?.resourceVersion ?? '';
-  if (given !== '' && given !== current.metadata.resourceVersion) throw conflict(call.store.groupResource, name);
+  const expected = scale.metadata?.resourceVersion ?? '';
+  if (expected !== '' && expected !== current.metadata.resourceVersion) throw conflict(call.store.groupResource, name);
   const draft = structuredClone(current);
   access.write(draft, replicas);
   return draft;

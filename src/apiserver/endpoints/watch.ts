@@ -117,8 +117,8 @@ async function startWatch<T>(
   const { store, scope } = call;
   const { params, info } = scope;
   const { clock, random } = store.services;
-  const given = revisionParam(params);
-  const revision = given ?? 0;
+  const requested = revisionParam(params);
+  const revision = requested ?? 0;
   const wantsInitial = params.has('sendInitialEvents') ? isTrue(params.get('sendInitialEvents')) : revision === 0;
   const timeoutSeconds = Number(int64Param(params, 'timeoutSeconds') ?? 0);
   const longestMs = minTimeoutMs * (1 + random.next()) * (scope.request.wantsObjects ? INSIDE_FACTOR : 1);
@@ -144,7 +144,7 @@ async function startWatch<T>(
     giveUp: scope.request.wantsObjects ? undefined : () => watcher.end(),
   });
   // A watch from a future revision begins there. One that starts with the present state must know the newest revision.
-  if (given === undefined || params.has('sendInitialEvents')) await untilFresh(store, given);
+  if (requested === undefined || params.has('sendInitialEvents')) await untilFresh(store, requested);
   const trigger = triggerOf(store, selection);
   const start: Beginning = {
     revision,

@@ -52,11 +52,10 @@ export async function serveCreate(call: Call): Promise<ApiResponse> {
 
 /** Throws 400 when the body names another object than the path. */
 export function checkName(object: KubernetesObject, { name, namespace }: { name: string; namespace: string }): void {
-  const given = object.metadata.name ?? '';
-  if (given === '')
+  const own = object.metadata.name ?? '';
+  if (own === '')
     throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
-  if (given !== name)
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
   const inside = object.metadata.namespace ?? '';
   if (namespace !== '' && inside !== '' && inside !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

@@ -81,13 +81,13 @@ function clamped({ low, high, target }: Bounded, factor: number): number {
 
 /** The number with which every target is multiplied, within bounds, so that all is given away. */
 function fairFactor(items: readonly Bounded[], sum: number): number {
-  const given = (factor: number): number => items.reduce((all, item) => all + clamped(item, factor), 0);
+  const shared = (factor: number): number => items.reduce((all, item) => all + clamped(item, factor), 0);
   let low = 0;
   let high = items.reduce((most, item) => Math.max(most, item.high / item.target), 0);
-  if (given(high) <= sum) return high;
+  if (shared(high) <= sum) return high;
   for (let step = 0; step < 80; step++) {
     const middle = (low + high) / 2;
-    if (given(middle) < sum) low = middle;
+    if (shared(middle) < sum) low = middle;
     else high = middle;
   }
   return low;

@@ -21,9 +21,9 @@ const NAME_ATTEMPTS = 8;
 /** Takes the request's namespace where the object names none. Throws 400 when they differ. */
 export function settleNamespace(store: GenericStore, object: KubernetesObject, requested: string): void {
   const namespace = store.info.namespaced ? requested : '';
-  const given = object.metadata.namespace ?? '';
-  if (given === namespace) return;
-  if (given !== '' && namespace !== '') {
+  const own = object.metadata.namespace ?? '';
+  if (own === namespace) return;
+  if (own !== '' && namespace !== '') {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   if (namespace === '') delete object.metadata.namespace;

@@ -68,9 +68,10 @@ function stampsOf(field: string, old: KubernetesObject & { spec?: Fields }, rene
 }
 
 /** The new time, when it is all that differs; undefined: it is not. */
-function renewalOf(old: KubernetesObject, given: unknown, field: string): string | undefined {
-  if (old.metadata.deletionTimestamp !== undefined || typeof given !== 'object' || given === null) return undefined;
-  const next = given as KubernetesObject & { readonly spec?: Fields };
+function renewalOf(old: KubernetesObject, requested: unknown, field: string): string | undefined {
+  if (old.metadata.deletionTimestamp !== undefined || typeof requested !== 'object' || requested === null)
+    return undefined;
+  const next = requested as KubernetesObject & { readonly spec?: Fields };
   const { spec } = old as { readonly spec?: Fields };
   const text = next.spec?.[field];
   if (typeof text !== 'string' || text === spec?.[field] || spec?.[field] === undefined) return undefined;

@@ -152,9 +152,9 @@ function checkRevision(
   request: UpdateRequest,
   { draft, old, strategy }: { draft: KubernetesObject; old: KubernetesObject; strategy: Strategy<KubernetesObject> },
 ): boolean {
-  const given = draft.metadata.resourceVersion ?? '';
+  const expected = draft.metadata.resourceVersion ?? '';
   const newest = old.metadata.resourceVersion;
-  if (given === '' || given === '0') {
+  if (expected === '' || expected === '0') {
     if (request.retriesConflicts || strategy.allowUnconditionalUpdate === true) {
       draft.metadata.resourceVersion = newest!;
       return false;
@@ -163,7 +163,7 @@ function checkRevision(
     const cause = { reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', text };
     throw invalid({ group: store.info.group, kind: store.info.kind }, request.name, [cause]);
   }
-  if (given !== newest) throw conflict(store.groupResource, request.name);
+  if (expected !== newest) throw conflict(store.groupResource, request.name);
   return !request.retriesConflicts;
 }
 
@@ -172,9 +172,9 @@ function checkUid(
   key: string,
   { draft, old }: { draft: KubernetesObject; old: Stored<KubernetesObject> },
 ): void {
-  const given = draft.metadata.uid;
-  if (given === undefined || given === '' || given === old.metadata.uid) return;
-  const why = `Precondition failed: UID in precondition: ${given}, UID in object meta: ${old.metadata.uid}`;
+  const expected = draft.metadata.uid;
+  if (expected === undefined || expected === '' || expected === old.metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${expected}, UID in object meta: ${old.metadata.uid}`;
   const text = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
   throw conflict(store.groupResource, old.metadata.name, text);
 }

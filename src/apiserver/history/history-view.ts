@@ -23,7 +23,7 @@ import { type RecordedState, type RevisionEntry, revisionEntry } from './revisio
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
 /** What paths and values of all revisions of one answer have. */
-const MAX_TOLD_CHARACTERS = 4 * 1024 * 1024;
+const MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024;
 
 /** The answer without `at`. */
 export interface ObjectHistory {
@@ -90,7 +90,7 @@ async function entriesOf(
   limit: number,
   states: StateReader,
 ): Promise<{ readonly entries: readonly RevisionEntry[]; readonly isCut: boolean }> {
-  const room = { characters: MAX_TOLD_CHARACTERS };
+  const room = { characters: MAX_ANSWER_CHARACTERS };
   const count = more ? Math.max(1, records.length - 1) : Math.min(limit, records.length);
   const entries: RevisionEntry[] = [];
   let state = await states.read(records[0]);

@@ -184,9 +184,9 @@ function parseOidc(values: FlagValues): OidcOptions | undefined {
 }
 
 /** Without a word of the user, names of other issuers cannot be mistaken for names of our own. */
-function usernamePrefix(given: string | undefined, usernameClaim: string, issuerUrl: string): string {
-  if (given === '-') return '';
-  if (given !== undefined) return given;
+function usernamePrefix(configured: string | undefined, usernameClaim: string, issuerUrl: string): string {
+  if (configured === '-') return '';
+  if (configured !== undefined) return configured;
   return usernameClaim === 'email' ? '' : `${issuerUrl}#`;
 }
 

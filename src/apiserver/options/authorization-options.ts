@@ -71,10 +71,10 @@ export function parseAuthorizationOptions(values: FlagValues): AuthorizationOpti
       );
     return { modes: [], configFile: config };
   }
-  const given = listOf(values, 'authorization-mode') ?? DEFAULT_AUTHORIZATION_MODES;
-  if (given.length === 0)
+  const configured = listOf(values, 'authorization-mode') ?? DEFAULT_AUTHORIZATION_MODES;
+  if (configured.length === 0)
     throw new OptionsError('--authorization-mode: at least one authorization-mode must be passed');
-  const modes = given.map((name) => {
+  const modes = configured.map((name) => {
     const mode = AUTHORIZATION_MODES.find((one) => one === name);
     if (mode === undefined)
       throw new OptionsError(
@@ -83,7 +83,7 @@ export function parseAuthorizationOptions(values: FlagValues): AuthorizationOpti
     return mode;
   });
   if (new Set(modes).size < modes.length)
-    throw new OptionsError(`--authorization-mode: ${given.join(',')} has mode specified more than once`);
+    throw new OptionsError(`--authorization-mode: ${configured.join(',')} has mode specified more than once`);
   const version = choiceOf(values, 'authorization-webhook-version', ['v1beta1', 'v1']);
   const configFile = textOf(values, 'authorization-webhook-config-file');
   if (modes.includes('Webhook') !== (configFile !== undefined))

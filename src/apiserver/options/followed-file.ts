@@ -6,7 +6,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 
-const LOOK_MS = 60_000;
+const CHECK_PERIOD_MS = 60_000;
 
 /** The file and how it is parsed. */
 export interface FollowedFileDeps<T> {
@@ -33,9 +33,9 @@ export function followFile<T>(
 ): FollowedFile<T> {
   const { clock, log, what } = deps;
   let { text, value } = start;
-  let lookedMs = clock.monotonicMs();
-  let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
+  let checkedMs = clock.monotonicMs();
+  let checking: Promise<void> | undefined;
+  const check = async (): Promise<void> => {
     try {
       const now = await deps.read();
       if (now === text) return;
@@ -46,15 +46,15 @@ export function followFile<T>(
       log.error(`${what} cannot be used; the one before stays`, { err });
     }
   };
-  const lookIfDue = (): void => {
-    if (looking !== undefined || clock.monotonicMs() - lookedMs < LOOK_MS) return;
-    lookedMs = clock.monotonicMs();
-    looking = look().finally(() => (looking = undefined));
+  const checkIfDue = (): void => {
+    if (checking !== undefined || clock.monotonicMs() - checkedMs < CHECK_PERIOD_MS) return;
+    checkedMs = clock.monotonicMs();
+    checking = check().finally(() => (checking = undefined));
   };
   return {
     now() {
-      lookIfDue();
-      return looking === undefined ? value : looking.then(() => value);
+      checkIfDue();
+      return checking === undefined ? value : checking.then(() => value);
     },
   };
 }

@@ -102,9 +102,9 @@ async function kubeletSource(
     return { missing: `kubelet: ${pod === undefined ? 'the pod is gone' : 'the pod has no node'}` };
   const answer = await readKubeletJson<object>(deps, STEPS, { nodeName, namespace, name }, signal);
   if (typeof answer === 'string') return { missing: `kubelet of ${nodeName}: ${answer}` };
-  const told = toldSteps(answer, 'kubelet');
-  if (told === undefined) return { missing: `kubelet of ${nodeName}: its answer is no list of steps` };
-  const steps = ofPod(told, uid);
+  const parsed = toldSteps(answer, 'kubelet');
+  if (parsed === undefined) return { missing: `kubelet of ${nodeName}: its answer is no list of steps` };
+  const steps = ofPod(parsed, uid);
   return steps === undefined ? { missing: `kubelet of ${nodeName}: it remembers another pod of this name` } : { steps };
 }
 

@@ -9,7 +9,7 @@ import type { Pace } from '../turns.ts';
 import type { CacheListener, Concerned } from './listeners.ts';
 
 /** So many watches hear of a change before the clock is read. */
-export const TOLD_AT_ONCE = 32;
+export const DISPATCHED_AT_ONCE = 32;
 /** Milliseconds of one turn that watches are told in. */
 const TURN_MS = 2;
 /** Beyond this the watches that still lack the oldest changes are ended, as upstream ends those that are too slow. */
@@ -51,12 +51,12 @@ export class Dispatch {
   }
 
   /** Tells all, now or later. */
-  tell(batch: Batch): void {
+  dispatch(batch: Batch): void {
     if (this.#waiting.length > 0) return this.#wait(batch);
     let count = 0;
-    while (count++ < TOLD_AT_ONCE) if (!this.#tellNext(batch)) return this.#end(batch);
+    while (count++ < DISPATCHED_AT_ONCE) if (!this.#dispatchNext(batch)) return this.#end(batch);
     const due = this.#pace.turn();
-    if (due === undefined && this.#tellForATurn(batch)) return this.#end(batch);
+    if (due === undefined && this.#dispatchForATurn(batch)) return this.#end(batch);
     this.#wait(batch);
     this.#goOn(due ?? this.#pace.yield()).catch(this.#onThrow);
   }
@@ -72,7 +72,7 @@ export class Dispatch {
     for (;;) {
       const [batch] = this.#waiting;
       if (batch === undefined) break;
-      if (!this.#tellForATurn(batch)) {
+      if (!this.#dispatchForATurn(batch)) {
         await this.#pace.yield();
         continue;
       }
@@ -93,15 +93,15 @@ export class Dispatch {
   }
 
   /** False when the turn is over before all are told. */
-  #tellForATurn(batch: Batch): boolean {
+  #dispatchForATurn(batch: Batch): boolean {
     const startMs = this.#pace.monotonicMs();
-    for (let count = 1; this.#tellNext(batch); count++)
-      if (count % TOLD_AT_ONCE === 0 && this.#pace.monotonicMs() - startMs >= TURN_MS) return false;
+    for (let count = 1; this.#dispatchNext(batch); count++)
+      if (count % DISPATCHED_AT_ONCE === 0 && this.#pace.monotonicMs() - startMs >= TURN_MS) return false;
     return true;
   }
 
   /** False when there is nobody left. */
-  #tellNext({ hearers }: Batch): boolean {
+  #dispatchNext({ hearers }: Batch): boolean {
     const next = hearers.next();
     if (next.done === true) return false;
     const [hearer, changes] = next.value;

@@ -64,15 +64,15 @@ export class Listeners<T> {
   }
 
   /** Calls back for each listener with the changes that concern it. */
-  visit(changes: readonly CacheEvent[], tell: (listener: T, concerned: readonly CacheEvent[]) => void): void {
-    for (const listener of this.#all) tell(listener, changes);
+  visit(changes: readonly CacheEvent[], call: (listener: T, concerned: readonly CacheEvent[]) => void): void {
+    for (const listener of this.#all) call(listener, changes);
     for (const index of this.#triggers.values()) {
       const [only] = changes;
       if (changes.length > 1 || only === undefined)
-        for (const [listener, concerned] of concernedByMany(index, changes)) tell(listener, concerned);
+        for (const [listener, concerned] of concernedByMany(index, changes)) call(listener, concerned);
       else
         for (const value of valuesOf(index.valueOf, only))
-          for (const listener of index.byValue.get(value) ?? []) tell(listener, changes);
+          for (const listener of index.byValue.get(value) ?? []) call(listener, changes);
     }
   }
 

@@ -4,7 +4,7 @@ import type { WatchCache } from './watch-cache.ts';
 /** What all of them may hold, as each ring counts it. */
 const MAX_BYTES = 256 * 1024 * 1024;
 /** After so many bytes of changes their sum is looked at again. */
-const LOOK_BYTES = 8 * 1024 * 1024;
+const CHECK_BYTES = 8 * 1024 * 1024;
 
 export class RememberedBytes {
   readonly #caches: ReadonlyMap<string, WatchCache>;
@@ -17,7 +17,7 @@ export class RememberedBytes {
   /** Hears of each change that was taken. */
   add(bytes: number): void {
     this.#unseen += bytes;
-    if (this.#unseen < LOOK_BYTES) return;
+    if (this.#unseen < CHECK_BYTES) return;
     this.#unseen = 0;
     const caches = [...this.#caches.values()].sort((a, b) => b.rememberedBytes - a.rememberedBytes);
     let excess = caches.reduce((sum, cache) => sum + cache.rememberedBytes, 0) - MAX_BYTES;

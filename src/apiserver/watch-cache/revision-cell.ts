@@ -179,8 +179,8 @@ export class RevisionCell {
    */
   rest(): void {
     if (this.#views !== undefined) {
-      const given = this.#views.filter((_, at, views) => views[at | 1] instanceof Given);
-      this.#views = given.length === 0 ? undefined : given;
+      const unusual = this.#views.filter((_, at, views) => views[at | 1] instanceof Given);
+      this.#views = unusual.length === 0 ? undefined : unusual;
     }
     if (this.#object !== undefined) {
       this.#resting = new WeakRef(this.#object);

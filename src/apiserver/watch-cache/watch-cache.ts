@@ -11,7 +11,7 @@ import { compareKeys } from '../../storage/key-order.ts';
 import { prefixEnd, type StoredEntry, type StoreEvent } from '../../storage/store.ts';
 import type { Pace } from '../turns.ts';
 import { type CacheEvent, EventRing } from './cache-event.ts';
-import { Dispatch, TOLD_AT_ONCE, type PatientListener } from './dispatch.ts';
+import { Dispatch, DISPATCHED_AT_ONCE, type PatientListener } from './dispatch.ts';
 import { type CacheListener, Listeners, type ListenerTrigger } from './listeners.ts';
 import { RevisionCell } from './revision-cell.ts';
 
@@ -106,7 +106,7 @@ export class WatchCache {
     this.#snapshots.clear();
     this.#ring = new EventRing(revision);
     this.#loaded = true;
-    if (changes.length > 0) this.#tell(changes, () => undefined);
+    if (changes.length > 0) this.#notify(changes, () => undefined);
   }
 
   #isHeard(): boolean {
@@ -124,17 +124,17 @@ export class WatchCache {
     }
     if (changes.length === 0) return;
     this.#lists.clear();
-    this.#tell(changes, () => dropForms(changes));
+    this.#notify(changes, () => dropForms(changes));
   }
 
-  #tell(changes: readonly CacheEvent[], done: () => void): void {
+  #notify(changes: readonly CacheEvent[], done: () => void): void {
     this.#listeners.visit(changes, (listener, concerned) => this.#call(listener, concerned));
-    if (this.#patient.size <= TOLD_AT_ONCE && !this.#dispatch.isBehind) {
+    if (this.#patient.size <= DISPATCHED_AT_ONCE && !this.#dispatch.isBehind) {
       this.#patient.visit(changes, ({ listener }, concerned) => this.#call(listener, concerned));
       return done();
     }
     const bytes = changes.reduce((sum, { cell, previous }) => sum + cell.byteLength + (previous?.byteLength ?? 0), 0);
-    this.#dispatch.tell({ hearers: this.#patient.concerned(changes), bytes, done });
+    this.#dispatch.dispatch({ hearers: this.#patient.concerned(changes), bytes, done });
   }
 
   /** Whether patient listeners have yet to hear of changes that are here. */

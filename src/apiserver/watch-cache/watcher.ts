@@ -56,7 +56,7 @@ export class Watcher<T> {
   readonly #cancels: (() => void)[] = [];
   #after = 0;
   /** The newest revision that the reader was sent. */
-  #told = 0;
+  #sent = 0;
   /** The oldest resumable revision when the last bookmark was due. While it stays the same, no change is dropped. */
   #since = -1;
   #ended = false;
@@ -103,7 +103,7 @@ export class Watcher<T> {
     }
     if (marksEnd) items.push(this.#config.encoder.bookmark(revision, true));
     this.#after = revision;
-    this.#told = revision;
+    this.#sent = revision;
     this.#push(items);
   }
 
@@ -111,7 +111,7 @@ export class Watcher<T> {
   resume(missed: readonly CacheEvent[], revision: number, cacheRevision: number): void {
     this.onEvents(missed);
     this.#after = Math.max(this.#after, revision, cacheRevision);
-    this.#told = Math.max(this.#told, revision);
+    this.#sent = Math.max(this.#sent, revision);
   }
 
   /** Starts the time limit. `listen` registers with the cache and returns how to leave it. */
@@ -125,11 +125,11 @@ export class Watcher<T> {
   bookmark(currentRevision: number, since: number): void {
     const { bookmarks, isBehind, spareBookmarks, encoder } = this.#config;
     if (!bookmarks || isBehind?.() === true) return;
-    const isSafe = this.#told >= since && this.#since === since;
+    const isSafe = this.#sent >= since && this.#since === since;
     this.#since = since;
     if (spareBookmarks === true && isSafe) return;
-    this.#told = Math.max(currentRevision, this.#after);
-    this.#push([encoder.bookmark(this.#told, false)]);
+    this.#sent = Math.max(currentRevision, this.#after);
+    this.#push([encoder.bookmark(this.#sent, false)]);
   }
 
   /** Takes in changes. */
@@ -141,7 +141,7 @@ export class Watcher<T> {
       const item = this.#pick(event);
       if (item === undefined) continue;
       items.push(item);
-      this.#told = event.revision;
+      this.#sent = event.revision;
     }
     if (items.length > 0) this.#push(items);
   }

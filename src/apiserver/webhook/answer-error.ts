@@ -23,8 +23,8 @@ const READ_CHARS = 256 * 1024;
 
 /** The text for a status that is no success; a Status in the body speaks for itself. */
 export function answerErrorText(status: number, body: string): string {
-  const told = statusMessage(body);
-  if (told !== undefined) return told;
+  const statusText = statusMessage(body);
+  if (statusText !== undefined) return statusText;
   if (status === 403) return body.trim() === '' ? 'the server refused our request' : body.trim().slice(0, SHOWN_BYTES);
   const text = KNOWN[status];
   if (text !== undefined) return text;

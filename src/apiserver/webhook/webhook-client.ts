@@ -43,7 +43,7 @@ export interface WebhookCall {
   /** The span of the work that the call is part of: the webhook may go on with its trace. */
   readonly span?: Span | undefined;
   /** Tell the webhook how long it has, as `?timeout=`. Default true. */
-  readonly tellTimeout?: boolean;
+  readonly sendTimeout?: boolean;
 }
 
 /** Calls webhooks. Rejects with {@link WebhookCallError}. */
@@ -86,7 +86,7 @@ interface Exchange {
 /** What is read of a successful answer. */
 async function exchange(deps: WebhookClientDeps, { target, call, read }: Exchange): Promise<string> {
   const seconds = Math.ceil(call.timeoutMs / 1000);
-  const query = call.tellTimeout === false ? '' : `?timeout=${seconds}s`;
+  const query = call.sendTimeout === false ? '' : `?timeout=${seconds}s`;
   const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
   const limit = limitOf(deps.clock, call);
   let span: Span | undefined;

@@ -31,7 +31,7 @@ export async function settleOptions(command: Command): Promise<void> {
   if (starts && config !== undefined) {
     const { readConfigFile } = await import('./config-file.ts');
     for (const { key, flag, text } of await readConfigFile(resolve(config), command))
-      if (!isGiven(command, flag) || sourceOf(command, flag) === 'config')
+      if (!isFromCommandLine(command, flag) || sourceOf(command, flag) === 'config')
         setOption(command, { flag, text, source: 'config', from: `${config}: ${key}` });
   }
   await settleDataDir(command, starts);
@@ -44,28 +44,32 @@ export async function settleOptions(command: Command): Promise<void> {
 
 /** What a later start takes up: whatever was given, now or then. */
 export function settingsOf(command: Command): Settings {
-  const given = REMEMBERED_FLAGS.flatMap((flag) => {
+  const remembered = REMEMBERED_FLAGS.flatMap((flag) => {
     const option = optionOf(command, flag);
     const source = sourceOf(command, flag);
     if (option === undefined || source === undefined || source === 'default' || source === 'env') return [];
     const value: unknown = command.getOptionValue(option.attributeName());
     return typeof value === 'string' ? [[flag, value] as const] : [];
   });
-  return Object.fromEntries(given);
+  return Object.fromEntries(remembered);
 }
 
 /** Whether the user gave the flag, by whichever means. */
-export function isGiven(command: Command, flag: string): boolean {
+export function isFromCommandLine(command: Command, flag: string): boolean {
   const source = sourceOf(command, flag);
   return source === 'cli' || source === 'config';
 }
 
 async function settleDataDir(command: Command, starts: boolean): Promise<void> {
-  const { name, simulate, dataDir: given } = command.opts<{ name?: string; simulate?: boolean; dataDir: string }>();
-  if (isGiven(command, 'data-dir')) {
+  const {
+    name,
+    simulate,
+    dataDir: remembered,
+  } = command.opts<{ name?: string; simulate?: boolean; dataDir: string }>();
+  if (isFromCommandLine(command, 'data-dir')) {
     if (!starts || name === undefined) return;
     const { checkNameIsFree } = await import('./named-data-dir.ts');
-    return checkNameIsFree(name, given);
+    return checkNameIsFree(name, remembered);
   }
   if (name === undefined) {
     if (simulate === true) command.setOptionValueWithSource('dataDir', defaultDataDir(undefined, true), 'name');
@@ -75,7 +79,7 @@ async function settleDataDir(command: Command, starts: boolean): Promise<void> {
   const dataDir = await namedDataDir(name, starts ? { simulate: simulate === true } : undefined);
   command.setOptionValueWithSource('dataDir', dataDir, 'name');
   // A cluster that is named is meant, whatever KUBECONFIG says.
-  if (optionOf(command, 'kubeconfig') !== undefined && !isGiven(command, 'kubeconfig'))
+  if (optionOf(command, 'kubeconfig') !== undefined && !isFromCommandLine(command, 'kubeconfig'))
     command.setOptionValueWithSource('kubeconfig', `${dataDir}/admin.kubeconfig`, 'name');
 }
 

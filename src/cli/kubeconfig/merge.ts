@@ -45,8 +45,8 @@ export function mergeCluster(text: string, entry: KubeconfigEntry, isGone: (data
   if (!isOurs) refuseForeign(document, name, mark);
   const former = ownContexts(text).filter((context) => context['data-dir'] === dataDir && context.name !== name);
   const kept = isOurs ? { name, ...mark } : former.at(-1);
-  const given: unknown = document.get('current-context');
-  const current = typeof given === 'string' && given !== '' ? given : undefined;
+  const selected: unknown = document.get('current-context');
+  const current = typeof selected === 'string' && selected !== '' ? selected : undefined;
   const previous = kept === undefined ? current : previousOf(kept, former);
   const extension: Mark = { 'data-dir': dataDir, 'previous-context': previous };
   const before = find(document, 'contexts', kept?.name ?? name)?.toJSON() as ContextEntry | undefined;

@@ -45,7 +45,7 @@ async function roll(
   stop = new AbortController(),
 ): Promise<void> {
   let ended = false;
-  const deps = { client: cluster.client, clock: cluster.clock, say: (line: string) => void lines.push(line) };
+  const deps = { client: cluster.client, clock: cluster.clock, print: (line: string) => void lines.push(line) };
   const running = rollingUpdate(deps, request(next), stop.signal).finally(() => void (ended = true));
   running.catch(() => undefined);
   while (!ended) await cluster.advance('1s');
@@ -149,7 +149,7 @@ async function rollAndCount(
 ): Promise<{ readonly rest: number }> {
   let ended = false;
   let rest = 0;
-  const deps = { client, clock: cluster.clock, say: () => undefined };
+  const deps = { client, clock: cluster.clock, print: () => undefined };
   const running = rollingUpdate(deps, request(next), new AbortController().signal).finally(() => void (ended = true));
   running.catch(() => undefined);
   while (!ended) {

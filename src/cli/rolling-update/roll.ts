@@ -21,7 +21,7 @@ export interface RollDeps {
   readonly client: Client;
   readonly clock: Clock;
   /** Prints a line for the user. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** The controllers of an update, and its time limits. */
@@ -58,7 +58,7 @@ class Roller {
   async run(): Promise<void> {
     const { oldName, next } = this.#request;
     const newName = next.metadata.name ?? '';
-    const { say } = this.#deps;
+    const { print } = this.#deps;
     const old = await this.#find(oldName);
     if (old === undefined) throw new UserError(`replicationcontrollers "${oldName}" not found`);
     checkPair(old, next);
@@ -68,7 +68,7 @@ class Roller {
     const original = await this.#noteOriginal(old);
     const most = Math.max(desired, original);
     let [newSize, oldSize] = [sizeOf(current), sizeOf(old)];
-    say(
+    print(
       `Scaling up ${newName} from ${newSize} to ${desired}, scaling down ${oldName} from ${oldSize} to 0 ` +
         `(keep ${Math.min(desired, original)} pods available, don't exceed ${most + 1} pods)`,
     );
@@ -78,17 +78,17 @@ class Roller {
       // Interrupted between the two halves of a step, there is one more already.
       if (newSize < desired && newSize + oldSize <= most) {
         newSize++;
-        say(`Scaling ${newName} up to ${newSize}`);
+        print(`Scaling ${newName} up to ${newSize}`);
         await this.#scale(newName, newSize);
       }
       if (oldSize > 0) {
         oldSize--;
-        say(`Scaling ${oldName} down to ${oldSize}`);
+        print(`Scaling ${oldName} down to ${oldSize}`);
         await this.#scale(oldName, oldSize);
       }
       if (newSize < desired || oldSize > 0) await this.#deps.clock.sleep(this.#request.updatePeriodMs, this.#signal);
     }
-    say(`Update succeeded. Deleting ${oldName}`);
+    print(`Update succeeded. Deleting ${oldName}`);
     await this.#annotate(newName, DESIRED_REPLICAS, null);
     await this.#remove(oldName);
   }
@@ -110,7 +110,7 @@ class Roller {
       { ...next, metadata: { ...next.metadata, namespace, annotations }, spec: { ...next.spec, replicas: 0 } },
       { signal: this.#signal },
     );
-    this.#deps.say(`Created ${created.metadata.name}`);
+    this.#deps.print(`Created ${created.metadata.name}`);
     return created;
   }
 
@@ -118,7 +118,7 @@ class Roller {
   async #noteOriginal(old: ReplicationController): Promise<number> {
     const noted = old.metadata.annotations?.[ORIGINAL_REPLICAS];
     if (noted !== undefined) {
-      this.#deps.say(`Found existing update in progress (${this.#request.next.metadata.name ?? ''}), resuming.`);
+      this.#deps.print(`Found existing update in progress (${this.#request.next.metadata.name ?? ''}), resuming.`);
       return Number(noted);
     }
     await this.#annotate(old.metadata.name ?? '', ORIGINAL_REPLICAS, String(sizeOf(old)));

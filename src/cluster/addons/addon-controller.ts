@@ -46,7 +46,7 @@ export class AddonController {
   readonly #deps: AddonDeps;
   readonly #config: AddonConfig;
   /** What was said of files that are passed over: once each. */
-  #told: ReadonlySet<string> = new Set();
+  #warned: ReadonlySet<string> = new Set();
 
   constructor(deps: AddonDeps, config: AddonConfig) {
     this.#deps = deps;
@@ -55,25 +55,25 @@ export class AddonController {
 
   /** Brings the cluster to what the files say, once. Resolves to whether all of it is done. */
   async sync(signal: AbortSignal): Promise<boolean> {
-    const pass = new Pass(this.#deps, this.#config, this.#told, signal);
+    const pass = new Pass(this.#deps, this.#config, this.#warned, signal);
     const done = await pass.run();
-    this.#told = pass.said;
+    this.#warned = pass.warnings;
     return done;
   }
 }
 
 class Pass {
   /** What this pass says of files that are passed over. */
-  readonly said = new Set<string>();
+  readonly warnings = new Set<string>();
   readonly #deps: AddonDeps;
   readonly #config: AddonConfig;
-  readonly #told: ReadonlySet<string>;
+  readonly #warned: ReadonlySet<string>;
   readonly #signal: AbortSignal;
 
-  constructor(deps: AddonDeps, config: AddonConfig, told: ReadonlySet<string>, signal: AbortSignal) {
+  constructor(deps: AddonDeps, config: AddonConfig, warned: ReadonlySet<string>, signal: AbortSignal) {
     this.#deps = deps;
     this.#config = config;
-    this.#told = told;
+    this.#warned = warned;
     this.#signal = signal;
   }
 
@@ -117,8 +117,8 @@ class Pass {
   #refuse(path: string, reason: string, addon?: Stored<Addon> | EventTarget): void {
     const { platform, recorder } = this.#deps;
     const key = `${path}: ${reason}`;
-    this.said.add(key);
-    if (this.#told.has(key)) return;
+    this.warnings.add(key);
+    if (this.#warned.has(key)) return;
     platform.log.warn('A file of manifests is not applied', { file: path, reason });
     if (addon !== undefined)
       recorder.event(

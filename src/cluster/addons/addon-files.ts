@@ -30,9 +30,9 @@ export async function addonFiles(files: Files, folder: string): Promise<AddonFol
   const walk = async (path: string, names: readonly string[], depth: number): Promise<void> => {
     folders.push(path);
     for (const name of names)
-      if (!name.startsWith('.') && !names.includes(`${name}.skip`)) await look(`${path}/${name}`, name, depth);
+      if (!name.startsWith('.') && !names.includes(`${name}.skip`)) await visit(`${path}/${name}`, name, depth);
   };
-  const look = async (path: string, name: string, depth: number): Promise<void> => {
+  const visit = async (path: string, name: string, depth: number): Promise<void> => {
     try {
       const { kind } = await files.stat(path);
       if (kind === 'directory' && depth < MAX_DEPTH) await walk(path, await files.readDir(path), depth + 1);

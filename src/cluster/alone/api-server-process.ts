@@ -128,17 +128,17 @@ function followFiles(
   const paths = { certFile, keyFile, clientCaFile, proxyCaFile, sni };
   const identity = servedIdentity(listening, initial);
   let renewed: RenewedAuthorities = {};
-  const tell = (more: RenewedAuthorities): void => {
+  const useRenewed = (more: RenewedAuthorities): void => {
     renewed = { ...renewed, ...more };
     controlPlane.publishAuthorities(renewed);
   };
   const onClientCa = (clientCaPem: string): void => {
     setup.useClientAuthority?.(clientCaPem);
-    tell({ clientCaPem });
+    useRenewed({ clientCaPem });
   };
   const onProxyCa = (proxyCaPem: string): void => {
     setup.useProxyAuthority?.(proxyCaPem);
-    tell({ proxyCaPem });
+    useRenewed({ proxyCaPem });
   };
   followServingFiles(platform, { paths, identity, initial, onClientCa, onProxyCa }, signal);
 }

@@ -51,7 +51,7 @@ export async function createKubeletClients(
   );
   const manager = clientCertificate(platform, credentials, {
     deps,
-    given: bootstrapping ? undefined : pairOf(deps.tls),
+    configured: bootstrapping ? undefined : pairOf(deps.tls),
   });
   if (bootstrapping) {
     if (!(await manager.load()))
@@ -126,11 +126,11 @@ function withCertificate(deps: RestClientDeps, manager: CertificateManager): Res
 function clientCertificate(
   platform: Platform,
   { certDir, nodeName }: KubeletCredentials,
-  { deps, given: keyPair }: { readonly deps: RestClientDeps; readonly given: KeyPairPem | undefined },
+  { deps, configured: keyPair }: { readonly deps: RestClientDeps; readonly configured: KeyPairPem | undefined },
 ): CertificateManager {
   const manager: CertificateManager = createNodeCertificate(
     platform,
-    { kind: 'kubelet-client', nodeName, dir: certDir, given: keyPair },
+    { kind: 'kubelet-client', nodeName, dir: certDir, configured: keyPair },
     () => createRestClient(manager.current() === undefined ? deps : withCertificate(deps, manager)),
   );
   return manager;

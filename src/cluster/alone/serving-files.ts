@@ -116,12 +116,13 @@ export function followServingFiles(
       if (signal.aborted) return;
       each.use(texts);
       each.known = texts;
-      each.said = undefined;
+      each.lastProblem = undefined;
       log.info(`Reloaded the ${each.what}`, { files: each.paths });
     } catch (error) {
       const text = String(error);
-      if (each.said !== text) log.error(`The ${each.what} cannot be reloaded`, { files: each.paths, err: error });
-      each.said = text;
+      if (each.lastProblem !== text)
+        log.error(`The ${each.what} cannot be reloaded`, { files: each.paths, err: error });
+      each.lastProblem = text;
     }
   };
   let busy = false;
@@ -200,7 +201,7 @@ interface Followed {
   read(): Promise<readonly string[] | undefined>;
   known: readonly string[];
   /** The last problem that was logged. */
-  said?: string | undefined;
+  lastProblem?: string | undefined;
   /** Throws for what must not be used. */
   check(texts: readonly string[]): void;
   use(texts: readonly string[]): void;

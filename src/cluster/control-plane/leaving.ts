@@ -29,7 +29,7 @@ export interface Leaving {
   drain(server: LeavingServer): Promise<void>;
 }
 
-const LOOK_PERIOD_MS = 20;
+const CHECK_PERIOD_MS = 20;
 
 /** Prepares for it; nothing is different before `drain`. */
 export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs = 60_000): Leaving {
@@ -37,7 +37,7 @@ export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs 
   let stage: 'serving' | 'unready' | 'refusing' = 'serving';
   const untilNone = async (count: () => number, withinMs: number): Promise<void> => {
     const endMs = clock.monotonicMs() + withinMs;
-    while (count() > 0 && clock.monotonicMs() < endMs) await clock.sleep(LOOK_PERIOD_MS);
+    while (count() > 0 && clock.monotonicMs() < endMs) await clock.sleep(CHECK_PERIOD_MS);
   };
   return {
     check: {

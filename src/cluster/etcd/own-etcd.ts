@@ -38,7 +38,7 @@ export interface OwnEtcd {
 export const RETRY_MS = 300;
 /** Consecutive member lists without this member after which it counts as removed: another member's list may be old. */
 const LISTS_WITHOUT = 3;
-const LOOK_PERIOD_MS = 5_000;
+const CHECK_PERIOD_MS = 5_000;
 /** One question to the members: joining asks again anyway. */
 export const CALL_TIMEOUT_MS = 5_000;
 
@@ -86,7 +86,7 @@ class Member implements OwnEtcd {
     await this.#process.start(signal);
     await this.#vote(members, signal);
     members.setEndpoints(this.#endpoints());
-    background(this.#platform.log, 'the members of etcd are followed no more', this.#look(members, signal));
+    background(this.#platform.log, 'the members of etcd are followed no more', this.#checkMembers(members, signal));
     return { endpoints: this.#endpoints(), tls };
   }
 
@@ -164,9 +164,9 @@ class Member implements OwnEtcd {
   }
 
   /** Follows who the members are. */
-  async #look(members: EtcdMembers, signal: AbortSignal): Promise<void> {
+  async #checkMembers(members: EtcdMembers, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
-    for (; !signal.aborted; await sleepUnlessAborted(clock, LOOK_PERIOD_MS, signal)) {
+    for (; !signal.aborted; await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal)) {
       try {
         const others = (await members.list())
           .filter(({ isLearner, peerURLs }) => !isLearner && !peerURLs.includes(this.#file!.peerUrl))

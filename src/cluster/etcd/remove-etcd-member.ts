@@ -58,7 +58,7 @@ async function whenHealthy<T>(
   change: () => Promise<T>,
   onOpen: () => void,
 ): Promise<T> {
-  let said = false;
+  let isReported = false;
   const passing = /unhealthy cluster|deadline exceeded|timed out|no leader|leader changed/;
   const deadlineMs = clock.monotonicMs() + HEALTHY_PATIENCE_MS;
   for (;;) {
@@ -69,11 +69,11 @@ async function whenHealthy<T>(
       const open = error.code === 'unknownOutcome';
       if (!(open || passing.test(error.message)) || clock.monotonicMs() > deadlineMs) throw error;
       if (open) onOpen();
-      if (!said) {
+      if (!isReported) {
         const patienceSeconds = HEALTHY_PATIENCE_MS / 1000;
         log.warn('waiting for the members of etcd to agree', { err: error, patienceSeconds });
       }
-      said = true;
+      isReported = true;
       await clock.sleep(RETRY_MS);
     }
   }

@@ -104,8 +104,8 @@ function savedOverSocket(engine: Engine, socketPath: string, name: string): Prom
 async function savedByProgram(engine: Engine, name: string): Promise<AsyncIterable<Uint8Array>> {
   const args = engine === 'docker' ? ['save', name] : ['save', '--format', 'docker-archive', name];
   const child = spawn(engine, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said = `${said}${text}`.slice(-2000)));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr = `${stderr}${text}`.slice(-2000)));
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on('error', () =>
       reject(new ImageArchiveError(`${engine} is neither running nor installed on this machine`)),
@@ -116,6 +116,7 @@ async function savedByProgram(engine: Engine, name: string): Promise<AsyncIterab
   return (async function* () {
     yield* child.stdout as AsyncIterable<Uint8Array>;
     const code = await ended;
-    if (code !== 0) throw new ImageArchiveError(`${engine} save: ${said.trim().split('\n').at(-1) || `exit ${code}`}`);
+    if (code !== 0)
+      throw new ImageArchiveError(`${engine} save: ${stderr.trim().split('\n').at(-1) || `exit ${code}`}`);
   })();
 }

@@ -103,8 +103,8 @@ class Reader {
 }
 
 function readAuth(reader: Reader, where: string, value: unknown): RegistryAuth {
-  const given = reader.map(where, value, Object.keys(AUTH_KEYS));
-  const entries = Object.entries(given).map(([key, text]) => [AUTH_KEYS[key], reader.text(`${where}.${key}`, text)]);
+  const entry = reader.map(where, value, Object.keys(AUTH_KEYS));
+  const entries = Object.entries(entry).map(([key, text]) => [AUTH_KEYS[key], reader.text(`${where}.${key}`, text)]);
   return Object.fromEntries(entries) as RegistryAuth;
 }
 
@@ -118,14 +118,14 @@ const AUTH_KEYS: Readonly<Record<string, keyof RegistryAuth>> = {
 
 function readTls(reader: Reader, where: string, value: unknown): Tls {
   const files = ['ca_file', 'cert_file', 'key_file'];
-  const given = reader.map(where, value, [...files, 'insecure_skip_verify']);
-  for (const key of files) if (given[key] !== undefined) reader.text(`${where}.${key}`, given[key]);
-  const skip = given['insecure_skip_verify'];
+  const entry = reader.map(where, value, [...files, 'insecure_skip_verify']);
+  for (const key of files) if (entry[key] !== undefined) reader.text(`${where}.${key}`, entry[key]);
+  const skip = entry['insecure_skip_verify'];
   if (skip !== undefined && typeof skip !== 'boolean')
     reader.fail(`${where}.insecure_skip_verify must be true or false`);
-  if ((given['cert_file'] === undefined) !== (given['key_file'] === undefined))
+  if ((entry['cert_file'] === undefined) !== (entry['key_file'] === undefined))
     reader.fail(`${where}: cert_file and key_file go together`);
-  return given as Tls;
+  return entry as Tls;
 }
 
 /** The part before `$1` of a rewrite of whole names; containerd, unlike k3s's own, has no other rewrites. */

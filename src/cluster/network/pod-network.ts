@@ -69,7 +69,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
     await deps.files.makeDir(instance.cniConfig.confDir);
     await deps.files.writeFileAtomic(path, wanted);
   };
-  const toldChains = new Set<string>();
+  const reportedChains = new Set<string>();
   const start = async (): Promise<void> => {
     await Promise.all([
       enableForwarding(deps, instance),
@@ -77,7 +77,7 @@ export function createPodNetwork(deps: Deps, instance: Instance): PodNetwork {
       nft(deps, podNetworkRules(instance)),
       ...(instance.cni === 'none'
         ? []
-        : [guardNeighbours(deps, instance), insertForwardAccepts(deps, instance, toldChains)]),
+        : [guardNeighbours(deps, instance), insertForwardAccepts(deps, instance, reportedChains)]),
     ]);
   };
   return {

@@ -5,7 +5,7 @@
 import { KubeletConfigurationError } from '../../kubelet/configuration/decode.ts';
 import {
   completeConfiguration,
-  type GivenConfiguration,
+  type SparseConfiguration,
   type KubeletConfigurationV1Beta1,
 } from '../../kubelet/configuration/fields.ts';
 import { loadConfiguration } from '../../kubelet/configuration/load.ts';
@@ -91,7 +91,7 @@ export async function loadInstanceDocument(
   }
 }
 
-function baseOf({ instance, port, containerRuntimeEndpoint }: InstanceKubelet): GivenConfiguration {
+function baseOf({ instance, port, containerRuntimeEndpoint }: InstanceKubelet): SparseConfiguration {
   return {
     port,
     podLogsDir: instance.podLogsRoot,

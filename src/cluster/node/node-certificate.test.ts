@@ -32,7 +32,7 @@ test('the time a certificate lasts is told as it passes, and after its end is ne
   const { clock, metrics, crypto, random } = platform;
   const deps = { crypto, random, nowMs: () => clock.nowMs() };
   const given = await clock.drive(createAuthority(deps, 'system:node:n', 60_000));
-  const config = { kind: 'kubelet-server', nodeName: 'n', dir: '/pki', given } as const;
+  const config = { kind: 'kubelet-server', nodeName: 'n', dir: '/pki', configured: given } as const;
   const manager = createNodeCertificate(platform, config, () => assert.fail('nothing is asked for'));
   const stop = new AbortController();
   await clock.drive(manager.ensure(stop.signal));

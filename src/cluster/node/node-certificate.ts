@@ -16,7 +16,7 @@ export interface NodeCertificateConfig {
   /** Addresses of a serving certificate; read whenever one is requested or checked. */
   readonly nodeIps?: () => readonly string[];
   /** A configured certificate, used while there is no file. */
-  readonly given?: KeyPairPem;
+  readonly configured?: KeyPairPem;
 }
 
 const SIGNERS = {
@@ -27,7 +27,7 @@ const SIGNERS = {
 /** `client` is called whenever a request is sent. */
 export function createNodeCertificate(
   platform: Platform,
-  { kind, nodeName, dir, nodeIps, given }: NodeCertificateConfig,
+  { kind, nodeName, dir, nodeIps, configured }: NodeCertificateConfig,
   client: () => Client,
 ): CertificateManager {
   const { files, clock, crypto, random } = platform;
@@ -52,7 +52,7 @@ export function createNodeCertificate(
     {
       dir,
       name: kind,
-      given,
+      configured,
       subject: () => ({
         commonName: `system:node:${nodeName}`,
         organizations: ['system:nodes'],
@@ -60,16 +60,16 @@ export function createNodeCertificate(
       }),
     },
   );
-  return toldWhileWorking(manager, () => exposeTimeToLive(platform, kind, manager));
+  return withMetrics(manager, () => exposeTimeToLive(platform, kind, manager));
 }
 
 /** The manager, of which is told while somebody has it work: what a node was told ends with that node. */
-function toldWhileWorking(manager: CertificateManager, tell: () => () => void): CertificateManager {
+function withMetrics(manager: CertificateManager, expose: () => () => void): CertificateManager {
   const working = new Set<AbortSignal>();
   let end = (): void => undefined;
   const begin = (signal: AbortSignal): void => {
     if (signal.aborted || working.has(signal)) return;
-    if (working.size === 0) end = tell();
+    if (working.size === 0) end = expose();
     working.add(signal);
     onAbort(signal, () => {
       working.delete(signal);

@@ -32,27 +32,27 @@ export function fixedOptions(table: FixedFlags): OptionSet<readonly string[]> {
 }
 
 function checkFlag(values: FlagValues, name: string, row: FixedFlag): string[] {
-  const given = row.type === 'bool' ? values.bool(name)?.toString() : values.text(name);
-  const note = given === undefined ? undefined : noteOf(name, given, row);
+  const text = row.type === 'bool' ? values.bool(name)?.toString() : values.text(name);
+  const note = text === undefined ? undefined : noteOf(name, text, row);
   return note === undefined ? [] : [note];
 }
 
 /** What is to be said of a given value; undefined: nothing. Throws `FlagError` where it is refused. */
 export function noteOf(
   name: string,
-  given: string,
+  text: string,
   { is, noted = {}, note: always, otherwise }: FixedFlag,
 ): string | undefined {
-  if (is.some((value) => isSame(value, given))) return undefined;
-  const note = Object.entries(noted).find(([value]) => isSame(value, given))?.[1] ?? always;
-  if (note !== undefined) return `--${name}=${given}: ${note}`;
-  throw new FlagError(`--${name}=${given}: ${otherwise ?? `it is always ${is.join(' or ')} here`}`);
+  if (is.some((value) => isSame(value, text))) return undefined;
+  const note = Object.entries(noted).find(([value]) => isSame(value, text))?.[1] ?? always;
+  if (note !== undefined) return `--${name}=${text}: ${note}`;
+  throw new FlagError(`--${name}=${text}: ${otherwise ?? `it is always ${is.join(' or ')} here`}`);
 }
 
 /** `60s` is `1m0s`, `100.0` is `100`. */
-function isSame(value: string, given: string): boolean {
-  if (value === given) return true;
-  if (value === '' || given === '') return false;
-  const [a, b] = [parseDurationMs(value), parseDurationMs(given)];
-  return Number(value) === Number(given) || (a !== undefined && a === b);
+function isSame(value: string, text: string): boolean {
+  if (value === text) return true;
+  if (value === '' || text === '') return false;
+  const [a, b] = [parseDurationMs(value), parseDurationMs(text)];
+  return Number(value) === Number(text) || (a !== undefined && a === b);
 }

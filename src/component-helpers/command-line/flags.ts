@@ -49,7 +49,7 @@ export function parseFlags(
   retired: Readonly<Record<string, string>>,
 ): ParsedFlags {
   const known = new Map(flags.map((flag) => [flag.name, flag]));
-  const given = new Map<string, string[]>();
+  const texts = new Map<string, string[]>();
   const warnings: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at]!;
@@ -66,18 +66,18 @@ export function parseFlags(
       else throw new FlagError(`flag needs an argument: --${name}`);
     }
     if (flag.deprecated !== undefined) warnings.push(`Flag --${name} has been deprecated, ${flag.deprecated}`);
-    given.set(name, [...(given.get(name) ?? []), value]);
+    texts.set(name, [...(texts.get(name) ?? []), value]);
   }
-  return { values: valuesOf(given), warnings };
+  return { values: valuesOf(texts), warnings };
 }
 
-function valuesOf(given: ReadonlyMap<string, readonly string[]>): FlagValues {
-  const last = (name: string): string | undefined => given.get(name)?.at(-1);
+function valuesOf(texts: ReadonlyMap<string, readonly string[]>): FlagValues {
+  const last = (name: string): string | undefined => texts.get(name)?.at(-1);
   return {
     text: (name) => last(name) || undefined,
-    texts: (name) => (given.get(name) ?? []).filter((value) => value !== ''),
+    texts: (name) => (texts.get(name) ?? []).filter((value) => value !== ''),
     list: (name) =>
-      given
+      texts
         .get(name)
         ?.flatMap((value) => value.split(','))
         .filter((one) => one !== ''),

@@ -68,7 +68,7 @@ export function tlsOptions(defaults: ServingDefaults): OptionSet<TlsServingOptio
       const http2MaxStreams = wholeNumber(values, 'http2-max-streams-per-connection', { from: 0, to: 2 ** 31 }) ?? 0;
       const tlsCiphers = values.list('tls-cipher-suites')?.map(cipherOf);
       return {
-        ...whatIsGiven(texts),
+        ...onlyDefined(texts),
         tlsCiphers: tlsCiphers !== undefined && tlsCiphers.length > 0 ? tlsCiphers : undefined, // Empty: as usual.
         http2MaxStreams: http2MaxStreams > 0 ? http2MaxStreams : undefined,
         tlsMinVersion: minVersion(values),
@@ -104,7 +104,7 @@ const CERTIFICATE_FLAGS: OptionSet<never>['flags'] = [
 ];
 
 /** Those that were given. */
-export function whatIsGiven<T extends Readonly<Record<string, string | undefined>>>(
+export function onlyDefined<T extends Readonly<Record<string, string | undefined>>>(
   texts: T,
 ): { readonly [K in keyof T]?: string } {
   return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== undefined)) as {

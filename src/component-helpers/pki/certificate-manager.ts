@@ -31,7 +31,7 @@ export interface CertificateManagerConfig {
   /** `kubelet-client`, `kubelet-server`. */
   readonly name: string;
   /** A pair of another origin: used while there is no file. */
-  readonly given?: KeyPairPem;
+  readonly configured?: KeyPairPem;
   /** Asked whenever a certificate is made or checked: addresses come and go. */
   readonly subject: () => {
     readonly commonName: string;
@@ -157,9 +157,9 @@ class Manager implements CertificateManager {
   async #load(): Promise<KeyPairPem | undefined> {
     const { files, clock, log } = this.#deps;
     const kept = await files.exists(this.file);
-    if (!kept && this.#config.given === undefined) return undefined;
+    if (!kept && this.#config.configured === undefined) return undefined;
     try {
-      const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.given!;
+      const pair = kept ? splitPair(await files.readText(this.file)) : this.#config.configured!;
       const { notAfterMs, commonName } = readCertificate(this.#deps, pair.certPem);
       if (notAfterMs > clock.nowMs() && commonName === this.#config.subject().commonName) return pair;
       log.warn('the certificate is of no use any more', { certificate: this.#config.name, commonName });

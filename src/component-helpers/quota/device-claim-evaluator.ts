@@ -86,11 +86,11 @@ function countedByPod(lookups: QuotaLookups, claim: Stored<ResourceClaim>, nowMs
   if (owner === undefined) return {};
   const pod = lookups.pod(namespace, owner.name);
   if (pod?.metadata.uid !== owner.uid) return {};
-  const said = pod.status?.extendedResourceClaimStatus;
+  const claimStatus = pod.status?.extendedResourceClaimStatus;
   const isIt =
-    said === undefined
+    claimStatus === undefined
       ? !lookups.resourceClaims(namespace).some((other) => ownerOf(other)?.uid === owner.uid && isOlder(other, claim))
-      : said.resourceClaimName === name;
+      : claimStatus.resourceClaimName === name;
   return isIt ? podUsage(pod, nowMs) : {};
 }
 

@@ -51,8 +51,8 @@ function exposeVolumes(metrics: Metrics, seen: AttachmentsSeen): () => void {
       .list()
       .filter(({ status }) => status?.attached === true)
       .map(({ spec }) => ({ plugin: `kubernetes.io/csi:${spec.attacher}`, state: 'actual_state_of_world' }));
-    counts.tell(total, [...desired, ...attached], ({ plugin, state }) => ({ plugin_name: plugin, state }));
-    counts.tell(inUse, volumesInUse(seen), (labels) => labels);
+    counts.update(total, [...desired, ...attached], ({ plugin, state }) => ({ plugin_name: plugin, state }));
+    counts.update(inUse, volumesInUse(seen), (labels) => labels);
   });
   return () => {
     end();

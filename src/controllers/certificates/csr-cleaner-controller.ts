@@ -11,7 +11,7 @@ import { informerList, runPeriodically, type Controller, type ControllerDeps } f
 const ACCOUNT = 'certificate-controller';
 const NAME = 'certificatesigningrequest-cleaner-controller';
 const PERIOD_MS = 60 * 60_000;
-const JUDGED_MS = 60 * 60_000;
+const DECIDED_MS = 60 * 60_000;
 const PENDING_MS = 24 * 60 * 60_000;
 
 /** Whether the request may go. */
@@ -21,7 +21,7 @@ function isOld({ metadata, status }: CertificateSigningRequest, nowMs: number): 
   if (nowMs - parseTime(metadata.creationTimestamp) > PENDING_MS && !issued) return true;
   return conditions.some(({ type, lastUpdateTime }) => {
     const counts = type === 'Denied' || type === 'Failed' || (type === 'Approved' && issued);
-    return counts && nowMs - parseTime(lastUpdateTime) > JUDGED_MS;
+    return counts && nowMs - parseTime(lastUpdateTime) > DECIDED_MS;
   });
 }
 

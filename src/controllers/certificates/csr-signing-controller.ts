@@ -42,10 +42,10 @@ export function createCsrSigningController(deps: ControllerDeps): Controller {
   async function handleCsr(key: string, signal: AbortSignal): Promise<void> {
     const csr = requests.get(parseKey(key));
     if (csr === undefined || authority === undefined || !isPending(csr)) return;
-    await client.updateStatus({ ...csr, status: await judge(csr, authority) }, { signal });
+    await client.updateStatus({ ...csr, status: await sign(csr, authority) }, { signal });
   }
 
-  async function judge(csr: CertificateSigningRequest, signer: KeyPairPem): Promise<CertificateSigningRequestStatus> {
+  async function sign(csr: CertificateSigningRequest, signer: KeyPairPem): Promise<CertificateSigningRequestStatus> {
     const pem = Buffer.from(csr.spec.request, 'base64').toString('utf8');
     let parsed: ParsedRequest;
     try {

@@ -143,7 +143,7 @@ function recountRollout(world: World): { now: string[]; among: Set<string>; inTu
 }
 
 function assertLike(tally: DaemonTally, world: World): void {
-  tally.look(world);
+  tally.update(world);
   assert.deepEqual(tally.counts(), recountStatus(world));
   const plan = tally.plan();
   const name = (what: string, pods: readonly Pod[]): string[] => pods.map((pod) => `${what} ${pod.metadata.uid}`);
@@ -290,9 +290,9 @@ test('a look that goes wrong leaves the numbers right', () => {
   const tally = new DaemonTally(selector, nodes.informer, [pod]);
   assertLike(tally, world);
   tally.put({ ...pod, status: { conditions: 1 as never } });
-  assert.throws(() => tally.look(world), TypeError);
+  assert.throws(() => tally.update(world), TypeError);
   assert.deepEqual(tally.counts(), recountStatus(world));
-  assert.throws(() => tally.look(world), TypeError);
+  assert.throws(() => tally.update(world), TypeError);
   tally.put(pod);
   assertLike(tally, world);
 });

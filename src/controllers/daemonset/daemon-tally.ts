@@ -119,11 +119,11 @@ export class DaemonTally implements Tally {
   }
 
   /** Recomputes what changed, so that the tally holds for this moment. */
-  look(moment: Moment): void {
-    if (this.#moment === undefined || !isJudgedAlike(this.#moment, moment)) this.#markAll();
+  update(moment: Moment): void {
+    if (this.#moment === undefined || !haveSameResult(this.#moment, moment)) this.#markAll();
     else this.#markAged(this.#moment.nowMs, moment.nowMs);
     this.#moment = moment;
-    for (const nodeName of this.#changed) this.#judge(this.#view(moment, nodeName));
+    for (const nodeName of this.#changed) this.#recompute(this.#view(moment, nodeName));
     this.#changed.clear();
   }
 
@@ -172,7 +172,7 @@ export class DaemonTally implements Tally {
     }
   }
 
-  #judge(view: NodeView): void {
+  #recompute(view: NodeView): void {
     const { nodeName } = view;
     const facts = factsOf(view);
     const before = this.#facts.get(nodeName);
@@ -213,7 +213,7 @@ function factsOf(view: NodeView): NodeFacts | undefined {
 }
 
 /** Whether the result for an unchanged node stays the same, apart from time. */
-function isJudgedAlike(a: Moment, b: Moment): boolean {
+function haveSameResult(a: Moment, b: Moment): boolean {
   const [{ metadata: was }, { metadata: is }] = [a.set, b.set];
   return (
     was.generation !== undefined &&

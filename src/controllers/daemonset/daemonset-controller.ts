@@ -120,10 +120,10 @@ class DaemonSetsController {
     const hash = hashOf(current);
     const moment = (): Moment => ({ set, hash, nowMs: this.#clock.nowMs() });
     if (!this.#expectations.satisfied(key)) return await this.#writeStatus(moment(), { tally, observe: false }, signal);
-    tally.look(moment());
+    tally.update(moment());
     let failure = await this.#apply(moment(), this.#remedies(set, tally.plan()), signal);
     if (failure === undefined && this.#expectations.satisfied(key)) {
-      tally.look(moment());
+      tally.update(moment());
       if (set.spec?.updateStrategy?.type === 'RollingUpdate')
         failure = await this.#apply(moment(), tally.rollingStep(), signal);
       await cleanUpHistory(history, old);
@@ -213,7 +213,7 @@ class DaemonSetsController {
     const { set } = moment;
     const { metadata } = set;
     let current = set;
-    tally.look(moment);
+    tally.update(moment);
     const status = calculateStatus(set, tally.counts());
     if (observe && metadata.generation !== undefined) status.observedGeneration = metadata.generation;
     await retryOnConflict(

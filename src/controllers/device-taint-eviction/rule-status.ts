@@ -116,11 +116,11 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     if (isCurrent && counts.evicted === 0 && (counts.pods === 0 || rule.spec.taint.effect !== 'NoExecute')) {
       if (before.status === 'False') return;
     }
-    const { lastTransitionTime: _, ...said } = before ?? { lastTransitionTime: '' };
+    const { lastTransitionTime: _, ...rest } = before ?? { lastTransitionTime: '' };
     const condition = ruleCondition(rule, counts);
     // Pods may end by themselves: checked until none is left.
     if (condition.status === 'True') loop.queue.addAfter(name, PERIOD_MS);
-    if (deepEqual(said, condition)) return;
+    if (deepEqual(rest, condition)) return;
     const next = { ...condition, lastTransitionTime: formatTime(clock.nowMs()) };
     // Conditions are replaced as a whole: what another has said meanwhile must not be lost.
     const status = { conditions: [...conditions.filter(({ type }) => type !== TYPE), next] };

@@ -33,7 +33,7 @@ import { addressTypesOf, desiredGroups, isLost, type AddressType } from './desir
 import { MANAGED_BY_LABEL, MANAGER, planSlices, SERVICE_NAME_LABEL, type SlicePlan } from './slice-plan.ts';
 import {
   giveTopologyHints,
-  HINTS_GIVEN,
+  HINTS_CHANGED,
   wantsTopologyHints,
   zoneShares,
   type TopologyVerdict,
@@ -142,8 +142,8 @@ class EndpointSliceController {
     for (const type of types) {
       const groups = desiredGroups(service, selected, { type, nodeOf });
       if (wantsTopologyHints(service))
-        this.#tellTopology(service, type, giveTopologyHints(groups.values(), this.#shares()));
-      else this.#tellTopologyEnded(service, type);
+        this.#recordTopology(service, type, giveTopologyHints(groups.values(), this.#shares()));
+      else this.#recordTopologyEnded(service, type);
       const ofType = existing.filter((slice) => slice.addressType === type);
       const plan = planSlices({ service, type, existing: ofType, groups, triggerTime });
       await this.#apply(service, plan, signal);
@@ -169,9 +169,9 @@ class EndpointSliceController {
   }
 
   /** Hints were removed because they are no longer requested. */
-  #tellTopologyEnded(service: Service, type: AddressType): void {
+  #recordTopologyEnded(service: Service, type: AddressType): void {
     const key = `${keyOfObject(service)}/${type}`;
-    const hadHints = this.#topology.get(key) === HINTS_GIVEN;
+    const hadHints = this.#topology.get(key) === HINTS_CHANGED;
     this.#topology.delete(key);
     if (!hadHints) return;
     const text = `Topology Aware Hints has been disabled, addressType: ${type}`;
@@ -179,7 +179,7 @@ class EndpointSliceController {
   }
 
   /** Says when hints come, go, or cannot be given for another reason. */
-  #tellTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
+  #recordTopology(service: Service, type: AddressType, { enabled, message }: TopologyVerdict): void {
     const key = `${keyOfObject(service)}/${type}`;
     if (this.#topology.get(key) === message) return;
     this.#topology.set(key, message);

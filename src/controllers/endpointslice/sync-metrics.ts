@@ -37,7 +37,7 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
     counts.set(distribution, count);
     distributions.set(count, { traffic_distribution: distribution });
   };
-  const tell = (key: string, now: string): void => {
+  const record = (key: string, now: string): void => {
     const before = wished.get(key) ?? '';
     if (before === now) return;
     if (now === '') wished.delete(key);
@@ -49,9 +49,9 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
     synced: (result) => syncs.inc({ result }),
     wrote(service, slices, byZone) {
       const distribution = service.spec?.trafficDistribution ?? '';
-      tell(keyOfObject(service), distribution);
+      record(keyOfObject(service), distribution);
       changed.observe(slices, { topology: byZone ? 'Auto' : 'Disabled', traffic_distribution: distribution });
     },
-    forget: (key) => tell(key, ''),
+    forget: (key) => record(key, ''),
   };
 }

@@ -15,7 +15,7 @@ const ANNOTATION = 'service.kubernetes.io/topology-mode';
 const EARLY_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 /** The event of a service whose endpoints get hints. */
-export const HINTS_GIVEN = 'Topology Aware Hints has been enabled';
+export const HINTS_CHANGED = 'Topology Aware Hints has been enabled';
 /** A zone's endpoints may get so much more than their share. */
 const OVERLOAD = 0.2;
 
@@ -63,7 +63,7 @@ export function giveTopologyHints(
   }
   for (const [zone, own] of byZone) for (const endpoint of own) hint(endpoint, zone);
   redistribute(byZone, shares, endpoints.length);
-  return { enabled: true, message: HINTS_GIVEN };
+  return { enabled: true, message: HINTS_CHANGED };
 }
 
 function obstacle(endpoints: readonly Endpoint[], shares: ReadonlyMap<string, number> | undefined): string | undefined {
@@ -95,9 +95,9 @@ function redistribute(
     const [giver, spare] = order[0] ?? ['', 0];
     const [taker, lack] = order.at(-1) ?? ['', 0];
     if (spare < 1 && -lack < 1) return;
-    const given = byZone.get(giver)?.pop();
-    if (given === undefined) return;
-    hint(given, taker);
+    const released = byZone.get(giver)?.pop();
+    if (released === undefined) return;
+    hint(released, taker);
     surplus.set(giver, spare - 1).set(taker, lack + 1);
   }
 }

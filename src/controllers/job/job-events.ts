@@ -56,7 +56,7 @@ export function watchJobs(deps: JobEventDeps): void {
     expectations,
     enqueue,
   });
-  const look = (pod: Stored<Pod>): void => {
+  const check = (pod: Stored<Pod>): void => {
     if (!isTracked(pod)) deps.released(pod);
     else if (jobOf(jobs, pod) === undefined) deps.enqueueOrphan(keyOfObject(pod));
   };
@@ -67,11 +67,11 @@ export function watchJobs(deps: JobEventDeps): void {
   pods.addHandler({
     onAdd(pod) {
       record(undefined, pod);
-      look(pod);
+      check(pod);
     },
     onUpdate(old, pod) {
       record(old, pod);
-      look(pod);
+      check(pod);
     },
     onDelete(pod) {
       record(pod, undefined);

@@ -5,7 +5,7 @@ import { parseIndexes } from './indexes.ts';
 
 export interface JobMetrics {
   /** A sync; `action`: what it did about pods. */
-  synced(job: Job, told: { action: JobAction; failed: boolean; seconds: number }): void;
+  synced(job: Job, outcome: { action: JobAction; failed: boolean; seconds: number }): void;
   /** A job is over; `reason`: of its last condition. */
   finished(job: Job, result: 'succeeded' | 'failed', reason: string): void;
   /** A status was written: the pods and indexes that it counts as ended beyond what was counted before. */
@@ -53,10 +53,10 @@ export function createJobMetrics(metrics: Metrics): JobMetrics {
     completion_mode: spec?.completionMode ?? 'NonIndexed',
   });
   return {
-    synced(job, told) {
-      const labels = { ...modeOf(job), result: told.failed ? 'error' : 'success', action: told.action };
+    synced(job, outcome) {
+      const labels = { ...modeOf(job), result: outcome.failed ? 'error' : 'success', action: outcome.action };
       syncs.inc(labels);
-      seconds.observe(told.seconds, labels);
+      seconds.observe(outcome.seconds, labels);
     },
     finished: (job, result, reason) => finished.inc({ ...modeOf(job), result, reason }),
     counted(job, before, after) {

@@ -41,7 +41,7 @@ export class CidrSet {
       this.#taken.add(index);
       this.#next = (index + 1) % this.#count;
       this.#metrics?.allocated(step);
-      this.#tellUsage();
+      this.#recordUsage();
       return formatCidr(nthSubnet(this.#cluster, this.#mask, index) as Cidr);
     }
     return undefined;
@@ -50,16 +50,16 @@ export class CidrSet {
   /** Marks all subnets that overlap the range as taken. */
   occupy(cidr: string): void {
     for (const index of this.#indicesOf(cidr)) this.#taken.add(index);
-    this.#tellUsage();
+    this.#recordUsage();
   }
 
   /** Gives the subnets of the range back. */
   release(cidr: string): void {
     for (const index of this.#indicesOf(cidr)) if (this.#taken.delete(index)) this.#metrics?.released();
-    this.#tellUsage();
+    this.#recordUsage();
   }
 
-  #tellUsage(): void {
+  #recordUsage(): void {
     this.#metrics?.usage(this.#taken.size / this.#count);
   }
 

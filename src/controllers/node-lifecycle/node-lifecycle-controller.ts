@@ -32,7 +32,7 @@ import { type NodeHealth, observeNode, silentConditions } from './health.ts';
 import { createNodeLifecycleMetrics, type NodeLifecycleMetrics } from './metrics.ts';
 import { createNodeAnnouncer } from './node-changes.ts';
 import { earlyLabels } from './node-labels.ts';
-import { desiredTaints, noExecuteFor, type NoExecuteWish } from './node-taints.ts';
+import { desiredTaints, noExecuteFor, type NoExecuteChange } from './node-taints.ts';
 import { PodReadiness } from './pod-readiness.ts';
 import { createQuietPeriods, type QuietPeriods } from './quiet-periods.ts';
 import { zoneRates } from './zones.ts';
@@ -109,14 +109,14 @@ class NodeLifecycleController implements Controller {
   }
 
   /** Resolves to whether there was something to write. */
-  async #writeTaints(node: Stored<Node>, wish: NoExecuteWish, signal: AbortSignal): Promise<boolean> {
+  async #writeTaints(node: Stored<Node>, change: NoExecuteChange, signal: AbortSignal): Promise<boolean> {
     const name = node.metadata.name;
     let current = node;
     let written = false;
     await retryOnConflict(
       this.#clock,
       async () => {
-        const taints = desiredTaints(current, wish, this.#clock.nowMs());
+        const taints = desiredTaints(current, change, this.#clock.nowMs());
         if (deepEqual(taints, current.spec?.taints ?? [])) return;
         const patch = {
           metadata: { resourceVersion: current.metadata.resourceVersion },

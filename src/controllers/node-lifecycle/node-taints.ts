@@ -18,10 +18,10 @@ const TAINT_OF: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const MANAGED = new Set([...Object.values(TAINT_OF).flatMap((keys) => Object.values(keys)), UNSCHEDULABLE]);
 
 /** What to do about the NoExecute taints: `clear` both, leave them, or have exactly one of them. */
-export type NoExecuteWish = 'clear' | 'keep' | typeof NOT_READY | typeof UNREACHABLE;
+export type NoExecuteChange = 'clear' | 'keep' | typeof NOT_READY | typeof UNREACHABLE;
 
 /** The node's taints as they should be; the same array when they are. Foreign taints stay. */
-export function desiredTaints(node: Node, noExecute: NoExecuteWish, nowMs: number): readonly Taint[] {
+export function desiredTaints(node: Node, noExecute: NoExecuteChange, nowMs: number): readonly Taint[] {
   const current = node.spec?.taints ?? [];
   const wanted: Taint[] = noScheduleKeys(node).map((key) => ({ key, effect: 'NoSchedule' }));
   if (noExecute === NOT_READY || noExecute === UNREACHABLE) wanted.push({ key: noExecute, effect: 'NoExecute' });

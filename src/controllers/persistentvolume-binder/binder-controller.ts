@@ -142,10 +142,10 @@ class PersistentVolumeBinder implements Controller {
       const spec = { ...claim.spec, storageClassName: chosen };
       await this.#client.resource(PersistentVolumeClaims).update({ ...claim, spec }, { signal });
     } catch (error) {
-      this.#metrics.classGiven(false);
+      this.#metrics.classAssigned(false);
       throw error;
     }
-    this.#metrics.classGiven(true);
+    this.#metrics.classAssigned(true);
     return true;
   }
 

@@ -8,12 +8,12 @@ import { createGroupCounts, type Labels } from '../group-counts.ts';
 /** What the binder does that is counted. */
 export interface BinderMetrics {
   /** A claim that named no class was given the default one, or was to. */
-  classGiven(succeeded: boolean): void;
+  classAssigned(succeeded: boolean): void;
 }
 
 /** Registers the counters. */
 export function createBinderMetrics(metrics: Metrics): BinderMetrics {
-  const given = metrics.counter({
+  const assigned = metrics.counter({
     name: 'retroactive_storageclass_total',
     help: 'Claims that were given the default class after their creation.',
   });
@@ -21,7 +21,7 @@ export function createBinderMetrics(metrics: Metrics): BinderMetrics {
     name: 'retroactive_storageclass_errors_total',
     help: 'Claims that could not be given the default class.',
   });
-  return { classGiven: (succeeded) => (succeeded ? given : failed).inc() };
+  return { classAssigned: (succeeded) => (succeeded ? assigned : failed).inc() };
 }
 
 /** Starts the collector. The function that is returned ends it: nothing is told of what nobody follows any more. */
@@ -43,19 +43,19 @@ export function exposeVolumes(
     unbound: gauge('unbound_pvc', 'Claims that are not bound.', labels),
   };
   const counts = createGroupCounts();
-  const { tell } = counts;
+  const { update } = counts;
   const end = metrics.beforeExpose(() => {
     const classOf = ({ spec }: PersistentVolume): Labels => ({ storage_class: spec?.storageClassName ?? '' });
     const isBound = ({ status }: { readonly status?: { readonly phase?: string } }): boolean =>
       status?.phase === 'Bound';
     const allVolumes = volumes.list();
-    tell(ofVolumes.bound, allVolumes.filter(isBound), classOf);
-    tell(
+    update(ofVolumes.bound, allVolumes.filter(isBound), classOf);
+    update(
       ofVolumes.unbound,
       allVolumes.filter((volume) => !isBound(volume)),
       classOf,
     );
-    tell(ofVolumes.all, allVolumes, (volume) => ({
+    update(ofVolumes.all, allVolumes, (volume) => ({
       plugin_name: pluginOf(volume),
       volume_mode: volume.spec?.volumeMode ?? 'Filesystem',
     }));
@@ -65,8 +65,8 @@ export function exposeVolumes(
       volume_attributes_class: spec?.volumeAttributesClassName ?? '',
     });
     const allClaims = claims.list();
-    tell(ofClaims.bound, allClaims.filter(isBound), ofClaim);
-    tell(
+    update(ofClaims.bound, allClaims.filter(isBound), ofClaim);
+    update(
       ofClaims.unbound,
       allClaims.filter((claim) => !isBound(claim)),
       ofClaim,

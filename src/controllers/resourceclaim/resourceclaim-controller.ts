@@ -149,10 +149,10 @@ class ResourceClaimController implements Controller {
     if (claim === undefined) return;
     const before = claim.status?.reservedFor ?? [];
     const still = before.filter((consumer) => this.#uses(claim, consumer));
-    const given = claim.status?.allocation !== undefined;
+    const isAllocated = claim.status?.allocation !== undefined;
     const guarded = (claim.metadata.finalizers ?? []).includes(CLAIM_FINALIZER);
     const giveBack =
-      still.length === 0 && given && (before.length > 0 || claim.metadata.deletionTimestamp !== undefined);
+      still.length === 0 && isAllocated && (before.length > 0 || claim.metadata.deletionTimestamp !== undefined);
     if (still.length < before.length || giveBack) {
       const { namespace, name, uid, resourceVersion } = claim.metadata;
       const status = {
@@ -165,7 +165,7 @@ class ResourceClaimController implements Controller {
         .patch({ namespace, name }, { type: 'merge', patch }, { subresource: 'status', signal });
       return; // What is left to do follows from the change.
     }
-    if (still.length === 0 && !given && guarded) return this.#removeFinalizer(claim, signal);
+    if (still.length === 0 && !isAllocated && guarded) return this.#removeFinalizer(claim, signal);
     if (still.length === 0 && claim.metadata.deletionTimestamp === undefined && this.#ownerIsDone(claim))
       await this.#remove(claim, signal);
   }
@@ -245,7 +245,7 @@ function exposeClaims(metrics: Metrics, claims: Informer<ResourceClaim>): () => 
   const labels = ['allocated', 'admin_access', 'source'];
   const gauge = metrics.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims there are.', labels });
   let known: Record<string, string>[] = [];
-  const forget = (): void => known.forEach((told) => gauge.remove(told));
+  const forget = (): void => known.forEach((labelSet) => gauge.remove(labelSet));
   const end = metrics.beforeExpose(() => {
     forget();
     const groups = Map.groupBy(claims.list(), ({ metadata, spec, status }) =>

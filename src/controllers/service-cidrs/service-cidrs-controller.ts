@@ -41,9 +41,9 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
       const cidrs = parsed(range.spec?.cidrs ?? []);
       // A controller manager without configured ranges uses those of the server.
       if (own.length > 0 && !cidrs.every((cidr) => own.includes(formatCidr(cidr))))
-        return await tell(range, unused(own), signal);
+        return await writeStatus(range, unused(own), signal);
       const held = await setFinalizers(range, [...finalizersBut(range), FINALIZER], signal);
-      await tell(held, { status: 'True', reason: READY, message: 'Kubernetes Service CIDR is ready' }, signal);
+      await writeStatus(held, { status: 'True', reason: READY, message: 'Kubernetes Service CIDR is ready' }, signal);
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
     }
@@ -51,7 +51,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
 
   async function release(range: ServiceCIDR, signal: AbortSignal): Promise<void> {
     if (!(range.metadata.finalizers ?? []).includes(FINALIZER)) return;
-    if (inUse(range)) return await tell(range, STILL_USED, signal);
+    if (inUse(range)) return await writeStatus(range, STILL_USED, signal);
     await setFinalizers(range, finalizersBut(range), signal);
   }
 
@@ -76,7 +76,7 @@ export function createServiceCidrsController(deps: ControllerDeps): Controller {
     return await client.update({ ...range, metadata: { ...range.metadata, finalizers: next } }, { signal });
   }
 
-  async function tell(range: ServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
+  async function writeStatus(range: ServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
     const conditions = range.status?.conditions ?? [];
     const last = conditions.find(({ type }) => type === READY);
     if (last?.status === verdict.status && last.reason === verdict.reason && last.message === verdict.message) return;

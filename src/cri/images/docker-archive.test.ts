@@ -19,8 +19,8 @@ const entryOf = (name: string): unknown => ({ Config: name, Layers: ['layer'], R
 
 test('images keep their names; a given one is for an archive of one image', async () => {
   const two = [entryOf('a'), entryOf('b')];
-  const namesOf = async (manifests: readonly unknown[], given?: readonly string[]): Promise<unknown> =>
-    (await dockerImages({ manifests, blob, content, given })).map(({ names }) => names);
+  const namesOf = async (manifests: readonly unknown[], chosenNames?: readonly string[]): Promise<unknown> =>
+    (await dockerImages({ manifests, blob, content, chosenNames })).map(({ names }) => names);
   assert.deepEqual(await namesOf(two), [['docker.io/library/a:1'], ['docker.io/library/b:1']]);
   assert.deepEqual(await namesOf([entryOf('a')], ['x:1']), [['x:1']]);
   await assert.rejects(namesOf(two, ['x:1']), /several images: they keep their names/);

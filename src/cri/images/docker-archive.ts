@@ -15,12 +15,17 @@ interface DockerArchive {
   readonly manifests: readonly unknown[];
   readonly blob: (path: string) => ArchiveBlob | undefined;
   readonly content: ContentClient;
-  readonly given: readonly string[] | undefined;
+  readonly chosenNames: readonly string[] | undefined;
 }
 
 /** Its images. Rejects with `ImageArchiveError`. */
-export async function dockerImages({ manifests, blob, content, given }: DockerArchive): Promise<readonly FoundImage[]> {
-  refuseNameOfSeveral(given, manifests.length);
+export async function dockerImages({
+  manifests,
+  blob,
+  content,
+  chosenNames,
+}: DockerArchive): Promise<readonly FoundImage[]> {
+  refuseNameOfSeveral(chosenNames, manifests.length);
   const need = (path: unknown): ArchiveBlob => {
     const found = typeof path === 'string' ? blob(path) : undefined;
     if (found === undefined)
@@ -32,7 +37,7 @@ export async function dockerImages({ manifests, blob, content, given }: DockerAr
     const layers = (Array.isArray(entry?.Layers) ? entry.Layers : []).map(need);
     const config = need(entry?.Config);
     const tags = Array.isArray(entry.RepoTags) ? entry.RepoTags.map((tag) => wholeName(String(tag))) : [];
-    const names = given ?? tags;
+    const names = chosenNames ?? tags;
     if (names.length === 0) throw new ImageArchiveError('it does not name its image: give one (--image NAME:TAG)');
     const manifest = Buffer.from(
       JSON.stringify({

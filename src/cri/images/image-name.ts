@@ -33,7 +33,7 @@ export function wholeName(text: string): string {
 }
 
 /** A name that is given for an archive of several images would be that of the last one alone. */
-export function refuseNameOfSeveral(given: readonly string[] | undefined, images: number): void {
-  if (given !== undefined && images > 1)
+export function refuseNameOfSeveral(names: readonly string[] | undefined, images: number): void {
+  if (names !== undefined && images > 1)
     throw new ImageArchiveError('it holds several images: they keep their names, leave --image out');
 }

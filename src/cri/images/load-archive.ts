@@ -111,12 +111,12 @@ class Archive {
     const document = (digest: string): unknown => read(this.#documents.get(digest));
     const index = read(this.#documents.get('index.json'));
     const manifests = read(this.#documents.get('manifest.json'));
-    const given = name === undefined ? undefined : [wholeName(name)];
-    if (isIndex(index)) return layoutImages({ index, manifests, document, content, architecture, given });
+    const chosenNames = name === undefined ? undefined : [wholeName(name)];
+    if (isIndex(index)) return layoutImages({ index, manifests, document, content, architecture, chosenNames });
     if (!Array.isArray(manifests))
       throw new ImageArchiveError('it holds neither index.json nor manifest.json: it is no archive of images');
     const blob = (path: string): ArchiveBlob | undefined => this.#files.get(this.#links.get(path) ?? path);
-    return dockerImages({ manifests, blob, content, given });
+    return dockerImages({ manifests, blob, content, chosenNames });
   }
 }
 

@@ -31,7 +31,7 @@ interface Layout {
   readonly document: (digest: string) => unknown;
   readonly content: ContentClient;
   readonly architecture: string;
-  readonly given: readonly string[] | undefined;
+  readonly chosenNames: readonly string[] | undefined;
 }
 
 const MAX_DEPTH = 4;
@@ -42,10 +42,10 @@ export function isIndex(document: unknown): document is Index {
 
 /** The named images of a layout. Rejects with `ImageArchiveError`. */
 export async function layoutImages(layout: Layout): Promise<readonly FoundImage[]> {
-  const { index, given } = layout;
+  const { index, chosenNames } = layout;
   const images: FoundImage[] = [];
   for (const entry of index.manifests) {
-    const names = given ?? namesOf(entry, layout);
+    const names = chosenNames ?? namesOf(entry, layout);
     if (names.length === 0) continue;
     const { digest = '', mediaType = '', size = 0 } = entry;
     const walk = { ...layout, platforms: new Set<string>() };
@@ -56,7 +56,7 @@ export async function layoutImages(layout: Layout): Promise<readonly FoundImage[
     images.push({ names, target: { mediaType, digest, size } });
   }
   if (images.length === 0) throw new ImageArchiveError('it does not name its image: give one (--image NAME:TAG)');
-  refuseNameOfSeveral(given, images.length);
+  refuseNameOfSeveral(chosenNames, images.length);
   return images;
 }
 

@@ -35,7 +35,7 @@ export interface SimContainerInit {
 }
 
 /** How often a container whose use is computed is held against its limit. */
-const LOOK_PERIOD_MS = 1000;
+const CHECK_PERIOD_MS = 1000;
 
 type LineListener = (line: string, stream: 'stdout' | 'stderr') => void;
 
@@ -208,7 +208,7 @@ export class SimContainer {
     const { changesAtMs } = this.#meterOf();
     const beat = (): void => {
       this.#checkMemory();
-      this.#later(LOOK_PERIOD_MS, beat);
+      this.#later(CHECK_PERIOD_MS, beat);
     };
     if (changesAtMs === undefined) this.#later(0, beat);
     else for (const atMs of changesAtMs) this.#later(atMs, () => this.#checkMemory());

@@ -26,13 +26,13 @@ function isAllowed(name: string, patterns: readonly string[]): boolean {
 /** Why the pod may not set its sysctls; undefined when it may. `allowedUnsafe`: names, or prefixes ending in `*`. */
 export function forbiddenSysctl(pod: Pod, allowedUnsafe: readonly string[]): string | undefined {
   const allowed = [...SAFE_SYSCTLS, ...allowedUnsafe];
-  for (const { name: given } of pod.spec?.securityContext?.sysctls ?? []) {
-    const name = given.replaceAll('/', '.');
-    if (!isAllowed(name, allowed)) return `forbidden sysctl: "${given}" not allowlisted`;
+  for (const { name: original } of pod.spec?.securityContext?.sysctls ?? []) {
+    const name = original.replaceAll('/', '.');
+    if (!isAllowed(name, allowed)) return `forbidden sysctl: "${original}" not allowlisted`;
     if (name.startsWith('net.') && pod.spec?.hostNetwork === true)
-      return `forbidden sysctl: "${given}" not allowed with host net enabled`;
+      return `forbidden sysctl: "${original}" not allowed with host net enabled`;
     if (IPC_PREFIXES.some((prefix) => name.startsWith(prefix)) && pod.spec?.hostIPC === true)
-      return `forbidden sysctl: "${given}" not allowed with host ipc enabled`;
+      return `forbidden sysctl: "${original}" not allowed with host ipc enabled`;
   }
   return undefined;
 }

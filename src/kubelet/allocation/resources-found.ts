@@ -11,10 +11,10 @@ import {
 } from './resources.ts';
 
 /** Resources of the running container of this name; undefined: none runs, or they are not known. */
-export type GivenTo = (name: string) => ContainerResources | undefined;
+export type AllocatedTo = (name: string) => ContainerResources | undefined;
 
 /** The pod with its containers' actual resources and the pod-level resources that follow from them. */
-export function withFoundResources(pod: Pod, actualResources: GivenTo): Pod {
+export function withFoundResources(pod: Pod, actualResources: AllocatedTo): Pod {
   const found: Record<string, ContainerResources> = {};
   for (const container of resizableContainers(pod)) {
     const actual = actualResources(container.name);
@@ -24,7 +24,7 @@ export function withFoundResources(pod: Pod, actualResources: GivenTo): Pod {
 }
 
 /** Containers without a limit have their pod's: where theirs is another, so was the pod's; where they have none, it began without. */
-function ownOf(pod: Pod, actualResources: GivenTo): ContainerResources | undefined {
+function ownOf(pod: Pod, actualResources: AllocatedTo): ContainerResources | undefined {
   let own: ContainerResources | undefined = pod.spec?.resources;
   for (const container of resizableContainers(pod)) {
     const actual = actualResources(container.name);

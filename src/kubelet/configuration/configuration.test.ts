@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { KubeletConfigurationError } from './decode.ts';
 import { defaultOf, type FieldTable } from './field-table.ts';
-import { completeConfiguration, FIELDS, type GivenConfiguration } from './fields.ts';
+import { completeConfiguration, FIELDS, type SparseConfiguration } from './fields.ts';
 import { CONFIGURATION_FLAGS, KubeletFlagError } from './flags.ts';
 import { loadConfiguration, type ConfigurationSources } from './load.ts';
 import { KUBELET_DEFAULTS } from '../kubelet-configuration.ts';
@@ -207,7 +207,7 @@ describe('what is not set', () => {
 });
 
 describe('validation', () => {
-  const cases: readonly [GivenConfiguration, string][] = [
+  const cases: readonly [SparseConfiguration, string][] = [
     [{ maxPods: -1 }, 'maxPods (--max-pods) -1 must not be a negative number'],
     [{ port: 0 }, 'port (--port) 0 must be between 1 and 65535, inclusive'],
     [{ oomScoreAdj: 2000 }, 'oomScoreAdj (--oom-score-adj) 2000 must be between -1000 and 1000, inclusive'],
@@ -359,7 +359,7 @@ describe('no field is silently ignored', () => {
     });
   for (const [path, value] of refused(FIELDS, [])) {
     it(`${path.join('.')} is refused`, () => {
-      const given = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as GivenConfiguration;
+      const given = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as SparseConfiguration;
       const complaints = validateConfiguration(completeConfiguration(given));
       assert.ok(complaints.some((text) => text.startsWith(`${path.join('.')}: `) && text.includes('is not supported')));
     });

@@ -5,7 +5,7 @@
 import type { ParsedJson } from '../../api/codec/json-parser.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldTable, FieldType } from './field-table.ts';
-import { FIELDS, KUBELET_CONFIG_API_VERSION, type GivenConfiguration } from './fields.ts';
+import { FIELDS, KUBELET_CONFIG_API_VERSION, type SparseConfiguration } from './fields.ts';
 
 /** A configuration that cannot be used; the message lists everything that is wrong. */
 export class KubeletConfigurationError extends Error {
@@ -76,7 +76,7 @@ function complaintsAbout(value: unknown, type: FieldType, path: string): string[
   });
 }
 
-function complaintsAboutFields(values: GivenConfiguration, table: FieldTable, prefix: string): string[] {
+function complaintsAboutFields(values: SparseConfiguration, table: FieldTable, prefix: string): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const row = Object.hasOwn(table, name) ? table[name] : undefined;
     return row === undefined
@@ -86,18 +86,18 @@ function complaintsAboutFields(values: GivenConfiguration, table: FieldTable, pr
 }
 
 /** The fields of a parsed file. @throws KubeletConfigurationError with every complaint */
-export function decodeConfiguration({ value, duplicates }: ParsedJson, file: string): GivenConfiguration {
+export function decodeConfiguration({ value, duplicates }: ParsedJson, file: string): SparseConfiguration {
   const fail = (text: string): never => {
     throw new KubeletConfigurationError(`failed to load kubelet config file, path: ${file}, error: ${text}`);
   };
   if (!isObject(value)) return fail('the file is empty or not an object');
   const { apiVersion, kind, ...fields } = value;
   if (apiVersion !== KUBELET_CONFIG_API_VERSION || kind !== 'KubeletConfiguration') {
-    const [given, version] = [String(kind ?? ''), String(apiVersion ?? '')];
+    const [actualKind, version] = [String(kind ?? ''), String(apiVersion ?? '')];
     return fail(
-      given === ''
+      actualKind === ''
         ? "Object 'Kind' is missing"
-        : `no kind "${given}" is registered for version "${version}" in scheme "pkg/kubelet/apis/config/scheme/scheme.go"`,
+        : `no kind "${actualKind}" is registered for version "${version}" in scheme "pkg/kubelet/apis/config/scheme/scheme.go"`,
     );
   }
   const complaints = [...duplicates, ...complaintsAboutFields(fields, FIELDS, '')];

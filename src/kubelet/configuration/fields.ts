@@ -14,9 +14,9 @@ export const FIELDS = { ...SERVER_FIELDS, ...NODE_FIELDS, ...RESOURCE_FIELDS } a
 export type KubeletConfigurationV1Beta1 = ValuesOf<typeof FIELDS>;
 
 /** The set fields alone. */
-export type GivenConfiguration = Readonly<Record<string, unknown>>;
+export type SparseConfiguration = Readonly<Record<string, unknown>>;
 
 /** The configuration with defaults for missing fields. */
-export function completeConfiguration(configuration: GivenConfiguration): KubeletConfigurationV1Beta1 {
+export function completeConfiguration(configuration: SparseConfiguration): KubeletConfigurationV1Beta1 {
   return withDefaults(FIELDS, configuration);
 }

@@ -5,7 +5,7 @@
 import { parseGoBoolean } from '../../base/go-boolean.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldRow, FieldTable } from './field-table.ts';
-import { FIELDS, type GivenConfiguration } from './fields.ts';
+import { FIELDS, type SparseConfiguration } from './fields.ts';
 import { KubeletConfigurationError } from './decode.ts';
 
 /** A flag and the field it sets. */
@@ -129,9 +129,9 @@ function valueOf({ flag, row }: ConfigurationFlag, texts: readonly string[]): un
 
 /** The configuration with the flags' values. @throws KubeletFlagError for a value that cannot be parsed */
 export function applyFlags(
-  configuration: GivenConfiguration,
+  configuration: SparseConfiguration,
   flags: Readonly<Record<string, readonly string[]>>,
-): GivenConfiguration {
+): SparseConfiguration {
   return CONFIGURATION_FLAGS.reduce((so, known) => {
     const texts = flags[known.flag];
     if (texts === undefined) return so;
@@ -141,8 +141,8 @@ export function applyFlags(
   }, configuration);
 }
 
-function withValue(object: GivenConfiguration, path: readonly string[], value: unknown): GivenConfiguration {
+function withValue(object: SparseConfiguration, path: readonly string[], value: unknown): SparseConfiguration {
   const [name = '', ...rest] = path;
   if (rest.length === 0) return { ...object, [name]: value };
-  return { ...object, [name]: withValue((object[name] ?? {}) as GivenConfiguration, rest, value) };
+  return { ...object, [name]: withValue((object[name] ?? {}) as SparseConfiguration, rest, value) };
 }

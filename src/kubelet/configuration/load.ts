@@ -7,14 +7,14 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { errorMessage, aggregateText } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { decodeConfiguration, KubeletConfigurationError } from './decode.ts';
-import { FIELDS, completeConfiguration, type GivenConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
+import { FIELDS, completeConfiguration, type SparseConfiguration, type KubeletConfigurationV1Beta1 } from './fields.ts';
 import { applyFlags, KubeletFlagError } from './flags.ts';
 import { validateConfiguration } from './validate.ts';
 
 /** Where the configuration comes from. */
 export interface ConfigurationSources {
   /** What holds where neither file nor flags set anything. */
-  readonly base?: GivenConfiguration;
+  readonly base?: SparseConfiguration;
   /** A file of YAML or JSON. */
   readonly file?: string;
   /** Files below that end in `.conf` are merged over it. */
@@ -32,9 +32,9 @@ export async function loadConfiguration(
   { base = {}, file, dropInDir, flags = {} }: ConfigurationSources,
 ): Promise<KubeletConfigurationV1Beta1> {
   let configuration = base;
-  if (file !== undefined) configuration = mergePatch(configuration, await readFile(files, file)) as GivenConfiguration;
+  if (file !== undefined) configuration = mergePatch(configuration, await readFile(files, file)) as SparseConfiguration;
   for (const path of dropInDir === undefined ? [] : await dropIns(files, dropInDir))
-    configuration = mergePatch(configuration, await readFile(files, path)) as GivenConfiguration;
+    configuration = mergePatch(configuration, await readFile(files, path)) as SparseConfiguration;
   const completeWith = (texts: typeof flags): KubeletConfigurationV1Beta1 =>
     completeConfiguration(withEvictionDefaults(applyFlags(withReportFrequency(configuration), texts)));
   const config = completeWith(flags);
@@ -46,14 +46,14 @@ export async function loadConfiguration(
 }
 
 /** nodeStatusUpdateFrequency without nodeStatusReportFrequency sets both, as upstream. */
-function withReportFrequency(configuration: GivenConfiguration): GivenConfiguration {
+function withReportFrequency(configuration: SparseConfiguration): SparseConfiguration {
   const isSet = (name: string): boolean => (parseDurationMs((configuration[name] ?? '0s') as string) ?? 0) !== 0;
   if (!isSet('nodeStatusUpdateFrequency') || isSet('nodeStatusReportFrequency')) return configuration;
   return { ...configuration, nodeStatusReportFrequency: configuration['nodeStatusUpdateFrequency'] };
 }
 
 /** By default evictionHard replaces all hard thresholds: those it does not name are off. */
-function withEvictionDefaults(configuration: GivenConfiguration): GivenConfiguration {
+function withEvictionDefaults(configuration: SparseConfiguration): SparseConfiguration {
   if (configuration['mergeDefaultEvictionSettings'] !== true || configuration['evictionHard'] === undefined)
     return configuration;
   return {
@@ -62,7 +62,7 @@ function withEvictionDefaults(configuration: GivenConfiguration): GivenConfigura
   };
 }
 
-async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<GivenConfiguration> {
+async function readFile(files: Pick<Files, 'readText'>, path: string): Promise<SparseConfiguration> {
   const { parseYaml } = await import('../../api/codec/yaml.ts');
   try {
     return decodeConfiguration(parseYaml(await files.readText(path)), path);

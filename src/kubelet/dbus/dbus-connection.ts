@@ -66,8 +66,8 @@ export async function connectDbus(
       if (isText) {
         const line = rest.indexOf('\r\n');
         if (line < 0) continue;
-        const said = rest.toString('latin1', 0, line);
-        if (!said.startsWith('OK ')) throw new Error(`the message bus refuses: ${said}`);
+        const reply = rest.toString('latin1', 0, line);
+        if (!reply.startsWith('OK ')) throw new Error(`the message bus refuses: ${reply}`);
         rest = rest.subarray(line + 2);
         isText = false;
         authenticated.resolve();

@@ -32,12 +32,13 @@ export interface Endpoint {
 export async function connectEndpoint(
   connect: GrpcConnector,
   socketPath: string,
-  given?: DevicePluginOptions,
+  registered?: DevicePluginOptions,
 ): Promise<Endpoint> {
   const caller = connect(socketPath, [devicePluginTable]);
   const unary = (method: string, request: object, timeoutMs: number): Promise<object> =>
     caller.unary({ service: 'v1beta1.DevicePlugin', method }, request, { timeoutMs });
-  const options = given ?? ((await unary('GetDevicePluginOptions', {}, OPTIONS_TIMEOUT_MS)) as DevicePluginOptions);
+  const options =
+    registered ?? ((await unary('GetDevicePluginOptions', {}, OPTIONS_TIMEOUT_MS)) as DevicePluginOptions);
   return {
     options,
     async allocate(ids) {

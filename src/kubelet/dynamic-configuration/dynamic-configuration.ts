@@ -119,7 +119,7 @@ class Dynamic implements DynamicConfiguration {
         cancelRetry?.();
         const followed = await this.#sync(client, source);
         cancelRetry = followed || signal.aborted ? undefined : this.#deps.clock.setTimer(RETRY_MS, sync);
-        await this.#tell(client, node);
+        await this.#reportStatus(client, node);
       });
     };
     nodes.addHandler({ onAdd: sync, onUpdate: sync });
@@ -197,7 +197,7 @@ class Dynamic implements DynamicConfiguration {
     onAbort(signal, cancel);
   }
 
-  async #tell(client: Client, node: Node): Promise<void> {
+  async #reportStatus(client: Client, node: Node): Promise<void> {
     const config = this.#status();
     if (deepEqual(config ?? null, node.status?.config ?? null)) return;
     const { name = '' } = node.metadata;

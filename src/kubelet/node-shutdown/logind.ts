@@ -96,12 +96,12 @@ export function createLogindSource(deps: LogindDeps, config: LogindConfig): Shut
   }
 
   async function run(listener: (active: boolean) => void, signal: AbortSignal): Promise<void> {
-    let said = '';
+    let output = '';
     while (!signal.aborted) {
       await follow(listener, signal).catch((error: unknown) => {
         const text = errorMessage(error);
-        if (!signal.aborted && text !== said) log.error('Failed to start node shutdown manager', { err: error });
-        said = text;
+        if (!signal.aborted && text !== output) log.error('Failed to start node shutdown manager', { err: error });
+        output = text;
       });
       await sleepUnlessAborted(deps.clock, RETRY_MS, signal);
     }

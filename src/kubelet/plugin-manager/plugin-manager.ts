@@ -122,9 +122,9 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
     try {
       const info = await getPluginInfo(caller, signal);
       const plugin = { ...info, endpoint: info.endpoint === '' ? socketPath : info.endpoint };
-      const tell = (problem?: string): Promise<void> => notifyRegistrationStatus(caller, problem, signal);
+      const notify = (problem?: string): Promise<void> => notifyRegistrationStatus(caller, problem, signal);
       const failed = async (text: string, cause?: unknown): Promise<never> => {
-        await tell(text).catch((error: unknown) =>
+        await notify(text).catch((error: unknown) =>
           log.warn('Cannot tell a plugin of its failed registration', { path: socketPath, err: error }),
         );
         throw new Error(text, { cause });
@@ -143,7 +143,7 @@ export function createPluginManager(deps: PluginManagerDeps, directory: string):
         .catch((error: unknown) => failed(`plugin registration failed with err: ${errorMessage(error)}`, error));
       // Registered from here on: if the notification fails, the plugin is deregistered as any other.
       entry.registered = { stamp, plugin, handler };
-      await tell();
+      await notify();
       log.info('Plugin registered', { type: info.type, plugin: info.name, path: socketPath });
     } finally {
       caller.disconnect();

@@ -172,9 +172,9 @@ export async function containerConfig(
   };
 }
 
-function expandAll(given: readonly string[] = [], lookup: (name: string) => string | undefined): string[] {
+function expandAll(texts: readonly string[] = [], lookup: (name: string) => string | undefined): string[] {
   let length = 0;
-  return given.map((text) => {
+  return texts.map((text) => {
     const expanded = expandValue(text, lookup);
     length += expanded.length;
     if (length > MAX_EXPANDED_LENGTH)

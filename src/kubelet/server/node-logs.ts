@@ -10,7 +10,7 @@ import { ServerError, textResponse } from './text-response.ts';
 
 const BLOCK_BYTES = 64 * 1024;
 /** A file with a zero byte this early is no text. */
-const LOOK_BYTES = 512;
+const SNIFFED_BYTES = 512;
 
 /** Answers `/logs/<parts>`. */
 export async function serveNodeLogs(
@@ -92,7 +92,7 @@ async function fileAnswer(
 async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8Array> {
   const handle = await files.open(path, 'r', { followLinks: true });
   try {
-    return await handle.read(0, LOOK_BYTES);
+    return await handle.read(0, SNIFFED_BYTES);
   } finally {
     await handle.close();
   }

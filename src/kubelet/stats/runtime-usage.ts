@@ -60,14 +60,14 @@ export function createRuntimeUsage({
   readonly cri: CriRuntime;
   readonly files: Platform['files'];
 }): RuntimeUsage {
-  let tellsPods = true;
+  let listsPods = true;
   async function sandboxes(): Promise<readonly PodSandboxStats[]> {
-    if (!tellsPods) return [];
+    if (!listsPods) return [];
     try {
       return (await cri.runtime.listPodSandboxStats({})).stats;
     } catch (error) {
       if (!isCriCode(error, 'Unimplemented')) return oneByOne();
-      tellsPods = false;
+      listsPods = false;
       return [];
     }
   }

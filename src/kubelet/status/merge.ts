@@ -89,7 +89,7 @@ function haveSameConditions(a: PodStatus, b: PodStatus): boolean {
   return own!.every((condition, index) => {
     const { type } = condition;
     const other = others![index]!;
-    return saySame(condition, other.type === type ? other : others!.find((candidate) => candidate.type === type));
+    return isEqualValue(condition, other.type === type ? other : others!.find((candidate) => candidate.type === type));
   });
 }
 
@@ -107,19 +107,19 @@ type Fields = Readonly<Record<string, unknown>>;
 const nothing: ReadonlySet<string> = new Set();
 
 /** Whether two values are equal, empty and absent counting as one. */
-function saySame(a: unknown, b: unknown): boolean {
+function isEqualValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return isEmpty(a) && isEmpty(b);
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b)) return isEmpty(a) && isEmpty(b);
-    return a.length === b.length && a.every((item, index) => saySame(item, b[index]));
+    return a.length === b.length && a.every((item, index) => isEqualValue(item, b[index]));
   }
-  return sayTheSame(a as Fields, b as Fields);
+  return isEqualStatus(a as Fields, b as Fields);
 }
 
-function sayTheSame(a: Fields, b: Fields, skipped = nothing): boolean {
+function isEqualStatus(a: Fields, b: Fields, skipped = nothing): boolean {
   for (const name of Object.keys(a))
-    if (!skipped.has(name) && !saySame(a[name], Object.hasOwn(b, name) ? b[name] : undefined)) return false;
+    if (!skipped.has(name) && !isEqualValue(a[name], Object.hasOwn(b, name) ? b[name] : undefined)) return false;
   for (const name of Object.keys(b))
     if (!Object.hasOwn(a, name) && !skipped.has(name) && !isEmpty(b[name])) return false;
   return true;
@@ -127,7 +127,7 @@ function sayTheSame(a: Fields, b: Fields, skipped = nothing): boolean {
 
 /** Whether the fields that the kubelet writes are equal, empty and absent counting as one. */
 export function isStatusEqualByKubelet(a: PodStatus, b: PodStatus): boolean {
-  return a === b || (sayTheSame(a as Fields, b as Fields, NOT_COMPARED) && haveSameConditions(a, b));
+  return a === b || (isEqualStatus(a as Fields, b as Fields, NOT_COMPARED) && haveSameConditions(a, b));
 }
 
 function illegalTransition(

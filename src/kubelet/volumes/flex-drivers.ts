@@ -50,9 +50,9 @@ export function createFlexDrivers(platform: Pick<Platform, 'files' | 'exec'>, pl
     const answer = answerOf(result.stdout);
     if (answer?.status === 'Not supported') return undefined;
     if (answer?.status === 'Success') return answer;
-    const said = answer?.message ?? (result.stdout + result.stderr).trim();
+    const message = answer?.message ?? (result.stdout + result.stderr).trim();
     throw new Error(
-      `${command} command failed, status: ${answer?.status ?? `exit ${result.exitCode}`}, reason: ${said}`,
+      `${command} command failed, status: ${answer?.status ?? `exit ${result.exitCode}`}, reason: ${message}`,
     );
   }
 

@@ -15,7 +15,7 @@ const LEAST_MS = 10;
 const QUIET_REPORTS = 10;
 const QUIET_SHARE = 0.05;
 /** A measurement that rests checks so often whether the loop was busy meanwhile. */
-const LOOK_EVERY_MS = 30_000;
+const CHECK_PERIOD_MS = 30_000;
 
 /** The delays that Node.js samples while it is enabled, in nanoseconds. */
 export interface DelaySampling {
@@ -104,8 +104,8 @@ class SampledHalts implements HaltMeasurement {
     this.#isResting = true;
     this.#cancel();
     this.#sampling.disable();
-    this.#cancel = this.#deps.clock.setTicker(LOOK_EVERY_MS, () => {
-      if (!this.#isQuietSince(LOOK_EVERY_MS)) this.#wake();
+    this.#cancel = this.#deps.clock.setTicker(CHECK_PERIOD_MS, () => {
+      if (!this.#isQuietSince(CHECK_PERIOD_MS)) this.#wake();
     });
   }
 

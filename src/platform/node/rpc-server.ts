@@ -82,8 +82,8 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
       if (stream.destroyed || stream.write(bytes)) return;
       await new Promise<void>((resolve) => stream.once('drain', resolve).once('close', resolve));
     },
-    end(given) {
-      trailers = given;
+    end(reason) {
+      trailers = reason;
       respond();
       if (stream.destroyed) return;
       stream.end();

@@ -77,17 +77,17 @@ function readName(entry: Fields): string {
 
 /** Custom entries take the place of defaults of the same name, or follow them. */
 function merge(defaults: readonly Enabled[], custom: PluginSet): Enabled[] {
-  const given = new Map(custom.enabled.map((entry) => [entry.name, entry]));
+  const customEnabled = new Map(custom.enabled.map((entry) => [entry.name, entry]));
   const kept = custom.disabled.has('*')
     ? []
     : defaults
         .filter(({ name }) => !custom.disabled.has(name))
         .map((entry) => {
-          const replacement = given.get(entry.name);
-          given.delete(entry.name);
+          const replacement = customEnabled.get(entry.name);
+          customEnabled.delete(entry.name);
           return replacement ?? entry;
         });
-  return [...kept, ...given.values()];
+  return [...kept, ...customEnabled.values()];
 }
 
 /** Overrides first, in their own order; then the point's others; then the rest of the multi-point set. */

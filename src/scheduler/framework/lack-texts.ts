@@ -4,7 +4,7 @@ import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 
 /** Pods, terms or volumes of one plugin that are told of one node. */
-export const MAX_TOLD = 5;
+export const MAX_LISTED = 5;
 
 /** `namespace/name`. */
 export function podText({ metadata }: Stored<Pod>): string {

@@ -54,7 +54,7 @@ export interface DeviceMetrics {
   /** A claim for a pod's extended resources was to be written. */
   claimCreated(status: 'success' | 'failure'): void;
   /** Binding waited until devices of the driver were ready. */
-  waitedFor(told: {
+  waitedFor(wait: {
     readonly profile: string;
     readonly driver: string;
     readonly status: 'success' | 'failure' | 'timeout';

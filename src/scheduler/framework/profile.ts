@@ -132,7 +132,7 @@ export function runScores(
   const parts: ScorePart[] = [];
   const skipped = new Set<SchedulerPlugin>();
   for (const plugin of profile.points.preScore) {
-    const status = timedCall(state, { plugin: plugin.name, point: 'PreScore', statusOf: (told) => told }, () =>
+    const status = timedCall(state, { plugin: plugin.name, point: 'PreScore', statusOf: (outcome) => outcome }, () =>
       plugin.preScore?.(state, pod, scored),
     );
     if (status?.code === 'skip') skipped.add(plugin);

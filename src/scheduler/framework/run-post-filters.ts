@@ -29,7 +29,7 @@ export function runPostFilters(
     const outcome = timedCall(state, { plugin: plugin.name, point: 'PostFilter' }, () =>
       plugin.postFilter?.(state, pod, input),
     );
-    if (outcome instanceof Promise) return finish(result, { told: outcome, rest: plugins.slice(at + 1), question });
+    if (outcome instanceof Promise) return finish(result, { pending: outcome, rest: plugins.slice(at + 1), question });
     if (outcome !== undefined) result = joined(result, outcome);
     if (makesRoom(result)) break;
   }
@@ -38,9 +38,9 @@ export function runPostFilters(
 
 async function finish(
   before: PostFilterResult,
-  later: { told: Promise<PostFilterResult>; rest: readonly SchedulerPlugin[]; question: Question },
+  later: { pending: Promise<PostFilterResult>; rest: readonly SchedulerPlugin[]; question: Question },
 ): Promise<PostFilterResult> {
-  const result = joined(before, await later.told);
+  const result = joined(before, await later.pending);
   return makesRoom(result) ? result : joined(result, await runPostFilters(later.rest, later.question));
 }
 

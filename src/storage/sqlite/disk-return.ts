@@ -4,7 +4,7 @@
  */
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 
-const LOOK_MS = 5_000;
+const CHECK_PERIOD_MS = 5_000;
 /** No more changes than these between two looks are rest: leases and events of some hundred nodes. */
 const REST_CHANGES = 250;
 const PAUSE_MS = 20;
@@ -37,7 +37,7 @@ export class DiskReturn {
 
   /** To be called when pages became free. */
   start(): void {
-    if (this.#cancel === undefined) this.#lookLater();
+    if (this.#cancel === undefined) this.#scheduleCheck();
   }
 
   /** To be called after writes. */
@@ -51,11 +51,11 @@ export class DiskReturn {
     this.#cancel?.();
   }
 
-  #lookLater(): void {
+  #scheduleCheck(): void {
     this.#seenRevision = this.#deps.revision();
-    this.#after(LOOK_MS, () => {
+    this.#after(CHECK_PERIOD_MS, () => {
       if (this.#isAtRest()) this.#step();
-      else this.#lookLater();
+      else this.#scheduleCheck();
     });
   }
 
@@ -69,7 +69,7 @@ export class DiskReturn {
       (isDone) => {
         if (isDone) this.#end();
         else if (this.#isAtRest()) this.#after(PAUSE_MS, () => this.#step());
-        else this.#lookLater();
+        else this.#scheduleCheck();
       },
       // What could not be given back stays for now: a full disk, or the store's end.
       () => this.#end(),

@@ -21,11 +21,11 @@ export interface ScanReader {
 export function createScanReader(): ScanReader {
   const taken = new Int32Array(new SharedArrayBuffer(4));
   let pages = 0;
-  const tell = (value: number): void => {
+  const report = (value: number): void => {
     Atomics.store(taken, 0, value);
     Atomics.notify(taken, 0);
   };
-  return { taken, take: () => tell(++pages), stop: () => tell(STOPPED) };
+  return { taken, take: () => report(++pages), stop: () => report(STOPPED) };
 }
 
 /**

@@ -17,8 +17,8 @@ export function compare(
   object: KubernetesObject,
   counts: Readonly<Record<string, readonly [said: unknown, is: number]>>,
 ) {
-  return Object.entries(counts).flatMap(([field, [said, is]]) =>
-    (said ?? 0) === is ? [] : [`${nameOf(object)}: ${field} is ${String(said)}, there are ${is}`],
+  return Object.entries(counts).flatMap(([field, [reported, is]]) =>
+    (reported ?? 0) === is ? [] : [`${nameOf(object)}: ${field} is ${String(reported)}, there are ${is}`],
   );
 }
 

@@ -8,7 +8,7 @@ import { rebootCauses } from './reboot.ts';
 import { endText } from './termination.ts';
 
 /** Containers that are told. */
-const MAX_TOLD = 3;
+const MAX_LISTED = 3;
 
 export async function restartNotes(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
@@ -16,7 +16,7 @@ export async function restartNotes(pod: Pod, evidence: Evidence): Promise<readon
     ({ restartCount, lastState }) => restartCount > 0 && lastState?.terminated !== undefined,
   );
   const notes: Cause[] = [];
-  for (const status of restarted.slice(0, MAX_TOLD)) notes.push(await restartNote(pod, status, evidence));
+  for (const status of restarted.slice(0, MAX_LISTED)) notes.push(await restartNote(pod, status, evidence));
   return notes;
 }
 

@@ -7,7 +7,7 @@ import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
 /** Volumes that are told; the others mostly do not match alike. */
-const MAX_TOLD = 5;
+const MAX_LISTED = 5;
 
 /** What keeps a claim from the volume that it names. */
 export async function namedVolumeCauses(
@@ -38,7 +38,7 @@ export async function namedVolumeCauses(
 /** No volume matches a claim that is to be bound to one that exists. */
 export async function noVolumeCause(claim: PersistentVolumeClaim, evidence: Evidence): Promise<Cause> {
   const free = (await evidence.list(PersistentVolumes)).filter(({ status }) => status?.phase === 'Available');
-  const facts = free.slice(0, MAX_TOLD).map((volume) => {
+  const facts = free.slice(0, MAX_LISTED).map((volume) => {
     const faults = mismatches(claim, volume);
     return `volume ${volume.metadata.name}: ${faults.length === 0 ? 'labels or nodes do not match' : faults.join(', ')}`;
   });

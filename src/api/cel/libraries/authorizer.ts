@@ -95,7 +95,7 @@ export class Decisions {
     try {
       const answer = this.#authorize(attributes);
       if (!(answer instanceof Promise)) return new Decision(answer, '');
-      return answer.then((given) => new Decision(given, ''), failed);
+      return answer.then((result) => new Decision(result, ''), failed);
     } catch (error) {
       return failed(error);
     }

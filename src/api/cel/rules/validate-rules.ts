@@ -163,9 +163,9 @@ class RuleWalk {
     const made = this.#message(compiled, activation);
     const steps = (rule.fieldPath ?? '') === '' ? [] : fieldPathSteps(rule.fieldPath!, at.schema.props);
     const { path } = typeof steps === 'string' ? at.field : placeOf(at.field, steps);
-    const given = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : rule.message!.trim();
+    const fallback = (rule.message ?? '') === '' ? `failed rule: ${rule.rule.trim()}` : rule.message!.trim();
     const omitsValue = made !== undefined || typeof at.value === 'object';
-    return causeFor(rule.reason, { path, value: at.value, omitsValue, text: made ?? given });
+    return causeFor(rule.reason, { path, value: at.value, omitsValue, text: made ?? fallback });
   }
 
   /** The text its expression makes, unless that fails or makes nothing that can be shown. */

@@ -89,10 +89,10 @@ function bind(bindings: Bindings, type: Type, param: Type): { valid: boolean; bo
 
 /** The one of two assignable types that says less. */
 export function moreGeneral(a: Type, b: Type): Type {
-  return saysNoMore(a, b) ? a : b;
+  return isEqualOrLessSpecific(a, b) ? a : b;
 }
 
-function saysNoMore(a: Type, b: Type): boolean {
+function isEqualOrLessSpecific(a: Type, b: Type): boolean {
   walkWork(1);
   if (a.kind === 'dyn' || a.kind === 'param') return true;
   if (b.kind === 'dyn' || b.kind === 'param') return false;
@@ -100,7 +100,7 @@ function saysNoMore(a: Type, b: Type): boolean {
   if (a.kind === 'type') return true;
   if (a.kind !== 'opaque' && a.kind !== 'list' && a.kind !== 'map') return a.equals(b);
   if (a.name !== b.name || a.params.length !== b.params.length) return false;
-  return a.params.every((param, index) => saysNoMore(param, b.params[index]!));
+  return a.params.every((param, index) => isEqualOrLessSpecific(param, b.params[index]!));
 }
 
 function occursIn(bindings: Bindings, param: Type, within: Type): boolean {

@@ -96,14 +96,14 @@ function keptDevices(claim: ResourceClaim, old: ResourceClaim): readonly Allocat
 
 /** Names of the drivers whose device statuses changed, sorted. */
 function changedDrivers(now: readonly AllocatedDeviceStatus[], before: readonly AllocatedDeviceStatus[]): string[] {
-  const said = new Map(before.map((device) => [deviceId(device), device]));
+  const known = new Map(before.map((device) => [deviceId(device), device]));
   const drivers = new Set<string>();
   for (const device of now) {
     const key = deviceId(device);
-    if (!deepEqual(said.get(key), device)) drivers.add(device.driver);
-    said.delete(key);
+    if (!deepEqual(known.get(key), device)) drivers.add(device.driver);
+    known.delete(key);
   }
-  for (const { driver } of said.values()) drivers.add(driver);
+  for (const { driver } of known.values()) drivers.add(driver);
   return [...drivers].toSorted();
 }
 

@@ -12,7 +12,7 @@ export interface TolerationSeconds {
 export function createDefaultTolerationSeconds(
   { notReady, unreachable }: TolerationSeconds = { notReady: 300, unreachable: 300 },
 ): AdmissionPlugin {
-  const given = [
+  const tolerations = [
     tolerationOf('node.kubernetes.io/not-ready', notReady),
     tolerationOf('node.kubernetes.io/unreachable', unreachable),
   ];
@@ -27,7 +27,7 @@ export function createDefaultTolerationSeconds(
       const spec = (attributes.object as Pod).spec;
       if (spec === undefined) return;
       const own = spec.tolerations ?? [];
-      const missing = given.filter(({ key }) => !own.some((t) => covers(t, key)));
+      const missing = tolerations.filter(({ key }) => !own.some((t) => covers(t, key)));
       if (missing.length > 0) spec.tolerations = own.concat(missing);
     },
   };

@@ -11,7 +11,7 @@ import type { AdmissionPlugin } from '../contract.ts';
 const LABEL = 'resource.kubernetes.io/admin-access';
 
 /** The path of the first request with adminAccess. In v1beta1 the field is in the request itself. */
-function wishIn({ spec }: ResourceClaim | ResourceClaimTemplate): string | undefined {
+function adminRequestIn({ spec }: ResourceClaim | ResourceClaimTemplate): string | undefined {
   const claim: ResourceClaim['spec'] | undefined = spec !== undefined && 'spec' in spec ? spec.spec : spec;
   const requests: readonly { readonly exactly?: object; readonly adminAccess?: boolean }[] =
     claim?.devices?.requests ?? [];
@@ -38,7 +38,7 @@ export function createDeviceAdminAccess(objects: () => ObjectStore): AdmissionPl
     async validate({ operation, object, oldObject, resource, namespace, name }) {
       const field =
         operation === 'CREATE'
-          ? wishIn(object as ResourceClaim)
+          ? adminRequestIn(object as ResourceClaim)
           : grantIn(oldObject as ResourceClaim) === undefined
             ? grantIn(object as ResourceClaim)
             : undefined;

@@ -50,7 +50,7 @@ export function createImagePolicyWebhook(
     throw new Error('ImagePolicyWebhook has no configuration: give it one by --admission-control-config-file');
   const { clock } = deps;
   const verdicts = new Lru<string, Verdict>(CACHE_SIZE);
-  const judge = async (spec: ImageReview['spec'], signal: AbortSignal): Promise<ImageReviewStatus> => {
+  const postReview = async (spec: ImageReview['spec'], signal: AbortSignal): Promise<ImageReviewStatus> => {
     const key = JSON.stringify(spec);
     const known = verdicts.get(key);
     if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.status;
@@ -69,7 +69,7 @@ export function createImagePolicyWebhook(
       const { context } = attributes;
       let status: ImageReviewStatus;
       try {
-        status = await judge(reviewOf(attributes), context.signal);
+        status = await postReview(reviewOf(attributes), context.signal);
       } catch (error) {
         if (!config.defaultAllow) throw refusal(attributes, (error as Error).message);
         context.addAuditAnnotation(`${AUDIT_PREFIX}failed-open`, 'true');
@@ -93,10 +93,12 @@ function reviewOf({ object, subresource, namespace }: AdmissionAttributes): Imag
     subresource === 'ephemeralcontainers'
       ? (spec?.ephemeralContainers ?? [])
       : [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
-  const told = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes('.image-policy.k8s.io/'));
+  const concerning = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+    key.includes('.image-policy.k8s.io/'),
+  );
   return {
     containers: chosen.map(({ image }) => (image === undefined ? {} : { image })),
-    ...(told.length > 0 && { annotations: Object.fromEntries(told) }),
+    ...(concerning.length > 0 && { annotations: Object.fromEntries(concerning) }),
     namespace,
   };
 }
@@ -111,7 +113,7 @@ async function ask(
   let delayMs = retryBackoffMs;
   for (let attempt = 1; ; attempt++) {
     try {
-      const call = { body: review, timeoutMs: TIMEOUT_MS, tellTimeout: false, signal };
+      const call = { body: review, timeoutMs: TIMEOUT_MS, sendTimeout: false, signal };
       const answer = await client.post(target, call);
       const status = reviewStatus<Partial<ImageReviewStatus>>(answer, review, 'imagepolicy.v1alpha1.ImageReviewStatus');
       return { allowed: false, ...status };

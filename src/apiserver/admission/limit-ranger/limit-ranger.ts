@@ -82,13 +82,13 @@ function fillContainer(
 ): string[] {
   const notes: string[] = [];
   for (const kind of ['requests', 'limits'] as const) {
-    const given = container.resources?.[kind] ?? {};
+    const amounts = container.resources?.[kind] ?? {};
     const missing = Object.keys(defaults[kind])
-      .filter((name) => !Object.hasOwn(given, name))
+      .filter((name) => !Object.hasOwn(amounts, name))
       .sort();
     if (missing.length === 0) continue;
     const filled = Object.fromEntries(missing.map((name) => [name, defaults[kind][name] ?? '0']));
-    container.resources = { ...container.resources, [kind]: { ...given, ...filled } };
+    container.resources = { ...container.resources, [kind]: { ...amounts, ...filled } };
     notes.push(`${missing.join(', ')} ${kind === 'requests' ? 'request' : 'limit'} for ${what} ${container.name}`);
   }
   return notes;

@@ -27,14 +27,14 @@ export function createNamespaceLifecycle(objects: () => ObjectStore): AdmissionP
         return undefined;
       const store = objects();
       const cached = store.get(Namespaces, '', attributes.namespace);
-      if (cached !== undefined) return judge(attributes, cached);
+      if (cached !== undefined) return admit(attributes, cached);
       // Another server may just have made it.
-      return store.getFresh(Namespaces, '', attributes.namespace).then((fresh) => judge(attributes, fresh));
+      return store.getFresh(Namespaces, '', attributes.namespace).then((fresh) => admit(attributes, fresh));
     },
   };
 }
 
-function judge(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
+function admit(attributes: AdmissionAttributes, namespace: Namespace | undefined): void {
   const at = { namespace: '', name: attributes.namespace };
   if (namespace === undefined) throw noteFault(notFound(Namespaces, attributes.namespace), Namespaces, at, 'missing');
   if (attributes.operation !== 'CREATE') return;

@@ -31,7 +31,7 @@ export function createPodNodeSelector(
     if (labels === undefined) throw refusal(attributes, `invalid selector: [${text}]`);
     return labels;
   };
-  const judge = async (attributes: AdmissionAttributes): Promise<Labels> => {
+  const mergedSelector = async (attributes: AdmissionAttributes): Promise<Labels> => {
     const own = (attributes.object as Pod).spec?.nodeSelector ?? {};
     const demanded = await demandOf(attributes);
     if (Object.entries(demanded).some(([key, value]) => own[key] !== undefined && own[key] !== value))
@@ -43,12 +43,12 @@ export function createPodNodeSelector(
     handles: (operation, resource, subresource) =>
       operation === 'CREATE' && isOn(resource, subresource, { resource: 'pods' }),
     async mutate(attributes) {
-      const merged = await judge(attributes);
+      const merged = await mergedSelector(attributes);
       const { spec } = attributes.object as Pod;
       if (spec !== undefined && Object.keys(merged).length > 0) spec.nodeSelector = { ...merged };
     },
     async validate(attributes) {
-      const all = await judge(attributes);
+      const all = await mergedSelector(attributes);
       const allowed = selectors.get(attributes.namespace) ?? {};
       if (Object.keys(allowed).length === 0) return;
       if (Object.entries(all).some(([key, value]) => allowed[key] !== value))

@@ -170,12 +170,12 @@ function evaluateNamespace(attributes: AdmissionAttributes, config: PodSecurityC
 
 function warnExempt({ object, context }: AdmissionAttributes, name: string, policy: Policy): void {
   const labels = object!.metadata.labels ?? {};
-  const told = (['enforce', 'audit', 'warn'] as const)
+  const levels = (['enforce', 'audit', 'warn'] as const)
     .filter((mode) => policy[mode].level !== 'privileged')
     .filter((mode) => Object.hasOwn(labels, PREFIX + mode) || Object.hasOwn(labels, `${PREFIX}${mode}-version`))
     .map((mode) => `${mode}=${levelText(policy[mode])}`);
-  if (told.length === 0) return;
+  if (levels.length === 0) return;
   context.addWarning(
-    `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${told.join(', ')}) will be ignored`,
+    `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${levels.join(', ')}) will be ignored`,
   );
 }

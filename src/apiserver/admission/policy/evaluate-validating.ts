@@ -3,7 +3,7 @@ import type { Steps } from '../../../base/steps.ts';
 import type { Activation } from '../../../api/cel/compile.ts';
 import { Meter, PER_CALL_LIMIT, RUNTIME_COST_BUDGET } from '../../../api/cel/meter.ts';
 import { RuntimeError } from '../../../api/cel/texts.ts';
-import { judgeConditions } from '../../admission-matching/match-conditions.ts';
+import { evaluateConditions } from '../../admission-matching/match-conditions.ts';
 import type { Compiled, CompiledPolicy } from './compile-validating.ts';
 
 /** One expression that does not admit. */
@@ -41,7 +41,7 @@ export function* evaluatePolicy(
   pace = new EvaluationPace(),
 ): Steps<Verdict> {
   const ignores = failurePolicy === 'Ignore';
-  const met = judgeConditions(policy.conditions, activation.full, 'Fail');
+  const met = evaluateConditions(policy.conditions, activation.full, 'Fail');
   if (met.error !== undefined) return ignores ? NOTHING : refused(met.error);
   if (!met.matches) return NOTHING;
   const budget = new Budget(pace);
@@ -54,9 +54,9 @@ export function* evaluatePolicy(
       if (!ignores) refusals.push({ index, message: answer.error });
     } else if (answer.value !== true) {
       const reason = validation.reason === undefined ? {} : { reason: validation.reason };
-      const given = (validation.message ?? '').trim();
+      const ownMessage = (validation.message ?? '').trim();
       const made = message === undefined ? '' : messageText(budget.run(message, activation.messages).value);
-      const text = made || given || `failed expression: ${validation.expression.trim()}`;
+      const text = made || ownMessage || `failed expression: ${validation.expression.trim()}`;
       refusals.push({ index, message: text, ...reason });
     }
   }

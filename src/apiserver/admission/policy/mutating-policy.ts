@@ -15,7 +15,7 @@ import type { JsonObject } from '../../../api/codec/own-property.ts';
 import { equal } from '../../../api/patch/json-patch.ts';
 import { PatchError } from '../../../api/patch/patch-error.ts';
 import { forbidden, StatusError } from '../../../api/status-error.ts';
-import { judgeConditions, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
+import { evaluateConditions, type MatchConditionsResult } from '../../admission-matching/match-conditions.ts';
 import { noteFault } from '../../refused-requests/refusal-source.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
@@ -138,7 +138,7 @@ class Mutations {
     if (compiled.conditions.length === 0) return { matches: true };
     const values = await this.#request.values(invocation);
     return await evaluateWithDecisions(this.#request.decisions, () =>
-      judgeConditions(compiled.conditions, { ...values, ...this.#request.authorizer() }, 'Fail'),
+      evaluateConditions(compiled.conditions, { ...values, ...this.#request.authorizer() }, 'Fail'),
     );
   }
 

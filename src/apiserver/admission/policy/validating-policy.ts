@@ -61,12 +61,12 @@ class Judgement {
   }
 
   async run(hooks: readonly Hook[]): Promise<void> {
-    for (const hook of hooks) await this.#judge(hook);
+    for (const hook of hooks) await this.#validate(hook);
     const [first] = this.#denials;
     if (first !== undefined) throw this.#refusal(first);
   }
 
-  async #judge(hook: Hook): Promise<void> {
+  async #validate(hook: Hook): Promise<void> {
     const { policy } = hook;
     const invocations = await this.#request.invocations(hook, (message, binding) => {
       if (policy.spec?.failurePolicy === 'Ignore') return;

@@ -78,7 +78,7 @@ function setScheduling(attributes: AdmissionAttributes, spec: PodSpec, found: Ru
   }
   if (Object.keys(nodeSelector).length > 0) spec.nodeSelector = { ...own, ...nodeSelector };
   if (tolerations.length === 0) return;
-  const given = new Set((spec.tolerations ?? []).map(stableStringify));
-  const missing = tolerations.filter((toleration) => !given.has(stableStringify(toleration)));
+  const present = new Set((spec.tolerations ?? []).map(stableStringify));
+  const missing = tolerations.filter((toleration) => !present.has(stableStringify(toleration)));
   if (missing.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...missing.map((one) => ({ ...one }))];
 }

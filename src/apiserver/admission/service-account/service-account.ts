@@ -90,12 +90,12 @@ function mountToken(spec: PodSpec, random: Random): void {
   const needing = [...(spec.initContainers ?? []), ...spec.containers].filter((c) => !mounts(c));
   if (needing.length === 0) return;
   // In a second pass (reinvocation) the volume of the first is there.
-  const given = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
-  const name = given ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
+  const existing = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;
+  const name = existing ?? `${VOLUME_PREFIX}${random.nameSuffix(5)}`;
   for (const container of needing) {
     container.volumeMounts = (container.volumeMounts ?? []).concat({ name, readOnly: true, mountPath: MOUNT_PATH });
   }
-  if (given === undefined) spec.volumes = (spec.volumes ?? []).concat(tokenVolume(name));
+  if (existing === undefined) spec.volumes = (spec.volumes ?? []).concat(tokenVolume(name));
 }
 
 /** Frozen, because nearly every pod shares them. */

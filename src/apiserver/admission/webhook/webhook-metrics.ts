@@ -57,7 +57,7 @@ export function createWebhookMetrics({ metrics, clock }: { metrics: Metrics; clo
       note(200, false);
       return answer;
     } catch (error) {
-      const { errorType, code } = judge(error);
+      const { errorType, code } = classify(error);
       const overlooked = errorType === 'calling_webhook_error' && failsOpen;
       if (overlooked) open.inc({ name, type });
       else rejections.inc({ name, type, operation, error_type: errorType, rejection_code: codeText(code) });
@@ -71,7 +71,7 @@ function codeText(code: number): string {
   return String(Math.min(code, HIGHEST_CODE));
 }
 
-function judge(error: unknown): { errorType: string; code: number } {
+function classify(error: unknown): { errorType: string; code: number } {
   if (error instanceof CallingWebhookError) return { errorType: 'calling_webhook_error', code: 0 };
   if (error instanceof StatusError) return { errorType: 'no_error', code: error.status.code ?? 0 };
   return { errorType: 'apiserver_internal_error', code: 0 };

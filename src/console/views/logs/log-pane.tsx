@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { texts } from '../../app/texts.ts';
 import { rowWindow } from '../../parts/virtual-window.ts';
 import type { LogBuffer } from './log-buffer.ts';
-import { LogRow, ROW_HEIGHT, type RowLook } from './log-row.tsx';
+import { LogRow, ROW_HEIGHT, type RowStyle } from './log-row.tsx';
 import type { LogStore } from './log-store.ts';
 import { type LogSettings, prefixOf } from './look.ts';
 import { type RowTable, type ShownLines, singleRows, wrappedRows } from './rows.ts';
@@ -48,7 +48,7 @@ export function LogPane({ store, settings, reading, current }: LogPaneProps) {
   const columns = Math.max(LEAST_COLUMNS, Math.floor((size.width - PADDING) / size.character));
   const sources = store.sources.value;
   const prefix = useMemo(() => prefixOf(sources, { times, columns }), [sources, times, columns]);
-  const look = useMemo((): RowLook => ({ query, prefix: prefix.of }), [query, prefix]);
+  const look = useMemo((): RowStyle => ({ query, prefix: prefix.of }), [query, prefix]);
   void store.version.value;
   const lines = only ? matchingLines(store) : allLines(store.buffer);
   const wrapping = { columns, indent: Math.min(prefix.width, columns) };

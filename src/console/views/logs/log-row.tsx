@@ -7,7 +7,7 @@ import { piecesOf } from './pieces.ts';
 export const ROW_HEIGHT = 18;
 
 /** How lines are drawn, the same object as long as nothing of it changes. */
-export interface RowLook {
+export interface RowStyle {
   readonly query: string;
   /** What stands before the text. */
   readonly prefix: (line: LogLine) => string;
@@ -19,7 +19,7 @@ interface LogRowProps {
   /** The part of the text. */
   readonly from: number;
   readonly to: number;
-  readonly look: RowLook;
+  readonly look: RowStyle;
   readonly current: boolean;
 }
 

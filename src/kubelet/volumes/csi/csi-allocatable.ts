@@ -22,7 +22,7 @@ export interface AllocatableRefresh {
 }
 
 /** Period in which the driver's setting is read. */
-const LOOK_PERIOD_MS = 60_000;
+const CHECK_PERIOD_MS = 60_000;
 
 export function createAllocatableRefresh(deps: AllocatableRefreshDeps): AllocatableRefresh {
   const timers = new Map<string, CancelTimer>();
@@ -33,7 +33,7 @@ export function createAllocatableRefresh(deps: AllocatableRefreshDeps): Allocata
       return undefined;
     });
     if (!timers.has(driver)) return;
-    const delayMs = seconds === undefined ? LOOK_PERIOD_MS : seconds * 1000;
+    const delayMs = seconds === undefined ? CHECK_PERIOD_MS : seconds * 1000;
     timers.set(
       driver,
       deps.clock.setTimer(delayMs, () =>

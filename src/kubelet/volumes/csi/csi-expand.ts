@@ -48,7 +48,7 @@ export async function expandIfGrown(context: CsiContext, target: ExpandTarget): 
     throw error;
   }
   await claimHasGrown(context, claim, capacity);
-  tellSuccess(context, { pod: request.pod, claim, name });
+  recordSuccess(context, { pod: request.pod, claim, name });
 }
 
 function isSmaller(claim: PersistentVolumeClaim, capacity: string): boolean {
@@ -69,7 +69,7 @@ async function claimHasGrown({ client }: CsiContext, claim: PersistentVolumeClai
     .patch({ namespace, name }, { type: 'merge', patch: { status } }, { subresource: 'status' });
 }
 
-function tellSuccess(
+function recordSuccess(
   { recorder, nodeName }: CsiContext,
   { pod, claim, name }: { pod: Pod; claim: PersistentVolumeClaim; name: string },
 ): void {

@@ -36,7 +36,7 @@ export interface AllocationInput {
   readonly budget?: SearchBudget;
 }
 
-interface Given {
+interface Assignment {
   readonly claim: WantedClaim;
   readonly alternative: RequestAlternative;
   readonly found: PoolDevice;
@@ -46,12 +46,12 @@ interface Given {
 
 interface Search extends Omit<AllocationInput, 'shares'> {
   readonly reachable: readonly PoolDevice[];
-  readonly given: Given[];
+  readonly assigned: Assignment[];
   readonly taken: Set<string>;
   readonly used: Map<string, number>;
   readonly shares: Map<string, Amounts>;
   readonly initialShares: Shares;
-  readonly wishes: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
+  readonly requests: readonly { readonly claim: WantedClaim; readonly alternatives: readonly RequestAlternative[] }[];
   readonly tallies: ReadonlyMap<WantedClaim, ConstraintTallies>;
   readonly budget: SearchBudget;
 }
@@ -68,28 +68,28 @@ export function allocateClaims(input: AllocationInput): readonly AllocationResul
     shares: new Map(input.shares),
     initialShares: input.shares ?? new Map(),
     reachable: reachableDevices(input.node, input.pools),
-    given: [],
+    assigned: [],
     taken: new Set(),
-    wishes: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
+    requests: input.claims.flatMap((claim) => claim.requests.map((alternatives) => ({ claim, alternatives }))),
     tallies: new Map(input.claims.map((claim) => [claim, new ConstraintTallies(claim.constraints)])),
     budget: input.budget ?? new SearchBudget(),
   };
   search.budget.nextNode();
   if (!meet(search, 0)) return undefined;
-  return input.claims.map((claim) => resultOf(claim, search.given, input.node));
+  return input.claims.map((claim) => resultOf(claim, search.assigned, input.node));
 }
 
 /** Meets the wishes from `at` on. */
 function meet(search: Search, at: number): boolean {
-  const wish = search.wishes[at];
-  if (wish === undefined) return true;
-  const { claim } = wish;
-  for (const alternative of wish.alternatives) {
+  const subRequest = search.requests[at];
+  if (subRequest === undefined) return true;
+  const { claim } = subRequest;
+  for (const alternative of subRequest.alternatives) {
     if (!search.budget.maySpend(1)) return false;
     const next = (): boolean => meet(search, at + 1);
-    if (alternative.wish.allocationMode === 'All') {
+    if (alternative.subRequest.allocationMode === 'All') {
       if (takeAll(search, { claim, alternative }, next)) return true;
-    } else if (takeSome(search, { claim, alternative, left: Number(alternative.wish.count ?? 1), from: 0 }, next))
+    } else if (takeSome(search, { claim, alternative, left: Number(alternative.subRequest.count ?? 1), from: 0 }, next))
       return true;
   }
   return false;
@@ -97,23 +97,23 @@ function meet(search: Search, at: number): boolean {
 
 function takeSome(
   search: Search,
-  of: Pick<Given, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
+  of: Pick<Assignment, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
   next: () => boolean,
 ): boolean {
   if (of.left === 0) return next();
   for (let at = of.from; at < search.reachable.length; at++) {
     if (!search.budget.maySpend(1)) return false;
-    const given = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
-    if (!isWantedHere(search, given) || !take(search, given)) continue;
-    const from = isShared(given) ? at : at + 1;
+    const assigned = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
+    if (!isWantedHere(search, assigned) || !take(search, assigned)) continue;
+    const from = isShared(assigned) ? at : at + 1;
     if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
     putBack(search);
   }
   return false;
 }
 
-function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next: () => boolean): boolean {
-  const all = search.reachable.map((found) => ({ ...of, found })).filter((given) => isWantedHere(search, given));
+function takeAll(search: Search, of: Pick<Assignment, 'claim' | 'alternative'>, next: () => boolean): boolean {
+  const all = search.reachable.map((found) => ({ ...of, found })).filter((assigned) => isWantedHere(search, assigned));
   let count = 0;
   while (count < all.length && take(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;
@@ -122,93 +122,94 @@ function takeAll(search: Search, of: Pick<Given, 'claim' | 'alternative'>, next:
 }
 
 /** The same, asked of each device once for all nodes: a selector is an expression of the claim's author. */
-function isWantedHere({ budget }: Search, given: Given): boolean {
-  const { verdicts, wish, deviceClass } = given.alternative;
-  const { device } = given.found;
+function isWantedHere({ budget }: Search, assigned: Assignment): boolean {
+  const { verdicts, subRequest, deviceClass } = assigned.alternative;
+  const { device } = assigned.found;
   let verdict = verdicts.get(device);
   if (verdict === undefined) {
-    budget.evaluate((wish.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
-    verdicts.set(device, (verdict = isWanted(given)));
+    budget.evaluate((subRequest.selectors?.length ?? 0) + (deviceClass.spec.selectors?.length ?? 0));
+    verdicts.set(device, (verdict = isWanted(assigned)));
   }
   return verdict;
 }
 
 /** Whether the device is of the kind the request asks for. */
-function isWanted({ alternative: { wish, selects }, found: { driver, device } }: Given): boolean {
+function isWanted({ alternative: { subRequest, selects }, found: { driver, device } }: Assignment): boolean {
   const intolerable = ({ effect }: DeviceTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
   if (
     (device.taints ?? []).some(
-      (taint) => intolerable(taint) && !(wish.tolerations ?? []).some((each) => toleratesDeviceTaint(each, taint)),
+      (taint) =>
+        intolerable(taint) && !(subRequest.tolerations ?? []).some((each) => toleratesDeviceTaint(each, taint)),
     )
   )
     return false;
-  const enough = Object.entries(wish.capacity?.requests ?? {}).every(([name, amount]) => {
+  const enough = Object.entries(subRequest.capacity?.requests ?? {}).every(([name, amount]) => {
     const has = device.capacity?.[name] ?? device.capacity?.[name.replace(`${driver}/`, '')];
     return has !== undefined && compareQuantities(has.value, amount) >= 0;
   });
   return enough && selects(driver, device);
 }
 
-function isAdmins({ alternative }: Pick<Given, 'alternative'>): boolean {
-  return alternative.wish.adminAccess === true;
+function isAdmins({ alternative }: Pick<Assignment, 'alternative'>): boolean {
+  return alternative.subRequest.adminAccess === true;
 }
 
 /** Whether a part of the device is given and not the whole. */
-function isShared(given: Pick<Given, 'alternative' | 'found'>): boolean {
-  return given.found.device.allowMultipleAllocations === true && !isAdmins(given);
+function isShared(assigned: Pick<Assignment, 'alternative' | 'found'>): boolean {
+  return assigned.found.device.allowMultipleAllocations === true && !isAdmins(assigned);
 }
 
 /** Takes the device, or a share of it, if it is free, its pool has what it needs and no constraint is against it. */
-function take(search: Search, wanted: Given): boolean {
+function take(search: Search, wanted: Assignment): boolean {
   const { claim, alternative, found } = wanted;
   const tallies = search.tallies.get(claim)!;
   if (tallies.devices >= MAX_DEVICES) return false;
   if (!isAdmins(wanted) && (search.inUse.has(found.key) || search.taken.has(found.key))) return false;
-  const given = isShared(wanted) ? withShare(search, wanted) : wanted;
-  if (given === undefined) return false;
-  if (given.consumed === undefined) {
-    if (search.given.some((other) => other.claim === claim && other.found === found)) return false;
+  const assigned = isShared(wanted) ? withShare(search, wanted) : wanted;
+  if (assigned === undefined) return false;
+  if (assigned.consumed === undefined) {
+    if (search.assigned.some((other) => other.claim === claim && other.found === found)) return false;
     // It was shared once, and still is.
-    if (!isAdmins(given) && search.shares.has(found.key)) return false;
+    if (!isAdmins(assigned) && search.shares.has(found.key)) return false;
   }
-  const needs = countersNeeded(search, given);
+  const needs = countersNeeded(search, assigned);
   if (needs.some(([key, amount]) => (search.used.get(key) ?? 0) + amount > (search.pools.counters.get(key) ?? 0)))
     return false;
   const compared = alternative.constraints.length;
   if (compared > 0 && !search.budget.maySpend(compared)) return false;
   if (!tallies.agree(alternative.constraints, found)) return false;
   for (const [key, amount] of needs) search.used.set(key, (search.used.get(key) ?? 0) + amount);
-  if (given.consumed !== undefined)
-    search.shares.set(found.key, changedShares(search.shares.get(found.key), given.consumed, 1));
-  else if (!isAdmins(given)) search.taken.add(found.key);
+  if (assigned.consumed !== undefined)
+    search.shares.set(found.key, changedShares(search.shares.get(found.key), assigned.consumed, 1));
+  else if (!isAdmins(assigned)) search.taken.add(found.key);
   tallies.add(alternative.constraints, found);
-  search.given.push(given);
+  search.assigned.push(assigned);
   return true;
 }
 
-function withShare(search: Search, given: Given): Given | undefined {
-  const { alternative, found } = given;
-  const consumed = consumptionOf(found.driver, found.device, alternative.wish.capacity?.requests ?? {});
+function withShare(search: Search, assigned: Assignment): Assignment | undefined {
+  const { alternative, found } = assigned;
+  const consumed = consumptionOf(found.driver, found.device, alternative.subRequest.capacity?.requests ?? {});
   if (consumed === undefined || !hasLeft(found.device, search.shares.get(found.key), consumed)) return undefined;
-  return { ...given, consumed };
+  return { ...assigned, consumed };
 }
 
 /** What the device takes of its pool: once, however many share it. */
-function countersNeeded(search: Search, given: Given): [string, number][] {
-  if (isAdmins(given) || search.shares.has(given.found.key)) return [];
-  return counterUse(given.found);
+function countersNeeded(search: Search, assigned: Assignment): [string, number][] {
+  if (isAdmins(assigned) || search.shares.has(assigned.found.key)) return [];
+  return counterUse(assigned.found);
 }
 
 function putBack(search: Search): void {
-  const given = search.given.pop()!;
-  const { found, consumed } = given;
-  search.tallies.get(given.claim)!.remove(given.alternative.constraints, found);
-  if (isAdmins(given)) return;
+  const assigned = search.assigned.pop()!;
+  const { found, consumed } = assigned;
+  search.tallies.get(assigned.claim)!.remove(assigned.alternative.constraints, found);
+  if (isAdmins(assigned)) return;
   search.taken.delete(found.key);
   if (consumed !== undefined) {
     const isLast =
       !search.initialShares.has(found.key) &&
-      !search.given.some((other) => other.found === found && other.consumed !== undefined);
+      !search.assigned.some((other) => other.found === found && other.consumed !== undefined);
     if (isLast) search.shares.delete(found.key);
     else search.shares.set(found.key, changedShares(search.shares.get(found.key), consumed, -1));
     if (!isLast) return;
@@ -216,21 +217,23 @@ function putBack(search: Search): void {
   for (const [key, amount] of counterUse(found)) search.used.set(key, (search.used.get(key) ?? 0) - amount);
 }
 
-function resultOf(wanted: WantedClaim, all: readonly Given[], node: Stored<Node>): AllocationResult {
-  const given = all.filter(({ claim }) => claim === wanted);
-  const config = configurationOf(wanted.claim, [...new Set(given.map(({ alternative }) => alternative))]);
-  const nodeSelector = given.some(({ found }) => found.device.bindsToNode === true)
+function resultOf(wanted: WantedClaim, all: readonly Assignment[], node: Stored<Node>): AllocationResult {
+  const assigned = all.filter(({ claim }) => claim === wanted);
+  const config = configurationOf(wanted.claim, [...new Set(assigned.map(({ alternative }) => alternative))]);
+  const nodeSelector = assigned.some(({ found }) => found.device.bindsToNode === true)
     ? selectorOf([{ nodeName: node.metadata.name }])
-    : selectorOf(given.map(({ found }) => found));
+    : selectorOf(assigned.map(({ found }) => found));
   return {
     devices: {
-      results: given.map(({ alternative, found, consumed }) => ({
+      results: assigned.map(({ alternative, found, consumed }) => ({
         request: alternative.name,
         driver: found.driver,
         pool: found.pool,
         device: found.device.name,
-        ...(alternative.wish.adminAccess === true ? { adminAccess: true } : {}),
-        ...(alternative.wish.tolerations === undefined ? {} : { tolerations: alternative.wish.tolerations }),
+        ...(alternative.subRequest.adminAccess === true ? { adminAccess: true } : {}),
+        ...(alternative.subRequest.tolerations === undefined
+          ? {}
+          : { tolerations: alternative.subRequest.tolerations }),
         ...(consumed === undefined ? {} : { consumedCapacity: { ...consumed } }),
         ...bindingConditionsOf(found),
       })),

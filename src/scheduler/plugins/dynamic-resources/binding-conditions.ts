@@ -18,7 +18,7 @@ import type { Client } from '../../../client/client.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
 /** Looking is free: the claims are in memory. */
-const LOOK_MS = 250;
+const CHECK_PERIOD_MS = 250;
 
 /** Where claims and pods are looked at. */
 export interface BindingDeps {
@@ -113,7 +113,7 @@ export async function untilDevicesReady(
       const why = `resourceclaim "${claim.metadata.name}": devices were not ready for binding within ${seconds}s`;
       return { claim, why, status: 'timeout' };
     }
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(CHECK_PERIOD_MS, signal);
   }
 }
 

@@ -14,7 +14,7 @@ import { deviceTest, type DeviceTest } from '../../devices/device-selectors.ts';
 export interface RequestAlternative {
   /** The request's name, or `request/subrequest`. */
   readonly name: string;
-  readonly wish: DeviceSubRequest & { readonly adminAccess?: boolean };
+  readonly subRequest: DeviceSubRequest & { readonly adminAccess?: boolean };
   readonly deviceClass: DeviceClass;
   readonly selects: DeviceTest;
   /** Devices that were looked at, and whether they are wanted. Requests that want the same share it. */
@@ -37,7 +37,8 @@ const prepared = new WeakMap<ResourceClaim, WantedClaim>();
 /** Prepares a claim. Throws with a message for people when a class is missing or a selector does not compile. */
 export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const known = prepared.get(claim);
-  const isCurrent = (one: RequestAlternative): boolean => deviceClass(one.wish.deviceClassName) === one.deviceClass;
+  const isCurrent = (one: RequestAlternative): boolean =>
+    deviceClass(one.subRequest.deviceClassName) === one.deviceClass;
   if (known?.requests.flat().every(isCurrent) === true) return known;
   const wanted = prepareClaim(claim, deviceClass);
   prepared.set(claim, wanted);
@@ -47,16 +48,17 @@ export function wantedClaim(claim: ResourceClaim, deviceClass: (name: string) =>
 function prepareClaim(claim: ResourceClaim, deviceClass: (name: string) => DeviceClass | undefined): WantedClaim {
   const { requests = [], constraints = [] } = claim.spec.devices ?? {};
   const verdictsOf = new Map<string, RequestAlternative['verdicts']>();
-  const prepare = (name: string, wish: RequestAlternative['wish']): RequestAlternative => {
-    const found = deviceClass(wish.deviceClassName);
-    if (found === undefined) throw new Error(`request ${name}: device class ${wish.deviceClassName} does not exist`);
-    const selects = deviceTest([...(found.spec.selectors ?? []), ...(wish.selectors ?? [])]);
-    const { selectors, tolerations, capacity, deviceClassName } = wish;
+  const prepare = (name: string, subRequest: RequestAlternative['subRequest']): RequestAlternative => {
+    const found = deviceClass(subRequest.deviceClassName);
+    if (found === undefined)
+      throw new Error(`request ${name}: device class ${subRequest.deviceClassName} does not exist`);
+    const selects = deviceTest([...(found.spec.selectors ?? []), ...(subRequest.selectors ?? [])]);
+    const { selectors, tolerations, capacity, deviceClassName } = subRequest;
     const what = stableStringify({ selectors, tolerations, capacity, deviceClassName });
     const verdicts = verdictsOf.get(what) ?? new WeakMap<Device, boolean>();
     verdictsOf.set(what, verdicts);
     const naming = constraints.flatMap(({ requests: names }, at) => (namesRequest(names, name) ? at : []));
-    return { name, wish, deviceClass: found, selects, verdicts, constraints: naming };
+    return { name, subRequest, deviceClass: found, selects, verdicts, constraints: naming };
   };
   return {
     claim,

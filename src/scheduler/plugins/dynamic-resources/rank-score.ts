@@ -14,9 +14,9 @@ export function hasRanks(wanted: readonly WantedClaim[]): boolean {
 export function rankScore(wanted: readonly WantedClaim[], results: readonly AllocationResult[]): number {
   let score = 0;
   for (const [at, { claim }] of wanted.entries()) {
-    const given = new Set(results[at]?.devices?.results?.map(({ request }) => request));
+    const allocated = new Set(results[at]?.devices?.results?.map(({ request }) => request));
     for (const { name, firstAvailable = [] } of claim.spec.devices?.requests ?? []) {
-      const rank = firstAvailable.findIndex((sub) => given.has(`${name}/${sub.name}`));
+      const rank = firstAvailable.findIndex((sub) => allocated.has(`${name}/${sub.name}`));
       if (rank !== -1) score += MOST_ALTERNATIVES - rank;
     }
   }

@@ -20,7 +20,7 @@ export interface WeightedValues {
 export const MANY_TERMS = 16;
 
 /** What running pods want of newcomers. */
-export function createWishIndex(termsOf: TermReader, args: InterPodAffinityArgs): TermIndex<WeightedTerm> {
+export function createPreferredTermIndex(termsOf: TermReader, args: InterPodAffinityArgs): TermIndex<WeightedTerm> {
   return new TermIndex({
     podsOn: (node) => node.podsWithAffinity,
     *termsOf(other, uid): Iterable<IndexedTerm<WeightedTerm>> {
@@ -43,7 +43,7 @@ export function affinityScores(
   using: {
     termsOf: TermReader;
     countsOf: (term: AffinityTerm) => ReadonlyMap<string, number>;
-    wishes: TermIndex<WeightedTerm>;
+    preferredTerms: TermIndex<WeightedTerm>;
     args: InterPodAffinityArgs;
   },
 ): WeightedValues[] {
@@ -55,8 +55,9 @@ export function affinityScores(
       scores.push({ topologyKey: term.topologyKey, weight, values });
   }
   if (using.args.ignorePreferredTermsOfExistingPods && preferred.length === 0) return scores;
-  for (const { topologyKey, term: wish, values } of using.wishes.candidates(snapshot, pod.metadata.labels))
-    if (wish.weight !== 0 && wish.term.matches(pod)) scores.push({ topologyKey, weight: wish.weight, values });
+  for (const { topologyKey, term: weighted, values } of using.preferredTerms.candidates(snapshot, pod.metadata.labels))
+    if (weighted.weight !== 0 && weighted.term.matches(pod))
+      scores.push({ topologyKey, weight: weighted.weight, values });
   return scores.length > MANY_TERMS ? sumOfValues(scores) : scores;
 }
 

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
-import { CountedPods, MAX_TOLD } from '../../framework/lack-texts.ts';
+import { CountedPods, MAX_LISTED } from '../../framework/lack-texts.ts';
 import type { Lack } from '../../framework/plugin.ts';
 import { termText, type AffinityTerm, type PodTerms, type TermReader } from './affinity-terms.ts';
 import { RepellingTerms } from './repelling-pods.ts';
@@ -30,7 +30,7 @@ export class AffinityLacks {
   /** No more than are shown. */
   of({ node }: NodeInfo): readonly Lack[] {
     return this.#texts(node.metadata.labels ?? {})
-      .take(MAX_TOLD)
+      .take(MAX_LISTED)
       .map((what) => ({ what, distance: 1 }))
       .toArray();
   }

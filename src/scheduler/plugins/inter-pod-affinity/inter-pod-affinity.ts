@@ -21,7 +21,13 @@ import {
   type PodTerms,
   type TermReader,
 } from './affinity-terms.ts';
-import { affinityScore, affinityScores, createWishIndex, MANY_TERMS, type WeightedValues } from './affinity-scores.ts';
+import {
+  affinityScore,
+  affinityScores,
+  createPreferredTermIndex,
+  MANY_TERMS,
+  type WeightedValues,
+} from './affinity-scores.ts';
 import { AffinityLacks } from './explain-affinity.ts';
 import {
   copyCounts,
@@ -61,7 +67,7 @@ export function createInterPodAffinity(
   const termsOf = createTermReader(namespaceLabels);
   const counts = createNodeCounts();
   const tallies = createTopologyTallies();
-  const wishes = createWishIndex(termsOf, args);
+  const preferredTerms = createPreferredTermIndex(termsOf, args);
   const prohibitions = createProhibitionIndex(termsOf);
   const countsOf = (terms: readonly AffinityTerm[], snapshot: Snapshot): TopologyCounts =>
     terms.map((term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }));
@@ -123,7 +129,7 @@ export function createInterPodAffinity(
     preScore(state, pod, { snapshot }) {
       const scores = affinityScores(pod, snapshot, {
         termsOf,
-        wishes,
+        preferredTerms,
         args,
         countsOf: (term) => countMatching([term], term.topologyKey, { snapshot, counts, tallies }).values,
       });

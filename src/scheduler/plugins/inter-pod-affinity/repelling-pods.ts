@@ -3,7 +3,7 @@ import type { Labels } from '../../../api/label-selector.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { NodeInfo } from '../../cache/node-info.ts';
-import { CountedPods, MAX_TOLD } from '../../framework/lack-texts.ts';
+import { CountedPods, MAX_LISTED } from '../../framework/lack-texts.ts';
 import { termText, type TermReader } from './affinity-terms.ts';
 
 /** Pods with one term. */
@@ -29,7 +29,7 @@ export class RepellingTerms {
           const text = termText(term);
           const known = found.get(text);
           if (known !== undefined) known.pods.addOne();
-          else if (found.size < MAX_TOLD)
+          else if (found.size < MAX_LISTED)
             found.set(text, { term: text, pods: new CountedPods(other, name), place: place++ });
         }
   }

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import { anyHostPortsCollide, hostPortsCollide, hostPortsOf } from '../../../component-helpers/host-ports.ts';
-import { podText, MAX_TOLD } from '../../framework/lack-texts.ts';
+import { podText, MAX_LISTED } from '../../framework/lack-texts.ts';
 import type { SchedulerPlugin } from '../../framework/plugin.ts';
 import { unschedulable } from '../../framework/status.ts';
 
@@ -30,7 +30,7 @@ export function createNodePorts(): SchedulerPlugin {
             distance: 1,
           }));
         })
-        .take(MAX_TOLD)
+        .take(MAX_LISTED)
         .toArray();
     },
     events: [

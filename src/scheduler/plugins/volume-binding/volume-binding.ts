@@ -8,7 +8,7 @@ import type { Node, PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.
 import type { Stored } from '../../../api/object.ts';
 import { termText } from '../../../component-helpers/node-affinity.ts';
 import { defaultArgs, type VolumeBindingArgs } from '../../config/plugin-args.ts';
-import { MAX_TOLD } from '../../framework/lack-texts.ts';
+import { MAX_LISTED } from '../../framework/lack-texts.ts';
 import type { CycleState, Lack, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, type Status } from '../../framework/status.ts';
 import { claimsOf, isBound, type PodClaim } from '../../framework/pod-claims.ts';
@@ -106,7 +106,7 @@ function explainVolumes(deps: VolumeBindingDeps, { bound, delayed }: Kept, node:
   const waiting = delayed.map(
     ({ metadata, spec }) => `claim ${metadata.name} of class ${spec?.storageClassName} gets no volume here`,
   );
-  return (far.length > 0 ? far : waiting).slice(0, MAX_TOLD).map((what) => ({ what, distance: 1 }));
+  return (far.length > 0 ? far : waiting).slice(0, MAX_LISTED).map((what) => ({ what, distance: 1 }));
 }
 
 function sortClaims(

@@ -34,7 +34,7 @@ const otherEvents: Events = [
   },
   {
     event: 'csi-driver/update',
-    hint: (_pod, old, now) => looksAtCapacity(old as CSIDriver) && !looksAtCapacity(now as CSIDriver),
+    hint: (_pod, old, now) => checksCapacity(old as CSIDriver) && !checksCapacity(now as CSIDriver),
   },
   { event: 'csi-storage-capacity/add' },
   {
@@ -45,7 +45,7 @@ const otherEvents: Events = [
   { event: 'node/update-label' },
 ];
 
-function looksAtCapacity({ spec }: CSIDriver): boolean {
+function checksCapacity({ spec }: CSIDriver): boolean {
   return spec.storageCapacity === true;
 }
 

@@ -19,17 +19,17 @@ const KIND = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 /** Throws unless the request's metadata are empty or the account's. */
 function checkMetadata({ metadata }: TokenRequest, { name = '', namespace, uid }: ServiceAccount['metadata']): void {
   const field = Field.root().at('metadata');
-  const given = metadata ?? {};
-  if ((given.name ?? '') !== '' && given.name !== name)
-    field.at('name').invalid(given.name, 'must match the service account name if specified');
-  else if ((given.namespace ?? '') !== '' && given.namespace !== namespace)
-    field.at('namespace').invalid(given.namespace, 'must match the service account namespace if specified');
+  const input = metadata ?? {};
+  if ((input.name ?? '') !== '' && input.name !== name)
+    field.at('name').invalid(input.name, 'must match the service account name if specified');
+  else if ((input.namespace ?? '') !== '' && input.namespace !== namespace)
+    field.at('namespace').invalid(input.namespace, 'must match the service account namespace if specified');
   if (field.errors.length > 0) throw invalid(KIND, name, field.errors);
-  if ((given.uid ?? '') !== '' && given.uid !== uid)
+  if ((input.uid ?? '') !== '' && input.uid !== uid)
     throw conflict(
       { group: KIND.group, resource: KIND.kind },
       name,
-      `the UID in the token request (${given.uid}) does not match the UID of the service account (${uid})`,
+      `the UID in the token request (${input.uid}) does not match the UID of the service account (${uid})`,
     );
 }
 
@@ -86,18 +86,18 @@ export function tokenSubresource(objects: ObjectStore, issue: IssueServiceAccoun
     async create({ namespace, name, body, dryRun, context }: NamedCreateRequest) {
       const account = objects.get(ServiceAccounts, namespace, name);
       if (account === undefined) throw notFound(ServiceAccounts, name);
-      const given = body as TokenRequest;
-      checkMetadata(given, account.metadata);
+      const input = body as TokenRequest;
+      checkMetadata(input, account.metadata);
       const { uid } = account.metadata;
       const spec = {
-        audiences: given.spec?.audiences ?? [],
-        ...given.spec,
-        expirationSeconds: given.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
+        audiences: input.spec?.audiences ?? [],
+        ...input.spec,
+        expirationSeconds: input.spec?.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS,
       };
       const request: TokenRequest = {
         kind: KIND.kind,
         apiVersion: `${KIND.group}/v1`,
-        metadata: { ...given.metadata, name, namespace, uid },
+        metadata: { ...input.metadata, name, namespace, uid },
         spec,
       };
       validate(request);
