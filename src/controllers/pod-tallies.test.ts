@@ -6,7 +6,7 @@ import { stored } from '../api/stored-fixture.ts';
 import type { Stored } from '../api/object.ts';
 import { indexPodsByController } from './pod-events.ts';
 import { createTallies, type Tally } from './pod-tallies.ts';
-import { toldInformer } from './told-informer-fixture.ts';
+import { createManualInformer } from './manual-informer-fixture.ts';
 
 /** Holds the pods as they were put. */
 class Held implements Tally {
@@ -32,7 +32,7 @@ const pod = (phase: string, { owned = false, uid = 'p-1' } = {}): Stored<Pod> =>
   });
 
 function started() {
-  const told = toldInformer(Pods);
+  const told = createManualInformer(Pods);
   indexPodsByController(told.informer);
   const tallies = createTallies(told.informer, {
     make(_: string, pods) {

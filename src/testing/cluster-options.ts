@@ -108,7 +108,7 @@ export function checkOptions(options: ClusterOptions): void {
     throw new RangeError(`nodes: ${nodes} is no number of nodes`);
   if (Number.isNaN(typeof startAt === 'string' ? parseTime(startAt) : startAt))
     throw new RangeError(`startAt: ${startAt} is no time, as 2026-01-01T00:00:00Z is`);
-  for (const given of images) image(given.name, given);
+  for (const spec of images) image(spec.name, spec);
 }
 
 /** The clock, and how the test waits on it; in real time, the loop that the cluster shares with all else in this process. */

@@ -21,10 +21,10 @@ export function gateRuntime(runtime: CriRuntime): RuntimeGate {
   const ended = (result: unknown): unknown =>
     result instanceof Promise ? result.then((value: unknown) => (life.signal.aborted ? fail() : value)) : result;
   const guard = <T extends object>(service: T): T =>
-    wrapMethods(service, (_name, method) => (request, given) => {
+    wrapMethods(service, (_name, method) => (request, callOptions) => {
       if (life.signal.aborted) return Promise.reject(gone());
-      if (given === undefined) return ended(method(request, whileAlive));
-      const options = given as CriCallOptions;
+      if (callOptions === undefined) return ended(method(request, whileAlive));
+      const options = callOptions as CriCallOptions;
       if (options.signal === undefined) return ended(method(request, { ...options, ...whileAlive }));
       const linked = linkedController(options.signal, life.signal);
       const result = method(request, { ...options, signal: linked.signal });

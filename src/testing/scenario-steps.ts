@@ -191,14 +191,14 @@ export const steps: Readonly<Record<string, StepWord>> = {
 /** A list of steps: one word each. */
 export function stepList(value: unknown, path: Path): void {
   const step: Shape = (one, at) => {
-    const [[name, given] = ['', undefined], ...more] = Object.entries((one ?? {}) as object);
+    const [[name, argument] = ['', undefined], ...more] = Object.entries((one ?? {}) as object);
     const known = Object.hasOwn(steps, name) ? steps[name] : undefined;
     if (known === undefined || more.length > 0)
       throw new ShapeError(
         `is not one of the steps ${Object.keys(steps).join(', ')}`,
         name === '' ? at : [...at, more.length > 0 ? more[0]![0] : name],
       );
-    known.takes(given, [...at, name]);
+    known.takes(argument, [...at, name]);
   };
   listOf(step)(value, path);
 }

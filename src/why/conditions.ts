@@ -48,7 +48,7 @@ function isCondition(value: unknown): value is Condition {
 }
 
 /** Whether conditions say that all is well: one whose meaning is known does, and none of those is undecided. */
-export function saysWell(object: KubernetesObject): boolean {
+export function isHealthy(object: KubernetesObject): boolean {
   const known = conditionsOf(object).filter(({ type }) => POSITIVE.has(type) || NEGATIVE.has(type));
   return known.length > 0 && known.every(({ type, status }) => status === (POSITIVE.has(type) ? 'True' : 'False'));
 }

@@ -7,7 +7,7 @@ import { nameOfUser, type AccessRequest } from './access/access-request.ts';
 import { explainAccess } from './access/explain-access.ts';
 import type { RefusedRequest } from '../component-helpers/refused-request.ts';
 import { boundedCauses } from './bounded-causes.ts';
-import { conditionCauses, conditionsOf, saysWell } from './conditions.ts';
+import { conditionCauses, conditionsOf, isHealthy } from './conditions.ts';
 import { Evidence } from './evidence.ts';
 import { objectText, type Diagnosis, type Explanation, type ObjectName } from './explanation.ts';
 import { finalizerCauses } from './finalizers.ts';
@@ -77,7 +77,7 @@ export async function diagnose(
 function explainByConditions(info: ResourceInfo, object: KubernetesObject, evidence: Evidence): Diagnosis {
   const causes = conditionCauses(info, object);
   if (causes.length > 0) return { state: 'Trouble', summary: 'is not as it should be', causes };
-  if (saysWell(object)) return { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] };
+  if (isHealthy(object)) return { state: 'Fine', summary: 'has no condition that says otherwise', causes: [] };
   const hasStatus = info.subresources.some(({ name }) => name === 'status');
   if (allResources.includes(info) && !hasStatus)
     return { state: 'Fine', summary: 'exists, and its kind has no status', causes: [] };

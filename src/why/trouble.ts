@@ -101,7 +101,7 @@ export async function findTroubles(options: TroubleOptions, shown = 20): Promise
   for (const each of kinds) {
     if (options.namespace !== undefined && !isWithin(each)) continue;
     try {
-      await search.look(each);
+      await search.visit(each);
     } catch (error) {
       if (!isOutOfTime(error)) throw error;
       return search.answer(shown, [`${each.info.resource} and what comes after them: ${errorMessage(error)}`]);
@@ -130,7 +130,7 @@ class Search {
     this.#evidence = new Evidence({ maxReads: MAX_READS, ...options, explain: diagnose });
   }
 
-  async look({ info, isWell }: Kind): Promise<void> {
+  async visit({ info, isWell }: Kind): Promise<void> {
     const objects = await this.#suspects(info, isWell);
     for (const object of objects) {
       if (++this.#explained > MAX_EXPLAINED) this.#notLookedAt++;

@@ -130,6 +130,7 @@ export const stages: readonly Stage[] = [
       ['tools/function-length.ts'],
       ['tools/type-noise.ts'],
       ['tools/constant-names.ts'],
+      ['tools/plain-names.ts'],
       ['tools/call-spreads.ts'],
       ['tools/empty-comments.ts'],
       ['tools/documents.ts'],

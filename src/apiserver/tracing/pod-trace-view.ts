@@ -8,7 +8,7 @@ import { badRequest, notFound } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { podTrace, type PodTrace } from '../../component-helpers/pod-trace/pod-trace.ts';
-import { toldSteps } from '../../component-helpers/pod-trace/told-steps.ts';
+import { parseSteps } from '../../component-helpers/pod-trace/parse-steps.ts';
 import { POD_STEPS_ROUTE, type ComponentSteps, type StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import { readableUid } from '../history/readable-uid.ts';
 import type { ObjectView } from '../object-views.ts';
@@ -102,7 +102,7 @@ async function kubeletSource(
     return { missing: `kubelet: ${pod === undefined ? 'the pod is gone' : 'the pod has no node'}` };
   const answer = await readKubeletJson<object>(deps, STEPS, { nodeName, namespace, name }, signal);
   if (typeof answer === 'string') return { missing: `kubelet of ${nodeName}: ${answer}` };
-  const parsed = toldSteps(answer, 'kubelet');
+  const parsed = parseSteps(answer, 'kubelet');
   if (parsed === undefined) return { missing: `kubelet of ${nodeName}: its answer is no list of steps` };
   const steps = ofPod(parsed, uid);
   return steps === undefined ? { missing: `kubelet of ${nodeName}: it remembers another pod of this name` } : { steps };

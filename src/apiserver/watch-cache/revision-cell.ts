@@ -59,7 +59,7 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
 }
 
 /** A form of an object that cannot be made again from the bytes. */
-class Given {
+class UnusualForm {
   readonly value: unknown;
 
   constructor(value: unknown) {
@@ -179,7 +179,7 @@ export class RevisionCell {
    */
   rest(): void {
     if (this.#views !== undefined) {
-      const unusual = this.#views.filter((_, at, views) => views[at | 1] instanceof Given);
+      const unusual = this.#views.filter((_, at, views) => views[at | 1] instanceof UnusualForm);
       this.#views = unusual.length === 0 ? undefined : unusual;
     }
     if (this.#object !== undefined) {
@@ -203,7 +203,7 @@ export class RevisionCell {
     const at = this.#views?.indexOf(name) ?? -1;
     if (at >= 0) {
       const known = this.#views![at + 1];
-      return (known instanceof Given ? known.value : known) as V;
+      return (known instanceof UnusualForm ? known.value : known) as V;
     }
     const made = make();
     this.#addView(name, made);
@@ -212,7 +212,7 @@ export class RevisionCell {
 
   /** Sets a form that this process cannot make (a webhook converted it). It is kept while the cell rests. */
   giveView(name: string, value: unknown): void {
-    if (!this.hasView(name)) this.#addView(name, new Given(value));
+    if (!this.hasView(name)) this.#addView(name, new UnusualForm(value));
   }
 
   #addView(name: string, view: unknown): void {

@@ -51,7 +51,7 @@ async function driverOf({ platform, cri }: CgroupDriverDeps, config: KubeletConf
       if (linux === undefined) return configured;
       const received = linux.cgroupDriver === 'SYSTEMD' ? 'systemd' : 'cgroupfs';
       if (received !== configured)
-        log.info('Using cgroup driver setting received from the CRI runtime', { told: received, configured });
+        log.info('Using cgroup driver setting received from the CRI runtime', { received, configured });
       return received;
     } catch (error) {
       if (isCriCode(error, 'Unimplemented')) {

@@ -92,8 +92,7 @@ export class StepRecord {
   }
 
   /** Adds a step that is over, by wall-clock times. */
-  add(name: string, told: PastStep): void {
-    const { startMs, endMs, parent, detail } = told;
+  add(name: string, { startMs, endMs, parent, detail }: PastStep): void {
     const step = this.start(name, { atMs: startMs - this.#wallOffsetMs, parent });
     step.detail = detail;
     step.endMs = Math.max(endMs - this.#wallOffsetMs, step.startMs);

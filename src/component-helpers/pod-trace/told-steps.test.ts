@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toldSteps } from './told-steps.ts';
+import { parseSteps } from './parse-steps.ts';
 
 const step = { name: 'sync', startMs: 5 };
 const told = (steps: unknown, more: object = {}) =>
-  toldSteps({ component: 'kube-scheduler', uid: 'u', steps, ...more }, 'kubelet');
+  parseSteps({ component: 'kube-scheduler', uid: 'u', steps, ...more }, 'kubelet');
 
 test('steps of a node are taken as the component that was asked, without control characters', () => {
   const read = told(
@@ -38,5 +38,5 @@ test('what is no list of steps is not taken, whatever its form', () => {
   ])
     assert.equal(told(steps), undefined, JSON.stringify(steps).slice(0, 80));
   for (const more of [{ uid: 1 }, { dropped: {} }, { finishedMs: '1' }]) assert.equal(told([step], more), undefined);
-  for (const value of [null, 1, 'x', []]) assert.equal(toldSteps(value, 'kubelet'), undefined);
+  for (const value of [null, 1, 'x', []]) assert.equal(parseSteps(value, 'kubelet'), undefined);
 });

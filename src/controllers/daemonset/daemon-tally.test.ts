@@ -13,7 +13,7 @@ import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodAvailable, isPodReady } from '../../component-helpers/pods.ts';
 import { REVISION_HASH_LABEL } from '../controller-history.ts';
 import { indexPodsByController } from '../pod-events.ts';
-import { toldInformer } from '../told-informer-fixture.ts';
+import { createManualInformer } from '../manual-informer-fixture.ts';
 import { allowsSurge, inOrder, isUpdated, rollingLimits, shouldRun } from './daemon-sets.ts';
 import { createDaemonTallies, DaemonTally } from './daemon-tally.ts';
 import type { Moment } from './node-view.ts';
@@ -250,7 +250,7 @@ test('whatever becomes of pods, nodes, the set and the clock, a tally says what 
   const selector = compileLabelMap({ app: 'web' });
   fc.assert(
     fc.property(someRules, fc.array(step, { maxLength: 40 }), fc.array(fc.boolean()), (first, steps, looks) => {
-      const [pods, nodes] = [toldInformer(Pods), toldInformer(Nodes)];
+      const [pods, nodes] = [createManualInformer(Pods), createManualInformer(Nodes)];
       indexPodsByController(pods.informer);
       const tallies = createDaemonTallies(pods.informer, nodes.informer);
       for (const name of NODES.slice(1)) nodes.put(nodeOf({ name, taint: undefined, zone: 'x' }));
@@ -281,7 +281,7 @@ test('whatever becomes of pods, nodes, the set and the clock, a tally says what 
 });
 
 test('a look that goes wrong leaves the numbers right', () => {
-  const [selector, nodes] = [compileLabelMap({ app: 'web' }), toldInformer(Nodes)];
+  const [selector, nodes] = [compileLabelMap({ app: 'web' }), createManualInformer(Nodes)];
   nodes.put(nodeOf({ name: 'n0', taint: undefined, zone: 'x' }));
   const facts = { life: '1', app: 'web', node: 'n0', bound: true, phase: 'Running', ready: 'True' } as const;
   const pod = podOf({ ...facts, name: 'p0', controller: 'a', hash: 'h1', deleted: false, sinceS: 0 }, START_MS);

@@ -29,7 +29,7 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
   const distributions = metrics.gauge(
     spec('services_count_by_traffic_distribution', 'Services by their trafficDistribution.', ['traffic_distribution']),
   );
-  const wished = new Map<string, string>();
+  const desired = new Map<string, string>();
   const counts = new Map<string, number>();
   const add = (distribution: string, change: number): void => {
     if (distribution === '') return;
@@ -38,10 +38,10 @@ export function createSyncMetrics(metrics: Metrics): SyncMetrics {
     distributions.set(count, { traffic_distribution: distribution });
   };
   const record = (key: string, now: string): void => {
-    const before = wished.get(key) ?? '';
+    const before = desired.get(key) ?? '';
     if (before === now) return;
-    if (now === '') wished.delete(key);
-    else wished.set(key, now);
+    if (now === '') desired.delete(key);
+    else desired.set(key, now);
     add(before, -1);
     add(now, 1);
   };

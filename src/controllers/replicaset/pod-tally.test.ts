@@ -10,7 +10,7 @@ import type { Stored } from '../../api/object.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { availableAtMs, isPodActive, isPodReady, isPodTerminating } from '../../component-helpers/pods.ts';
 import { indexPodsByController } from '../pod-events.ts';
-import { toldInformer } from '../told-informer-fixture.ts';
+import { createManualInformer } from '../manual-informer-fixture.ts';
 import { createPodTallies, PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -83,7 +83,7 @@ test('whatever comes, changes and goes, and whichever way the clock is set, the 
   );
   fc.assert(
     fc.property(someRules, fc.array(step, { maxLength: 40 }), (first, steps) => {
-      const told = toldInformer(Pods);
+      const told = createManualInformer(Pods);
       indexPodsByController(told.informer);
       const tallies = createPodTallies(told.informer);
       const owner = stored({ metadata: { name: 'rs', namespace: 'ns', uid: 'a' } });

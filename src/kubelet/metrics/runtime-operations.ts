@@ -37,14 +37,14 @@ export function measureRuntime(cri: CriRuntime, platform: Pick<Platform, 'clock'
   const measure = <T extends object>(service: T): T =>
     wrapMethods(service, (name, method) => {
       const note = operations.of(name);
-      return (...given) => {
+      return (...args) => {
         const startMs = clock.monotonicMs();
-        const result = method(...given);
+        const result = method(...args);
         if (!(result instanceof Promise)) return result;
         const end = (failed: boolean): void => {
           const seconds = (clock.monotonicMs() - startMs) / 1000;
           note(seconds, failed);
-          if (name === 'runPodSandbox') operations.sandbox(handlerOf(given[0]), seconds, failed);
+          if (name === 'runPodSandbox') operations.sandbox(handlerOf(args[0]), seconds, failed);
         };
         result.then(
           () => end(false),

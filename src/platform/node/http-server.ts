@@ -164,7 +164,8 @@ class Listener implements HttpServer {
     const http2 = tls.http2 ?? true;
     this.#trust.authorities = readClientCa(tls.clientCaPem);
     this.#named = contextsByName(tls, this.#sni, tls.clientCaPem);
-    const answerName: https.ServerOptions['SNICallback'] = (name, tell) => tell(null, contextOf(this.#named, name));
+    const answerName: https.ServerOptions['SNICallback'] = (name, callback) =>
+      callback(null, contextOf(this.#named, name));
     const server = https.createServer({
       ...limits,
       pauseOnConnect: true,

@@ -44,7 +44,7 @@ interface Connection extends InLane {
   bytesRead: number;
   flood: number;
   /** Bytes read of it when Node.js last told its timer. */
-  toldBytes: number;
+  reportedBytes: number;
 }
 
 function handleOf({ socket }: Connection): Handle | undefined {
@@ -61,8 +61,8 @@ function isStoppedByItself(socket: BrakedSocket, { writeQueueSize = 0 }: Handle)
 function wasRead(connection: Connection): boolean {
   const { _handle: handle } = connection.socket as { readonly _handle?: Handle | null };
   const { bytesRead = 0 } = handle ?? {};
-  if (bytesRead === connection.toldBytes) return false;
-  connection.toldBytes = bytesRead;
+  if (bytesRead === connection.reportedBytes) return false;
+  connection.reportedBytes = bytesRead;
   return true;
 }
 
@@ -102,15 +102,15 @@ export class ReadBrake {
   /** A connection that is read from now on, until it closes or is taken out. Adding it again does nothing. */
   add(socket: BrakedSocket, lane: string | undefined): void {
     if (this.#bySocket.has(socket)) return;
-    const connection = { socket, lane, bytesRead: 0, flood: 0, toldBytes: 0 };
+    const connection = { socket, lane, bytesRead: 0, flood: 0, reportedBytes: 0 };
     this.#bySocket.set(socket, connection);
     this.#flowing.add(connection);
     socket.once('close', () => this.remove(socket));
-    const tellTimer = socket._unrefTimer;
-    if (tellTimer === undefined) return;
+    const refreshTimer = socket._unrefTimer;
+    if (refreshTimer === undefined) return;
     socket._unrefTimer = () => {
       if (++this.#reads > FEW_READS && wasRead(connection)) this.press();
-      tellTimer.call(socket);
+      refreshTimer.call(socket);
     };
   }
 

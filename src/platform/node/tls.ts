@@ -26,7 +26,7 @@ interface Finding {
   authorities?: readonly X509Certificate[];
   /** Absent: there is no certificate, or it counts for nothing. */
   peer?: PeerCertificate | undefined;
-  given?: boolean;
+  isTaken?: boolean;
 }
 
 const findings = new WeakMap<TLSSocket, Finding>();
@@ -49,7 +49,7 @@ export function verifiedPeer(socket: Socket | TLSSocket): PeerCertificate | unde
 
 /** Whether the peer gave a certificate that counts for nothing, or no longer. */
 export function gaveRefusedCertificate(socket: Socket | TLSSocket): boolean {
-  return findingOf(socket)?.given === true && verifiedPeer(socket) === undefined;
+  return findingOf(socket)?.isTaken === true && verifiedPeer(socket) === undefined;
 }
 
 function findingOf(socket: Socket | TLSSocket): Finding | undefined {
@@ -57,8 +57,8 @@ function findingOf(socket: Socket | TLSSocket): Finding | undefined {
   if (finding === undefined || finding.authorities === finding.trust.authorities) return finding;
   finding.authorities = finding.trust.authorities;
   const certificate = (socket as TLSSocket).getPeerCertificate(true);
-  finding.given = certificate?.fingerprint256 !== undefined;
-  finding.peer = finding.given && (socket as TLSSocket).authorized ? peerOf(certificate, finding) : undefined;
+  finding.isTaken = certificate?.fingerprint256 !== undefined;
+  finding.peer = finding.isTaken && (socket as TLSSocket).authorized ? peerOf(certificate, finding) : undefined;
   return finding;
 }
 

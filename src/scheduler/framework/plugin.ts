@@ -100,7 +100,7 @@ export interface SchedulerPlugin {
    */
   readonly nodeLocal?: true;
   /** The scores of this `nodeLocal` plugin depend on more than pod and node, and are computed each time. */
-  readonly scoresLookFurther?: boolean;
+  readonly scoresNeedMore?: boolean;
   /** Holds a pod out of the queue (scheduling gates). */
   preEnqueue?(pod: Stored<Pod>): Status | undefined;
   /** Negative: `a` first. Exactly one plugin of a profile sorts. */

@@ -159,7 +159,7 @@ function rawScores(
   { pod, nodes, memory }: { pod: Stored<Pod>; nodes: readonly NodeInfo[]; memory?: ClassMemory },
 ): Float64Array {
   const scores = new Float64Array(nodes.length);
-  if (memory !== undefined && plugin.nodeLocal === true && plugin.scoresLookFurther !== true)
+  if (memory !== undefined && plugin.nodeLocal === true && plugin.scoresNeedMore !== true)
     memory.score(plugin, state, { pod, nodes, into: scores });
   else for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score?.(state, pod, nodes[i] as NodeInfo) ?? 0;
   return scores;

@@ -15,7 +15,7 @@ export function nameOf({ kind, metadata }: KubernetesObject): string {
 /** Compares what a status says with what is there. */
 export function compare(
   object: KubernetesObject,
-  counts: Readonly<Record<string, readonly [said: unknown, is: number]>>,
+  counts: Readonly<Record<string, readonly [reported: unknown, actual: number]>>,
 ) {
   return Object.entries(counts).flatMap(([field, [reported, is]]) =>
     (reported ?? 0) === is ? [] : [`${nameOf(object)}: ${field} is ${String(reported)}, there are ${is}`],

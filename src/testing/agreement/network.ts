@@ -22,7 +22,7 @@ export function endpoints(cluster: Cluster): string[] {
           isPodReady(pod),
       )
       .map(({ status }) => status?.podIP);
-    const given = cluster
+    const listed = cluster
       .peek(EndpointSlices)
       .filter(
         ({ metadata }) => metadata.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === name,
@@ -30,7 +30,7 @@ export function endpoints(cluster: Cluster): string[] {
       .flatMap((slice) => slice.endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
       .flatMap(({ addresses: endpointAddresses }) => endpointAddresses);
-    const [is, should] = [given.toSorted().join(), wanted.toSorted().join()];
+    const [is, should] = [listed.toSorted().join(), wanted.toSorted().join()];
     return is === should ? [] : [`${nameOf(service)} has the endpoints ${is || 'none'}, ready are ${should || 'none'}`];
   });
 }

@@ -31,9 +31,9 @@ async function readyCauses(node: Node, evidence: Evidence): Promise<readonly Cau
   if (ready?.status === 'True') return [];
   const object = nameOfObject(Nodes, node);
   if (ready?.status === 'False') {
-    const said = conditionCause(Nodes, node, ready);
+    const stated = conditionCause(Nodes, node, ready);
     return [
-      { ...said, message: 'its kubelet says that it is not ready', cure: { text: 'mend what the message names' } },
+      { ...stated, message: 'its kubelet says that it is not ready', cure: { text: 'mend what the message names' } },
     ];
   }
   const { object: lease, missing } = await evidence.get(Leases, { namespace: 'kube-node-lease', name: object.name });

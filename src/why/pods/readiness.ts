@@ -45,8 +45,8 @@ async function probeCauses(
     field: `{${container.name}}`,
   });
   const { lastTransitionTime } = podCondition(pod, 'ContainersReady') ?? {};
-  const said = failure ?? waitingForProbe(pod, container, kind);
-  const found = { ...said, since: lastTransitionTime ?? said.since };
+  const failed = failure ?? waitingForProbe(pod, container, kind);
+  const found = { ...failed, since: lastTransitionTime ?? failed.since };
   const type = isStartup ? 'startup' : 'readiness';
   const answers = (await nodeStateOf(pod, evidence))?.probes ?? [];
   const answer = answers.find((one) => one.container === container.name && one.type === type);

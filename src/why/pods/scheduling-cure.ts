@@ -41,6 +41,6 @@ function wayOf(node: NodeVerdict): { readonly name: string; readonly text: strin
 function textOf(node: NodeVerdict): string {
   const names = refusals(node).map(({ name }) => name);
   // A cordoned node has a taint that says the same.
-  const told = names.includes('NodeUnschedulable') ? names.filter((name) => name !== 'TaintToleration') : names;
-  return [...new Set(told.map((name) => PLUGIN_CURES[name]?.text ?? `see what ${name} asks for`))].join(', and ');
+  const relevant = names.includes('NodeUnschedulable') ? names.filter((name) => name !== 'TaintToleration') : names;
+  return [...new Set(relevant.map((name) => PLUGIN_CURES[name]?.text ?? `see what ${name} asks for`))].join(', and ');
 }

@@ -48,7 +48,7 @@ export function LogPane({ store, settings, reading, current }: LogPaneProps) {
   const columns = Math.max(LEAST_COLUMNS, Math.floor((size.width - PADDING) / size.character));
   const sources = store.sources.value;
   const prefix = useMemo(() => prefixOf(sources, { times, columns }), [sources, times, columns]);
-  const look = useMemo((): RowStyle => ({ query, prefix: prefix.of }), [query, prefix]);
+  const rowStyle = useMemo((): RowStyle => ({ query, prefix: prefix.of }), [query, prefix]);
   void store.version.value;
   const lines = only ? matchingLines(store) : allLines(store.buffer);
   const wrapping = { columns, indent: Math.min(prefix.width, columns) };
@@ -83,7 +83,7 @@ export function LogPane({ store, settings, reading, current }: LogPaneProps) {
             line={lines.at(index)}
             from={from}
             to={to}
-            look={look}
+            rowStyle={rowStyle}
             current={lines.numberOf(index) === current}
           />
         ))}

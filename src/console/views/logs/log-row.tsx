@@ -19,26 +19,26 @@ interface LogRowProps {
   /** The part of the text. */
   readonly from: number;
   readonly to: number;
-  readonly look: RowStyle;
+  readonly rowStyle: RowStyle;
   readonly current: boolean;
 }
 
 export class LogRow extends Component<LogRowProps> {
   override shouldComponentUpdate(next: LogRowProps): boolean {
-    const { row, line, from, to, look, current } = this.props;
+    const { row, line, from, to, rowStyle, current } = this.props;
     return (
       row !== next.row ||
       line !== next.line ||
       from !== next.from ||
       to !== next.to ||
-      look !== next.look ||
+      rowStyle !== next.rowStyle ||
       current !== next.current
     );
   }
 
   render() {
-    const { row, line, from, to, look, current } = this.props;
-    const prefix = from === 0 ? look.prefix(line) : '';
+    const { row, line, from, to, rowStyle, current } = this.props;
+    const prefix = from === 0 ? rowStyle.prefix(line) : '';
     return (
       <div
         class={current ? 'logs-row logs-current' : 'logs-row'}
@@ -46,7 +46,7 @@ export class LogRow extends Component<LogRowProps> {
         style={{ transform: `translateY(${row * ROW_HEIGHT}px)` }}
       >
         {prefix === '' ? null : <span class="logs-prefix">{prefix}</span>}
-        {piecesOf(line, { from, to, query: look.query }).map(({ text, classes, marked }, index) =>
+        {piecesOf(line, { from, to, query: rowStyle.query }).map(({ text, classes, marked }, index) =>
           marked ? (
             <mark key={index}>{text}</mark>
           ) : (

@@ -29,14 +29,14 @@ export function useRows(query: ListQuery | undefined, newestFirst = false): Live
     const life = new AbortController();
     let columns: readonly Column[] = [];
     let frame = 0;
-    const tell = (): void => {
+    const update = (): void => {
       frame = 0;
       if (!life.signal.aborted) setLive({ columns, rows: store.shown.slice(0, SHOWN), count: store.size });
     };
     const changed = (work: () => void): void => {
       if (life.signal.aborted) return;
       work();
-      if (frame === 0) frame = requestAnimationFrame(tell);
+      if (frame === 0) frame = requestAnimationFrame(update);
     };
     void followTable(
       query,

@@ -95,15 +95,15 @@ function useExplanation(ref: ObjectRef): Answer {
   return answer;
 }
 
-async function keepAsking(ref: ObjectRef, tell: (answer: Answer) => void, signal: AbortSignal): Promise<void> {
+async function keepAsking(ref: ObjectRef, show: (answer: Answer) => void, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      if (!document.hidden) tell({ explanation: await explain(ref, signal) });
+      if (!document.hidden) show({ explanation: await explain(ref, signal) });
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
       // 429: other pages of the user are asking; what is shown stays until the next turn.
-      if (error.code !== 429) tell({ error: error.message });
+      if (error.code !== 429) show({ error: error.message });
       if (error.code === 401 || error.code === 403) return;
     }
     await pause(AGAIN_MS, signal);

@@ -125,10 +125,10 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
 
 /** Follows the size of the scrolled part. */
 function measured(element: HTMLElement, changed: (now: { scrollTop: number; height: number }) => void): () => void {
-  const tell = (): void => changed({ scrollTop: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
-  const observer = new ResizeObserver(tell);
+  const update = (): void => changed({ scrollTop: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
+  const observer = new ResizeObserver(update);
   observer.observe(element);
-  tell();
+  update();
   return () => observer.disconnect();
 }
 

@@ -25,7 +25,7 @@ export function createBalancedAllocation(
   return {
     name: NAME,
     nodeLocal: true,
-    scoresLookFurther: scoresDevices ? true : undefined,
+    scoresNeedMore: scoresDevices ? true : undefined,
     preScore(state, pod) {
       if (names.every((name) => askedOf(pod, name, EXACTLY) === 0)) return { code: 'skip', reasons: [], plugin: NAME };
       if (scoresDevices && lookups !== undefined) state.set(NAME, countDevices(lookups, names));

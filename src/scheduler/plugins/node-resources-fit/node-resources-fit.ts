@@ -51,7 +51,7 @@ export function createNodeResourcesFit(
     },
     explain: (_state, pod, info) => lacking(podRequests(pod).requests, info),
     ...(scoresDevices && {
-      scoresLookFurther: true,
+      scoresNeedMore: true,
       preScore: (state) => {
         state.set(DEVICES, countDevices(lookups, scored));
         return undefined;

@@ -1,12 +1,12 @@
-/** An informer that is told what changes: what tallies are held against a recount with. */
+/** An informer whose objects a test puts and removes: tallies are compared with a recount. */
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { Informer, InformerHandler } from '../client/informer.ts';
 import type { ObjectKey } from '../client/client.ts';
 import { formatKey, keyOfObject, ObjectStore } from '../client/object-store.ts';
 
-/** What is put and removed, the handlers are told at once. */
-export interface ToldInformer<T extends KubernetesObject> {
+/** Handlers are called at once. */
+export interface ManualInformer<T extends KubernetesObject> {
   readonly informer: Informer<T>;
   list(): Stored<T>[];
   put(object: Stored<T>): void;
@@ -14,7 +14,7 @@ export interface ToldInformer<T extends KubernetesObject> {
 }
 
 /** Makes one that holds nothing. */
-export function toldInformer<T extends KubernetesObject>(info: ResourceInfo<T>): ToldInformer<T> {
+export function createManualInformer<T extends KubernetesObject>(info: ResourceInfo<T>): ManualInformer<T> {
   const store = new ObjectStore<Stored<T>>();
   const handlers: InformerHandler<T>[] = [];
   const informer = {

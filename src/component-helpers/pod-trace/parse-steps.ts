@@ -8,8 +8,8 @@ const MAX_CHARS = 1000;
 const MAX_MS = 1e14;
 
 /** What a component tells of a pod; undefined when it is not of that form. Control characters become spaces. */
-export function toldSteps(told: unknown, component: string): ComponentSteps | undefined {
-  const { uid, steps, dropped, finishedMs } = fieldsOf(told);
+export function parseSteps(answer: unknown, component: string): ComponentSteps | undefined {
+  const { uid, steps, dropped, finishedMs } = fieldsOf(answer);
   if (typeof uid !== 'string' || !Array.isArray(steps) || steps.length > MAX_STEPS) return undefined;
   if (!isTime(finishedMs, true) || !isTime(dropped, true)) return undefined;
   const read: TraceStep[] = [];
