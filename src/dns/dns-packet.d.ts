@@ -18,7 +18,10 @@ declare module 'dns-packet' {
     readonly authorities: readonly Record[];
     readonly additionals: readonly Record[];
   }
-  export function decode(buffer: Uint8Array): Packet;
+  /** `decode.bytes` is how many bytes the last call read. */
+  export const decode: ((buffer: Uint8Array) => Packet) & { readonly bytes: number };
+  /** Reads one record at an offset; `decode.bytes` is how many bytes the last call read. */
+  export const answer: { decode: ((buffer: Uint8Array, offset: number) => Record) & { readonly bytes: number } };
   export function encode(packet: object): Buffer;
   /** The codec of a type's data, with its two bytes of length in front. */
   export function record(type: string): {

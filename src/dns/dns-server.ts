@@ -100,7 +100,7 @@ export function createDnsServer(deps: DnsServerDeps, config: DnsServerConfig): D
         background(
           log,
           'a query could not be answered',
-          serveStream({ clock, connection, answer: (message) => answer(message, 'tcp') }).finally(() =>
+          serveStream({ clock, connection, client: address, answer: (message) => answer(message, 'tcp') }).finally(() =>
             connections.leave(address),
           ),
         );

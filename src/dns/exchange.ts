@@ -9,6 +9,7 @@ import type { Datagrams, SocketAddress } from '../platform/datagrams.ts';
 import type { Net } from '../platform/net.ts';
 import type { Random } from '../platform/random.ts';
 import type { Question } from './resolver.ts';
+import { decodeInSteps } from './decode-in-steps.ts';
 import { frame } from './stream-connection.ts';
 
 export interface ExchangeDeps {
@@ -48,11 +49,17 @@ function encodeQuery(id: number, { name, type }: Question, edns: boolean): Buffe
   });
 }
 
-/** The packet, if it answers this question. */
-function matching(message: Uint8Array, id: number, question: Question): dnsPacket.Packet | undefined {
-  if (message.length < 12 || Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) !== id)
-    return undefined;
-  const packet = dnsPacket.decode(message);
+/** Whether a message may be the answer, before it is read. */
+function hasId(message: Uint8Array, id: number): boolean {
+  return message.length >= 12 && Buffer.from(message.buffer, message.byteOffset, 2).readUInt16BE(0) === id;
+}
+
+/** The packet, if it answers this question. Rejects where the message is malformed. */
+async function matching(
+  message: Uint8Array,
+  { question, clock }: { readonly question: Question; readonly clock: Clock },
+): Promise<dnsPacket.Packet | undefined> {
+  const packet = await decodeInSteps(message, clock);
   const [request] = packet.questions;
   const matches =
     packet.type === 'response' && request?.type === question.type && request.name.toLowerCase() === question.name;
@@ -66,16 +73,19 @@ async function overUdp(
 ): Promise<dnsPacket.Packet> {
   const id = random.int(65_536);
   const { promise, resolve, reject } = Promise.withResolvers<dnsPacket.Packet>();
+  let isReading = false;
   const socket = await datagrams.openDatagrams(
     { address: server.address.includes(':') ? '::' : '0.0.0.0', port: 0 },
     (message, from) => {
-      if (from.port !== server.port || from.address !== server.address) return;
-      try {
-        const packet = matching(message, id, question);
-        if (packet !== undefined) resolve(packet);
-      } catch (error) {
-        reject(new Error(`${server.address} sent a malformed answer`, { cause: error }));
-      }
+      if (from.port !== server.port || from.address !== server.address || !hasId(message, id)) return;
+      if (isReading) return; // A server that sends many answers has one read at a time.
+      isReading = true;
+      matching(Buffer.from(message), { question, clock })
+        .then(
+          (packet) => packet && resolve(packet),
+          (error: unknown) => reject(new Error(`${server.address} sent a malformed answer`, { cause: error })),
+        )
+        .finally(() => (isReading = false));
     },
   );
   const cancel = clock.setTimer(timeoutMs, () => reject(timeout(server, timeoutMs)));
@@ -100,7 +110,7 @@ async function overTcp(
     const input = new FrameInput(connection.incoming, clock);
     const length = (await input.head(2))?.readUInt16BE(0);
     const message = length === undefined ? undefined : await input.head(length);
-    const packet = message && matching(message, id, question);
+    const packet = message && hasId(message, id) ? await matching(message, { question, clock }) : undefined;
     if (packet !== undefined) return packet;
     if (message !== undefined) throw new Error(`${server.address} answered another question`);
     throw new Error(`${server.address} closed the connection without an answer`);

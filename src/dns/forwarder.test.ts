@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import * as dnsPacket from 'dns-packet';
 import { nameserversOf } from './resolv-conf.ts';
 import { encodeQuery, setUpDns, texts, type DnsFixture } from './dns-fixture.ts';
 
@@ -44,6 +45,20 @@ describe('forwarded names', () => {
     await fixture.platform.clock.advance(30_001);
     await fixture.ask('no.example.com', 'A');
     assert.equal(fixture.asked.length, 4);
+  });
+
+  it('that do not exist in the root have its SOA, whose name is one empty label', async () => {
+    fixture.script = () => ({ flags: 3, authorities: [{ ...soa(60), name: '.' }] });
+    const answer = await fixture.send(encodeQuery('nowhere', 'A'));
+    assert.ok(answer);
+    // As a strict reader: a zero byte, then type SOA and class IN, and nothing behind the record.
+    const { rcode, authorities } = dnsPacket.decode(answer);
+    assert.equal(rcode, 'NXDOMAIN');
+    assert.equal(dnsPacket.decode.bytes, answer.length);
+    assert.deepEqual(
+      authorities.map(({ type, name, class: recordClass }) => [type, name, recordClass]),
+      [['SOA', '.', 'IN']],
+    );
   });
 
   it('with large answers are kept within a bound of bytes: the oldest are asked for again, small ones stay', async () => {

@@ -116,7 +116,7 @@ class ResponseWriter {
   }
 
   #writeName(name: string): void {
-    let rest = name;
+    let rest = name === '.' ? '' : name; // dns-packet's name of the root
     while (rest !== '') {
       const known = this.#names.get(rest);
       if (known !== undefined) return this.#uint16(0xc000 | known);

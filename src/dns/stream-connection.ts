@@ -1,4 +1,5 @@
 /** One TCP connection of a DNS client: messages with their length in front, several per connection, answered in order. */
+import { FrameInput } from '../base/frame-input.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Duplex } from '../platform/streams.ts';
 import { isProgramError } from '../platform/unexpected.ts';
@@ -6,6 +7,8 @@ import { isProgramError } from '../platform/unexpected.ts';
 export interface StreamConnection {
   readonly clock: Clock;
   readonly connection: Duplex;
+  /** The client's address: clients with several connections take turns with the others as one. */
+  readonly client: string;
   answer(message: Buffer): Buffer | Promise<Buffer> | undefined;
 }
 
@@ -13,29 +16,21 @@ export interface StreamConnection {
 const IDLE_MS = 10_000;
 /** One question with its options is far smaller. */
 const MAX_QUERY = 4096;
+/** A header. What is shorter is no message, and would cost more to read than to send. */
+const MIN_QUERY = 12;
 
 /** Serves until the client ends, is idle or breaks the protocol. Rejects with faults of the program alone. */
-export async function serveStream({ clock, connection, answer }: StreamConnection): Promise<void> {
+export async function serveStream(stream: StreamConnection): Promise<void> {
+  const { clock, connection } = stream;
   let cancelIdle = (): void => undefined;
   const armIdle = (): void => {
     cancelIdle();
     cancelIdle = clock.setTimer(IDLE_MS, () => connection.destroy());
   };
   armIdle();
-  let waiting = Buffer.alloc(0);
   try {
-    for await (const chunk of connection.incoming) {
-      waiting = waiting.length === 0 ? Buffer.from(chunk) : Buffer.concat([waiting, chunk]);
-      if (tooLong(waiting)) return connection.destroy();
-      for (let message = takeFrame(waiting); message !== undefined; message = takeFrame(waiting)) {
-        waiting = waiting.subarray(2 + message.length);
-        if (tooLong(waiting)) return connection.destroy();
-        armIdle();
-        const response = await answer(message);
-        if (response !== undefined) await connection.write(frame(response));
-      }
-    }
-    await connection.end();
+    if (await answerAll(stream, armIdle)) await connection.end();
+    else connection.destroy();
   } catch (error) {
     connection.destroy(); // The client is gone: nobody is left to answer.
     if (isProgramError(error)) throw error;
@@ -44,7 +39,23 @@ export async function serveStream({ clock, connection, answer }: StreamConnectio
   }
 }
 
-const tooLong = (bytes: Buffer): boolean => bytes.length >= 2 && bytes.readUInt16BE(0) > MAX_QUERY;
+/** True: the client has ended; false: it breaks the protocol. `heard` is called at each message. */
+async function answerAll({ clock, connection, client, answer }: StreamConnection, heard: () => void): Promise<boolean> {
+  const input = new FrameInput(connection.incoming, {
+    turn: () => clock.turn(client),
+    yield: () => clock.yield(client),
+  });
+  for (;;) {
+    const length = (await input.head(2))?.readUInt16BE(0);
+    if (length === undefined) return true;
+    if (length < MIN_QUERY || length > MAX_QUERY) return false;
+    const message = await input.head(length);
+    if (message === undefined) return true;
+    heard();
+    const response = await answer(message);
+    if (response !== undefined) await connection.write(frame(response));
+  }
+}
 
 /** The first whole message. */
 export function takeFrame(bytes: Buffer): Buffer | undefined {
