@@ -37,6 +37,8 @@ export interface Found {
 const CHECK_TIMEOUT_MS = 5000;
 /** The largest discovery document that is read. What Kubernetes itself serves has a twentieth of it. */
 const MAX_DISCOVERY_BYTES = 4 * 1024 * 1024;
+/** Each is listed and watched by controllers. A thousand is several times what all of Kubernetes serves. */
+const MAX_RESOURCES = 1000;
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** Checks the service, its endpoints and the server behind them. Never rejects. */
@@ -102,8 +104,10 @@ async function discover(deps: AvailabilityDeps, remote: RemoteService): Promise<
   const list = await ask<APIGroupDiscoveryList>(deps, remote, grouped).catch(() => undefined);
   const entry =
     list?.kind === 'APIGroupDiscoveryList' ? list.items?.find(({ metadata }) => metadata.name === group) : undefined;
-  const resources = entry?.versions?.find((one) => one.version === version)?.resources;
-  return resources ?? fromPlainList(plain, remote);
+  const resources = entry?.versions?.find((one) => one.version === version)?.resources ?? fromPlainList(plain, remote);
+  if (resources.length > MAX_RESOURCES)
+    throw new Error(`discovery of ${path} lists ${resources.length} resources, more than ${MAX_RESOURCES}`);
+  return resources;
 }
 
 async function ask<T>(

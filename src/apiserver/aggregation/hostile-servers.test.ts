@@ -90,6 +90,13 @@ const refused: Readonly<Record<string, Answers>> = {
   'with resources of text': { [PATH]: '{"resources":"apples"}' },
   'with a name that is a number': { [PATH]: resource(5) },
   'with a million items': { [PATH]: `{"resources":[${many(() => '[]', 1_000_000)}]}` },
+  'with a thousand and one resources': {
+    [PATH]: `{"resources":[${many((i) => `{"name":"r${i}","kind":"A","verbs":["list"]}`, 1001)}]}`,
+  },
+  'with a thousand and one resources in groups': {
+    [PATH]: PLAIN,
+    '/apis': grouped(`[${many((i) => `{"resource":"r${i}","verbs":["list"]}`, 1001)}]`),
+  },
   'with depth': { [PATH]: '{"resources":'.repeat(200_000) },
 };
 

@@ -18,6 +18,8 @@ import { background } from '../../platform/unexpected.ts';
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 const SYNC_TIMEOUT_MS = 30_000;
+/** So many monitors start or stop before others have their turn: each lists and watches. */
+const AT_ONCE = 8;
 
 /** What the graph reads of an object, and what an informer needs of it. */
 const METADATA: InformerOptions<KubernetesObject> = {
@@ -104,6 +106,17 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
     };
   }
 
+  async function stopAll(ended: readonly (readonly [key: string, monitor: Monitor])[]): Promise<void> {
+    if (ended.length === 0) return;
+    log.info('resources are no longer served', { resources: ended.length, first: ended[0]?.[0] });
+    for (const [at, [key, monitor]] of ended.entries()) {
+      if (at > 0 && at % AT_ONCE === 0) await deps.platform.clock.yield();
+      monitor.stop();
+      for (const object of monitor.informer.list()) graph.remove(object.metadata.uid);
+      monitors.delete(key);
+    }
+  }
+
   return {
     async sync(signal) {
       const discovered = await discoverResources(client, signal);
@@ -116,16 +129,14 @@ export function createResourceMonitors(deps: ControllerDeps, client: Client, gra
       );
       byKind = new Map(resources.map((info) => [`${info.group}/${info.kind}`, info]));
       const served = new Map(watchable.map((info) => [`${groupResourceOf(info)}/${info.version}`, info]));
-      for (const [key, monitor] of monitors) {
-        // A server that does not answer takes nothing away: its resources are only unknown for now.
-        if (served.has(key) || staleGroups.has(monitor.info.group)) continue;
-        log.info('resource is no longer served', { resource: key });
-        monitor.stop();
-        for (const object of monitor.informer.list()) graph.remove(object.metadata.uid);
-        monitors.delete(key);
-      }
+      // A server that does not answer takes nothing away: its resources are only unknown for now.
+      await stopAll([...monitors].filter(([key, { info }]) => !served.has(key) && !staleGroups.has(info.group)));
       const added = [...served].filter(([key]) => !monitors.has(key));
-      for (const [key, info] of added) monitors.set(key, start(info, signal));
+      for (const [at, [key, info]] of added.entries()) {
+        if (at > 0 && at % AT_ONCE === 0) await deps.platform.clock.yield();
+        if (signal.aborted) return;
+        monitors.set(key, start(info, signal));
+      }
       // One resource that cannot be listed must not stop the collection of all others: owners are verified live anyway.
       const wait = linkedController(signal);
       const cancel = deps.platform.clock.setTimer(SYNC_TIMEOUT_MS, () =>
