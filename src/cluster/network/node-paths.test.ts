@@ -10,7 +10,13 @@ const node = (name: string, podCidr: string | undefined, ...ips: string[]): Node
     addresses: [{ type: 'Hostname', address: name }, ...ips.map((address) => ({ type: 'InternalIP', address }))],
   },
 });
-const own = { nodeName: 'a', links: ['192.168.1.10/24', 'fe80::1/64'] };
+const own = {
+  nodeName: 'a',
+  links: ['192.168.1.10/24', 'fe80::1/64'],
+  addresses: new Set(['192.168.1.10', 'fe80::1']),
+  clusterRanges: ['10.42.0.0/16', 'fd42::/48'],
+  podCidrs: ['10.42.0.0/24'],
+};
 
 test('neighbours are next hops, others are at the end of a tunnel, this node is neither', () => {
   const nodes = [
@@ -27,7 +33,7 @@ test('neighbours are next hops, others are at the end of a tunnel, this node is 
 test('nodes without a range, or without an address of its family, have no path', () => {
   const nodes = [
     node('b', undefined, '192.168.1.11'),
-    node('c', 'fd00:1::/64', '192.168.1.12'),
+    node('c', 'fd42:0:0:1::/64', '192.168.1.12'),
     node('d', '10.42.3.0/24'),
   ];
   assert.deepEqual(nodePaths(nodes, own), []);
@@ -54,4 +60,48 @@ test('a second range goes by link where there is one, else through the tunnel of
 test('tunnel ends of different ranges differ', () => {
   assert.notEqual(tunnelEnd('10.42.1.0/24').mac, tunnelEnd('10.43.1.0/24').mac);
   assert.equal(tunnelEnd('fd00:42:0:1::/64').mac, '0a:58:00:00:00:01');
+});
+
+/** As a node that was made at that second. */
+const made = (second: number, of: Node): Node => ({
+  ...of,
+  metadata: { ...of.metadata, uid: of.metadata.name, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+});
+
+test('a node takes no range outside the cluster, of this node or of an older one, however it is written', () => {
+  const older = made(1, node('b', '10.42.8.0/24', '192.168.1.11'));
+  for (const range of [
+    '0.0.0.0/0',
+    '0.0.0.0/1',
+    '198.51.100.0/24',
+    '10.42.0.0/16',
+    '10.42.0.0/24',
+    '10.42.0.128/25',
+    '10.42.0.0/17',
+    '10.42.8.0/24',
+    '10.42.8.4/30',
+    '10.42.8.0/21',
+    '10.42.9.1/24',
+    '::/0',
+    'fd42::/48',
+    'fd43::/64',
+  ]) {
+    const evil = made(2, node('evil', range, '192.168.1.99', 'fd30::99'));
+    const routed = nodePaths([evil, older], own).map(({ podCidr }) => podCidr);
+    assert.deepEqual(routed, ['10.42.8.0/24'], range);
+  }
+  const free = made(2, node('c', '10.42.9.0/24', '192.168.1.99'));
+  assert.equal(nodePaths([free, older], own).length, 2);
+});
+
+test('a node is not reached through an address that is not another machine’s', () => {
+  for (const address of ['192.168.1.10', '127.0.0.1', '0.0.0.0', '224.0.0.1', '255.255.255.255', '10.42.1.1', 'x;y'])
+    assert.deepEqual(nodePaths([node('b', '10.42.1.0/24', address)], own), [], address);
+});
+
+test('paths to five thousand nodes are found without comparing each with each', () => {
+  const nodes = Array.from({ length: 5000 }, (_, i) =>
+    node(`n${i}`, `10.${64 + (i >> 8)}.${i & 255}.0/24`, `192.168.${2 + (i >> 8)}.${i & 255}`),
+  );
+  assert.equal(nodePaths(nodes, { ...own, clusterRanges: ['10.64.0.0/10'], podCidrs: [] }).length, 5000);
 });

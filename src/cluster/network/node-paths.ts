@@ -8,12 +8,19 @@
  */
 import type { Node } from '../../api/gen/core-v1.ts';
 import { cidrContains, formatIp, nthAddress, parseCidr, parseIp, type Cidr } from '../../base/cidr.ts';
+import { FreeRanges } from './free-ranges.ts';
 
 /** This node, as far as the pod network cares. */
 export interface OwnPlace {
   readonly nodeName: string;
   /** The networks this machine is attached to, e.g. `172.30.0.1/24`, its own pod network not among them. */
   readonly links: readonly string[];
+  /** This machine's addresses: none of them leads to another node. */
+  readonly addresses: ReadonlySet<string>;
+  /** The ranges that all nodes' ranges are cut from. */
+  readonly clusterRanges: readonly string[];
+  /** Empty until this node has its own. */
+  readonly podCidrs: readonly string[];
 }
 
 /** The way to one node's pods. */
@@ -28,43 +35,76 @@ export interface NodePath {
   readonly mac: string;
 }
 
-/** The paths to all other nodes, in a stable order. Nodes without range or address of its family are left out. */
+/**
+ * The paths to all other nodes, in a stable order. Nodes without range or address of its family are left out, and so is what
+ * would lead the traffic of others astray, as Node objects are written by their nodes: ranges outside the cluster's, or that
+ * overlap this node's or an older node's, and addresses that are no other machine's.
+ */
 export function nodePaths(nodes: readonly Node[], own: OwnPlace): readonly NodePath[] {
   const links = own.links.flatMap((link) => parseCidr(link) ?? []);
+  const free = new FreeRanges(own.clusterRanges);
+  for (const range of own.podCidrs) free.take(range);
   return nodes
     .filter((node) => node.metadata.name !== own.nodeName)
-    .flatMap((node) => pathsTo(node, links))
+    .toSorted(byAge)
+    .flatMap((node) => {
+      const ranges = (node.spec?.podCIDRs ?? []).filter((range) => free.take(range));
+      return pathsTo(ranges, { addresses: addressesOf(node, own), links });
+    })
     .toSorted((a, b) => (a.podCidr < b.podCidr ? -1 : 1));
 }
 
+/** The oldest first. */
+function byAge({ metadata: a }: Node, { metadata: b }: Node): number {
+  const [older, newer] = [a, b].map(({ creationTimestamp, uid }) => `${creationTimestamp} ${uid}`) as [string, string];
+  return older < newer ? -1 : 1;
+}
+
+interface Reach {
+  readonly addresses: readonly string[];
+  readonly links: readonly Cidr[];
+}
+
 /** A second range goes the way of the first where the node is on no link with an address of its family: one tunnel serves both. */
-function pathsTo(node: Node, links: readonly Cidr[]): readonly NodePath[] {
-  const [first = '', ...others] = node.spec?.podCIDRs ?? [];
-  const main = pathTo(node, first, links);
+function pathsTo([first = '', ...others]: readonly string[], reach: Reach): readonly NodePath[] {
+  const main = pathTo(first, reach);
   if (main === undefined) return [];
   const through = { nodeIp: main.nodeIp, via: 'vxlan', mac: main.mac } as const;
   return [
     main,
     ...others.map((podCidr): NodePath => {
-      const direct = pathTo(node, podCidr, links);
+      const direct = pathTo(podCidr, reach);
       return direct?.via === 'link' ? direct : { ...through, podCidr, gateway: tunnelEnd(podCidr).gateway };
     }),
   ];
 }
 
-function pathTo(node: Node, podCidr: string, links: readonly Cidr[]): NodePath | undefined {
+function pathTo(podCidr: string, { addresses, links }: Reach): NodePath | undefined {
   const range = parseCidr(podCidr);
   if (range === undefined) return undefined;
-  const nodeIp = (node.status?.addresses ?? [])
-    .filter(({ type }) => type === 'InternalIP')
-    .map(({ address }) => address)
-    .find((address) => parseIp(address)?.family === range.family);
+  const nodeIp = addresses.find((text) => parseIp(text)?.family === range.family);
   const address = nodeIp === undefined ? undefined : parseIp(nodeIp);
   if (nodeIp === undefined || address === undefined) return undefined;
   const { gateway, mac } = tunnelEnd(podCidr);
   return links.some((link) => cidrContains(link, address))
     ? { podCidr, nodeIp, via: 'link', gateway: nodeIp, mac }
     : { podCidr, nodeIp, via: 'vxlan', gateway, mac };
+}
+
+/** Loopback, unspecified, multicast and reserved: packets to them reach no single other machine. */
+const NO_MACHINE = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/127', 'ff00::/8'].flatMap(
+  (range) => parseCidr(range) ?? [],
+);
+
+/** A node's internal addresses that can be another machine's. */
+function addressesOf({ status }: Node, { addresses, clusterRanges }: OwnPlace): readonly string[] {
+  const pods = clusterRanges.flatMap((range) => parseCidr(range) ?? []);
+  return (status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .flatMap(({ address }) => parseIp(address) ?? [])
+    .filter((address) => ![...NO_MACHINE, ...pods].some((range) => cidrContains(range, address)))
+    .map(formatIp)
+    .filter((address) => !addresses.has(address));
 }
 
 /** The tunnel's end of the node with this pod range: the range's own address, and a locally administered MAC made of it. */

@@ -62,9 +62,15 @@ export async function runNodeRoutes(
     while (!signal.aborted) {
       wake = Promise.withResolvers();
       try {
-        const own = { nodeName: config.instance.nodeName, links: linksOf(deps, config) };
-        const ownCidrs = nodes.get({ name: own.nodeName })?.spec?.podCIDRs ?? [];
-        const paths = nodePaths(nodes.list(), own);
+        const { nodeName, clusterCidr } = config.instance;
+        const ownCidrs = nodes.get({ name: nodeName })?.spec?.podCIDRs ?? [];
+        const paths = nodePaths(nodes.list(), {
+          nodeName,
+          links: linksOf(deps, config),
+          addresses: new Set(deps.platform.net.interfaces().map(({ address }) => address)),
+          clusterRanges: rangesOf(clusterCidr),
+          podCidrs: ownCidrs,
+        });
         const wanted = JSON.stringify([paths, ownCidrs]);
         if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
           await apply(deps, config, { paths, ownCidrs });
@@ -197,7 +203,8 @@ async function batch(
   lines: readonly string[],
 ): Promise<void> {
   if (lines.length === 0) return;
-  const result = await platform.exec.run(program, ['-batch', '-'], { input: `${lines.join('\n')}\n` });
+  // One line that the kernel refuses keeps no other back.
+  const result = await platform.exec.run(program, ['-force', '-batch', '-'], { input: `${lines.join('\n')}\n` });
   if (result.exitCode !== 0) throw new Error(`${program}: ${result.stderr.trim()}`);
 }
 

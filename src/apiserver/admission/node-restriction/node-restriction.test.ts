@@ -297,6 +297,28 @@ const cases: readonly Case[] = [
     'could not determine node from user',
   ],
   [
+    'a pod range for itself',
+    Nodes,
+    { object: node('n1', {}, { podCIDR: '10.42.0.0/24', podCIDRs: ['10.42.0.0/24'] }) },
+    'node "n1" is not allowed to set podCIDRs',
+  ],
+  [
+    'a pod range for itself later',
+    Nodes,
+    { operation: 'UPDATE', object: node('n1', {}, { podCIDRs: ['0.0.0.0/0'] }), oldObject: node('n1') },
+    'node "n1" is not allowed to set podCIDRs',
+  ],
+  [
+    'its node with the range it was given',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1', {}, { podCIDRs: ['10.42.7.0/24'] }),
+      oldObject: node('n1', {}, { podCIDRs: ['10.42.7.0/24'] }),
+    },
+    undefined,
+  ],
+  [
     'a source of its configuration at its creation',
     Nodes,
     { object: node('n1', {}, { configSource: { configMap: { namespace: 'ns', name: 'm' } } }) },

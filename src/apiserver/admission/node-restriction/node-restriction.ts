@@ -127,6 +127,9 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   const name = nameOf(attributes);
   const wanted = attributes.object as Node | undefined;
   const old = attributes.oldObject as Node | undefined;
+  // All nodes send there what is for these addresses. Upstream leaves routes to whoever makes them.
+  if (operation !== 'DELETE' && !deepEqual(wanted?.spec?.podCIDRs ?? [], old?.spec?.podCIDRs ?? []))
+    return `node "${node}" is not allowed to set podCIDRs`;
   if (operation === 'CREATE') {
     const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, {});
     if (labels.length > 0) return `node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`;
