@@ -1,6 +1,7 @@
 /**
  * Paths and queries of API requests, from descriptors and options. Upstream: client-go rest.Request's URL building.
  */
+import { isPathSegmentName } from '../api/names.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 import type { DeleteOptions, ListOptions, ObjectKey, WatchOptions, WriteOptions } from './client.ts';
 
@@ -9,11 +10,18 @@ function groupVersionPath(info: { readonly group: string; readonly version: stri
   return info.group === '' ? `/api/${info.version}` : `/apis/${info.group}/${info.version}`;
 }
 
+/** A name as a part of a path. `.` and `..` would be steps of the path, however they are encoded. */
+function segment(what: string, name: string): string {
+  const problems = isPathSegmentName(name);
+  if (problems.length > 0) throw new Error(`invalid ${what} ${JSON.stringify(name)}: ${problems.join(', ')}`);
+  return encodeURIComponent(name);
+}
+
 /** Path of a collection; without a namespace it spans all of them. */
 export function collectionPath(info: ResourceInfo, namespace: string | undefined): string {
   const base = groupVersionPath(info);
   const scoped = info.namespaced && namespace !== undefined && namespace !== '';
-  return scoped ? `${base}/namespaces/${encodeURIComponent(namespace)}/${info.resource}` : `${base}/${info.resource}`;
+  return scoped ? `${base}/namespaces/${segment('namespace', namespace)}/${info.resource}` : `${base}/${info.resource}`;
 }
 
 /** Path of one object or of one of its sub-resources. A namespaced object without namespace is the caller's mistake. */
@@ -24,7 +32,7 @@ export function objectPath(info: ResourceInfo, key: ObjectKey, subresource?: str
     );
   }
   if (key.name === '') throw new Error(`resource name may not be empty (${info.resource})`);
-  const path = `${collectionPath(info, key.namespace)}/${encodeURIComponent(key.name)}`;
+  const path = `${collectionPath(info, key.namespace)}/${segment('resource name', key.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
