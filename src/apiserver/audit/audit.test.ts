@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { stringifyJson } from '../../api/codec/json.ts';
 import { defined } from '../../base/defined-fixture.ts';
 import { aborted } from '../../base/abort.ts';
 import { createMemoryFiles } from '../../platform/sim/files.ts';
@@ -216,7 +217,7 @@ test('log: lines in order, a new file when the old is full, so many and so old o
   const log: AuditSink = createLogSink({ files, clock }, options);
   const large = 'x'.repeat(600 * 1024);
   for (const id of ['1', '2', '3', '4']) {
-    await log.send([{ ...eventOf(id), userAgent: large }]);
+    await log.send([log.encode({ ...eventOf(id), userAgent: large })]);
     await clock.advance(1000);
   }
   await log.stop();
@@ -234,7 +235,7 @@ test('log: the legacy format', async () => {
   await files.makeDir('/log');
   const options = { path: '/log/a', format: 'legacy', maxAgeDays: 0, maxBackups: 0, maxSizeMib: 0 } as const;
   const log = createLogSink({ files, clock }, options);
-  await log.send([eventOf('1')]);
+  await log.send([log.encode(eventOf('1'))]);
   await log.stop();
   assert.equal(
     await files.readText('/log/a'),
@@ -251,10 +252,11 @@ function delivery(more: Partial<AuditDelivery>): AuditDelivery {
 function testSink() {
   const state = { batches: [] as AuditEvent[][], fails: false, gate: Promise.withResolvers<void>(), holds: false };
   const sink: AuditSink = {
+    encode: (event) => Buffer.from(stringifyJson(event)),
     async send(events) {
       if (state.holds) await state.gate.promise;
       if (state.fails) throw new Error('disk full');
-      state.batches.push([...events]);
+      state.batches.push(events.map((event) => JSON.parse(String(event)) as AuditEvent));
     },
     stop: async () => undefined,
   };
@@ -327,6 +329,32 @@ test('large events lose their objects, and batches are split', async () => {
   await backend.stop();
 });
 
+test('what waits is bounded in bytes, and so is each batch: a webhook that is away costs no memory without end', async () => {
+  const { state, sink } = testSink();
+  const clock = new VirtualClock();
+  const log = createMemoryLog();
+  let encoded = 0;
+  const counted: AuditSink = { ...sink, encode: (event) => (encoded++, sink.encode(event)) };
+  const options = delivery({ mode: 'batch', maxBatchSize: 400, maxWaitMs: 30_000, bufferSize: 10_000 });
+  const backend = createDelivery({ sink: counted, clock, log }, options);
+  state.holds = true;
+  const large = 'x'.repeat(1024 * 1024);
+  for (let id = 0; id < 100; id++) void backend.write({ ...eventOf(String(id)), requestObject: { data: large } });
+  await clock.settle();
+  state.gate.resolve();
+  state.holds = false;
+  await clock.advance(30_000);
+  const sizes = state.batches.map(({ length }) => length);
+  assert.ok(Math.max(...sizes) <= 4, `${sizes}`);
+  assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 68);
+  assert.ok(log.entries.some(({ message }) => message === 'audit: events were dropped'));
+  assert.equal(encoded, 100);
+  // What comes later has room again.
+  void backend.write(eventOf('later'));
+  await backend.stop();
+  assert.equal(state.batches.at(-1)?.at(-1)?.auditID, 'later');
+});
+
 test('batches: some at once, then so many a second', async () => {
   const { state, sink } = testSink();
   const clock = new VirtualClock();
@@ -347,9 +375,9 @@ test('webhook: full batches at once, others when they have waited; a failure is 
   let failures = 0;
   const client = {
     post: async () => ({}),
-    postUnanswered: async (_target: unknown, { body }: { body: object }) => {
+    postUnanswered: async (_target: unknown, { body }: { body: Buffer }) => {
       if (failures-- > 0) throw new Error('down');
-      batches.push((body as { items: AuditEvent[] }).items.map(({ auditID }) => auditID));
+      batches.push((JSON.parse(String(body)) as { items: AuditEvent[] }).items.map(({ auditID }) => auditID));
     },
   };
   const sink = createWebhookSink({ client: client as never, target: {} as never, clock }, 100);

@@ -33,6 +33,11 @@ export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): Audi
   };
 }
 
+/** What waits may have so many bytes: events hold whole objects, and a webhook may be away. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** A batch of more is sent as several. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
 const sizeOf = (event: AuditEvent): number => Buffer.byteLength(stringifyJson(event));
 
 /** Without its objects when it is too large; undefined when that does not help. */
@@ -47,7 +52,7 @@ function blocking({ sink, log }: DeliveryDeps, { mode }: AuditDelivery): AuditBa
   const strict = mode === 'blocking-strict';
   return {
     write: (event) =>
-      sink.send([event]).catch((err: unknown) => {
+      sink.send([sink.encode(event)]).catch((err: unknown) => {
         log.error('audit: an event is lost', { auditID: event.auditID, err });
         if (strict) throw err;
       }),
@@ -58,7 +63,8 @@ function blocking({ sink, log }: DeliveryDeps, { mode }: AuditDelivery): AuditBa
 class BatchingBackend implements AuditBackend {
   readonly #deps: DeliveryDeps;
   readonly #options: AuditDelivery;
-  #waiting: AuditEvent[] = [];
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
   #dropped = 0;
   #cancelWait: CancelTimer | undefined;
   #sending: Promise<void> | undefined;
@@ -73,13 +79,17 @@ class BatchingBackend implements AuditBackend {
 
   write(event: AuditEvent): undefined {
     const { bufferSize, maxBatchSize, maxWaitMs } = this.#options;
-    if (this.#waiting.length >= bufferSize) {
-      if (this.#dropped++ === 0) this.#deps.log.error('audit: the buffer is full, events are dropped');
-      return;
-    }
-    this.#waiting.push(event);
-    if (this.#waiting.length >= maxBatchSize) this.#send();
+    if (this.#waiting.length >= bufferSize) return this.#drop();
+    const encoded = this.#deps.sink.encode(event);
+    if (this.#waitingBytes + encoded.length > MAX_WAITING_BYTES && this.#waiting.length > 0) return this.#drop();
+    this.#waiting.push(encoded);
+    this.#waitingBytes += encoded.length;
+    if (this.#waiting.length >= maxBatchSize || this.#waitingBytes >= MAX_BATCH_BYTES) this.#send();
     else this.#cancelWait ??= this.#deps.clock.setTimer(maxWaitMs, () => this.#send());
+  }
+
+  #drop(): undefined {
+    if (this.#dropped++ === 0) this.#deps.log.error('audit: the buffer is full, events are dropped');
   }
 
   #send(): void {
@@ -95,7 +105,7 @@ class BatchingBackend implements AuditBackend {
       await this.#turn();
       await sink.send(batch).catch((err: unknown) => {
         // At the end nothing is tried again, and what fails once would fail for the others too.
-        const left = this.#stop.signal.aborted ? this.#waiting.splice(0).length : 0;
+        const left = this.#stop.signal.aborted ? this.#giveUp() : 0;
         log.error('audit: a batch is lost', { lost: batch.length + left, err });
       });
       if (this.#dropped > 0) log.error('audit: events were dropped', { dropped: this.#dropped });
@@ -103,15 +113,24 @@ class BatchingBackend implements AuditBackend {
     }
   }
 
+  /** How many events are given up. */
+  #giveUp(): number {
+    this.#waitingBytes = 0;
+    return this.#waiting.splice(0).length;
+  }
+
   /** As many as one batch may have; never none. */
-  #take(): AuditEvent[] {
+  #take(): Buffer[] {
     const { maxBatchSize, maxBatchBytes } = this.#options;
-    let count = Math.min(this.#waiting.length, maxBatchSize);
-    if (maxBatchBytes > 0) {
-      let bytes = 0;
-      const large = this.#waiting.slice(0, count).findIndex((event) => (bytes += sizeOf(event)) > maxBatchBytes);
-      if (large >= 0) count = Math.max(1, large);
+    const most = maxBatchBytes > 0 ? Math.min(maxBatchBytes, MAX_BATCH_BYTES) : MAX_BATCH_BYTES;
+    let count = 0;
+    let bytes = 0;
+    for (const { length } of this.#waiting) {
+      if (count > 0 && (count >= maxBatchSize || bytes + length > most)) break;
+      count++;
+      bytes += length;
     }
+    this.#waitingBytes -= bytes;
     return this.#waiting.splice(0, count);
   }
 

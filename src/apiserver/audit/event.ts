@@ -39,8 +39,10 @@ export interface AuditEvent {
 
 /** Where events are kept. */
 export interface AuditSink {
-  /** Resolves when they are out; rejects when they are lost. */
-  send(events: readonly AuditEvent[]): Promise<void>;
+  /** The event as it is sent: made once, however often it is tried. */
+  encode(event: AuditEvent): Buffer;
+  /** Sends what was encoded. Resolves when all is out; rejects when it is lost. */
+  send(events: readonly Buffer[]): Promise<void>;
   /** The end is near: what is sent from here on is sent once, and within a limit. */
   finish?(): void;
   /** Ends it; what is being sent may end. */

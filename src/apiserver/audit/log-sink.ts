@@ -19,12 +19,14 @@ export interface LogSinkDeps {
 const MIB = 1024 * 1024;
 /** Events may hold Secrets: only the owner may read the file, as upstream. */
 const AUDIT_LOG_MODE = 0o600;
+/** So much is written at once. */
+const WRITE_BYTES = 4 * MIB;
 const DAY_MS = 86_400_000;
 
 /** Makes the sink; the file is opened with the first event. */
 export function createLogSink(deps: LogSinkDeps, options: AuditLogOptions): AuditSink {
   const file = new RotatingFile(deps, options);
-  let waiting: string[] = [];
+  let waiting: Buffer[] = [];
   let writing: Promise<void> = Promise.resolve();
   const flush = (): Promise<void> => {
     const lines = waiting;
@@ -32,9 +34,9 @@ export function createLogSink(deps: LogSinkDeps, options: AuditLogOptions): Audi
     return file.append(lines);
   };
   return {
+    encode: (event) => Buffer.from(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`),
     async send(events) {
-      for (const event of events)
-        waiting.push(`${options.format === 'json' ? stringifyJson(event) : legacyLine(event)}\n`);
+      for (const event of events) waiting.push(event);
       // Events that arrive during a write share the next one.
       if (waiting.length === events.length) writing = writing.catch(() => undefined).then(flush);
       await writing;
@@ -58,16 +60,16 @@ class RotatingFile {
   }
 
   /** Appends whole lines; as many at a time as one file takes. */
-  async append(lines: readonly string[]): Promise<void> {
+  async append(lines: readonly Buffer[]): Promise<void> {
     const maxBytes = this.#options.maxSizeMib === 0 ? Infinity : this.#options.maxSizeMib * MIB;
     let pending: Buffer[] = [];
     let pendingBytes = 0;
-    for (const line of lines) {
-      const bytes = Buffer.from(line);
+    for (const bytes of lines) {
       await this.#open();
-      if (this.#size + pendingBytes + bytes.length > maxBytes && this.#size + pendingBytes > 0) {
+      const isFull = this.#size + pendingBytes + bytes.length > maxBytes && this.#size + pendingBytes > 0;
+      if (isFull || pendingBytes >= WRITE_BYTES) {
         await this.#write(pending, pendingBytes);
-        await this.#rotate();
+        if (isFull) await this.#rotate();
         [pending, pendingBytes] = [[], 0];
       }
       pending.push(bytes);

@@ -1,4 +1,5 @@
 /** Sends audit events to a webhook, with retries. Upstream: plugin/audit/webhook. */
+import { stringifyJson } from '../../api/codec/json.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { WebhookClient } from '../webhook/webhook-client.ts';
@@ -18,14 +19,23 @@ const BACKOFF_FACTOR = 1.5;
 /** The time of all batches together at the end: a supervisor would kill a process that takes longer. */
 const FINISH_MS = 10_000;
 
+const HEAD = Buffer.from('{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[');
+const COMMA = Buffer.from(',');
+const TAIL = Buffer.from(']}');
+
+function listOf(events: readonly Buffer[]): Buffer {
+  return Buffer.concat([HEAD, ...events.flatMap((event, index) => (index === 0 ? [event] : [COMMA, event])), TAIL]);
+}
+
 /** Makes the sink. Once it is to finish, or stopped, nothing is tried again. */
 export function createWebhookSink({ client, target, clock }: WebhookSinkDeps, initialBackoffMs: number): AuditSink {
   const last = new AbortController();
   const cut = new AbortController();
   let cancelCut: CancelTimer | undefined;
   return {
-    async send(items) {
-      const body = { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', metadata: {}, items };
+    encode: (event) => Buffer.from(stringifyJson(event)),
+    async send(events) {
+      const body = listOf(events);
       let waitMs = initialBackoffMs;
       for (let attempt = 1; ; attempt++) {
         try {

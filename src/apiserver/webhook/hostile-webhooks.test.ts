@@ -158,7 +158,7 @@ const kinds: Readonly<Record<string, (platform: SimPlatform, through: Pick<Net, 
     return true;
   },
   async audit(platform, through) {
-    await createWebhookSink(deps(platform, through), 10).send([{ auditID: '1' } as never]);
+    await createWebhookSink(deps(platform, through), 10).send([Buffer.from('{"auditID":"1"}')]);
     return true;
   },
 };

@@ -36,7 +36,8 @@ export class WebhookCallError extends Error {
 }
 
 export interface WebhookCall {
-  readonly body: object;
+  /** An object, or JSON that was made of one. */
+  readonly body: object | Uint8Array;
   readonly timeoutMs: number;
   /** The end of the request this is part of. */
   readonly signal?: AbortSignal;
@@ -126,7 +127,7 @@ async function send({ net }: WebhookClientDeps, sending: Sending): Promise<HttpA
     method: 'POST',
     url: destination.url + query,
     headers: { 'content-type': 'application/json', accept: 'application/json, */*', ...trace, ...destination.headers },
-    body: stringifyJson(call.body),
+    body: call.body instanceof Uint8Array ? call.body : stringifyJson(call.body),
     tls: target.tls,
     signal,
   };

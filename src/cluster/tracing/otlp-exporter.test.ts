@@ -95,6 +95,20 @@ test('what a collector does not take is tried again, then dropped and counted', 
   ]);
 });
 
+test('a collector that rejects more or less than there was rejects all or none', async () => {
+  const { exporter, collector, clock, counted } = rig();
+  for (const rejectedSpans of [2n ** 63n - 1n, -5n, -(2n ** 63n), 7]) {
+    collector.answer = () => ({ partialSuccess: { rejectedSpans } });
+    exporter.add(span('a'));
+    exporter.add(span('b'));
+    await clock.advance(5000);
+  }
+  assert.deepEqual((await counted()).toSorted(), [
+    'keelson_trace_spans_dropped_total{reason="refused"} 4',
+    'keelson_trace_spans_exported_total 4',
+  ]);
+});
+
 test('the last spans are sent at the end, for so long and no longer', async () => {
   const sending = rig();
   sending.exporter.add(span('last'));

@@ -123,7 +123,8 @@ class Exporter implements SpanExporter {
       const caller = await (this.#caller ??= this.#deps.connect());
       const options = { timeoutMs: CALL_TIMEOUT_MS, signal: this.#life.signal };
       const { partialSuccess } = (await caller.unary(EXPORT, request, options)) as ExportResponse;
-      const rejected = partialSuccess?.rejectedSpans ?? 0;
+      // The collector may answer any number, also one that is no safe integer.
+      const rejected = Math.min(Math.max(Number(partialSuccess?.rejectedSpans ?? 0), 0), count);
       this.#counts.exported.inc({}, count - rejected);
       if (rejected > 0) this.#counts.dropped.inc({ reason: 'refused' }, rejected);
       if (this.#failing) this.#deps.log.info('the collector of traces takes spans again');
@@ -142,7 +143,7 @@ class Exporter implements SpanExporter {
 }
 
 interface ExportResponse {
-  readonly partialSuccess?: { readonly rejectedSpans: number };
+  readonly partialSuccess?: { readonly rejectedSpans: number | bigint };
 }
 
 function createCounts(metrics: BasePlatform['metrics']) {
