@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { build } from './build.ts';
-import { writeCachedEntries } from './cached-entry.ts';
+import { writeLibraryEntries } from './bundle-entries.ts';
 import { plantTree, type PlantedTree } from './planted-tree.ts';
 import { repositoryRoot } from './repository.ts';
 
 const MAIN = `
 import { pathToFileURL } from 'node:url';
-const lazy = await import('./lazy.ts');
 const worker = new URL('../storage/sqlite/worker.ts', import.meta.url);
-console.log(JSON.stringify([import.meta.url.replace(/.*\\//, ''), lazy.answer, worker.href.replace(/.*\\//, '')]));
+import('./lazy.ts').then(({ answer }) => {
+  console.log(JSON.stringify([import.meta.url.replace(/.*\\//, ''), answer, worker.href.replace(/.*\\//, '')]));
+});
 `;
 
 function plant(): PlantedTree {
@@ -35,22 +36,22 @@ test('the launcher runs the bundle of these sources, else the sources', async ()
   using tree = plant();
   assert.deepEqual(start(tree.root), ['main.ts', 42, 'worker.ts']);
   assert.match(await build(tree.root), /^\d+ files$/);
-  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
-  assert.ok(existsSync(join(tree.root, 'dist/sqlite-worker.js')));
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.cjs']);
+  assert.ok(existsSync(join(tree.root, 'dist/sqlite-worker.cjs')));
 
   tree.write('src/cli/lazy.test.ts', '// tests are no part of a build\n');
-  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.cjs']);
   tree.write('src/cli/lazy.ts', 'export const answer: number = 43;\n');
   assert.deepEqual(start(tree.root), ['main.ts', 43, 'worker.ts']);
   assert.match(await build(tree.root), /^\d+ files$/);
-  assert.deepEqual(start(tree.root), ['main.js', 43, 'sqlite-worker.js']);
+  assert.deepEqual(start(tree.root), ['main.js', 43, 'sqlite-worker.cjs']);
 });
 
 test('an installed package has no sources and runs its bundle', async () => {
   using tree = plant();
   await build(tree.root);
   renameSync(join(tree.root, 'src'), join(tree.root, 'gone'));
-  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.cjs']);
   renameSync(join(tree.root, 'dist'), join(tree.root, 'gone-dist'));
   const { status, stderr } = spawnSync(process.execPath, [join(tree.root, 'bin/keelson')], { encoding: 'utf8' });
   assert.equal(status, 1);
@@ -62,8 +63,8 @@ test('an older Node.js becomes the fetched one, or waits for it where it cannot'
     'old.cjs': "Object.defineProperty(process.versions, 'node', { value: '22.15.0' });\n",
     'older.cjs': "Object.defineProperty(process.versions, 'node', { value: '20.0.0' });\ndelete process.execve;\n",
     'dist/main.js':
-      'const { pid, ppid, argv, env } = process;\n' +
-      'console.log(JSON.stringify([pid, ppid, Number(env.KEELSON_LAUNCHER_PID), argv[2]]));\nprocess.exitCode = 3;\n',
+      '(function () {\nconst { pid, ppid, argv, env } = process;\n' +
+      'console.log(JSON.stringify([pid, ppid, Number(env.KEELSON_LAUNCHER_PID), argv[2]]));\nprocess.exitCode = 3;\n})\n',
   });
   cpSync(join(repositoryRoot, 'bin'), join(tree.root, 'bin'), { recursive: true });
   const fetched = join(tree.root, `.cache/node24/node_modules/node-${process.platform}-${process.arch}/bin`);
@@ -90,7 +91,7 @@ test('a second build has nothing to do; touched but equal sources only renew the
   assert.deepEqual(start(tree.root), ['main.ts', 42, 'worker.ts']);
   assert.equal(await build(tree.root), '');
   assert.notEqual(readFileSync(join(tree.root, 'dist/build.json'), 'utf8'), record);
-  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.js']);
+  assert.deepEqual(start(tree.root), ['main.js', 42, 'sqlite-worker.cjs']);
 });
 
 test('what cannot be built says why', async () => {
@@ -112,7 +113,7 @@ test('a bundle is ASCII and means the same: one wide character would double the 
   const wide = "const name = 'b';\nexport const answer = ['a’😀', `c’${name}`, /^’😀$/u.test('’😀'), { 'k’': 1 }];\n";
   tree.write('src/cli/lazy.ts', wide);
   await build(tree.root);
-  assert.deepEqual(start(tree.root), ['main.js', ['a’😀', 'c’b', true, { 'k’': 1 }], 'sqlite-worker.js']);
+  assert.deepEqual(start(tree.root), ['main.js', ['a’😀', 'c’b', true, { 'k’': 1 }], 'sqlite-worker.cjs']);
   for (const name of readdirSync(join(tree.root, 'dist')).filter((file) => file.endsWith('.js')))
     assert.doesNotMatch(readFileSync(join(tree.root, 'dist', name), 'utf8'), /[^\x00-\x7f]/, name);
 });
@@ -133,14 +134,19 @@ const versionOnly = (version: string): string =>
   `Object.defineProperty(process.versions, 'node', { value: '${version}' }); Object.defineProperty(process, 'version', { value: 'v${version}' });`;
 
 test('the entries of the test library load it, and say in one line that a Node.js is too old', () => {
-  using tree = plantTree({ 'package.json': '{"type":"module"}', 'library.js': 'export const answer = 42;\n' });
-  const names = writeCachedEntries(tree.root, 'entry', { library: 'library.js', exports: ['answer'] });
+  using tree = plantTree({
+    'package.json': '{"type":"module"}',
+    'dist/library.js': '(function () { return { answer: 42 }; })\n',
+  });
+  cpSync(join(repositoryRoot, 'bin'), join(tree.root, 'bin'), { recursive: true });
+  const dist = join(tree.root, 'dist');
+  const names = writeLibraryEntries(dist, 'entry', { script: 'library.js', exports: ['answer'] });
   assert.deepEqual(names, ['entry.js', 'entry.cjs']);
   const run = (version: string, script: string) =>
     spawnSync(process.execPath, ['--input-type=module', '-e', `${versionOnly(version)} ${script}`], {
-      cwd: tree.root,
+      cwd: dist,
       encoding: 'utf8',
-      env: { ...process.env, NODE_V8_COVERAGE: tree.root },
+      env: { ...process.env, HOME: tree.root },
     });
   for (const script of [
     "const { answer } = await import('./entry.js'); console.log(answer)",

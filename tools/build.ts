@@ -1,8 +1,8 @@
-// `npm run build`: bundles the sources into dist/, one file per entry and a chunk for each part that loads on demand.
+// `npm run build`: bundles the sources into dist/, a script (chunk-script.ts) per entry and per part that loads on demand.
 // Skips the work when the sources are those of the last build. dist/build.json holds what bin/keelson compares.
 //
 // Worker and process files are found as `new URL('./worker.ts', import.meta.url)` in the sources; the build points such
-// an address at the entry's bundle, and fails when the file is no entry below.
+// an address at the program in front of the entry's script, and fails when the file is no entry below.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,8 @@ import { join, relative, resolve } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
 
 import { buildConsole } from './build-console.ts';
-import { writeCachedEntries } from './cached-entry.ts';
+import { writeLibraryEntries, writeProgram } from './bundle-entries.ts';
+import { type ChunkScript, checkOrder, chunkScript } from './chunk-script.ts';
 import { emitTypes } from './emit-types.ts';
 import { isMain, repositoryRoot } from './repository.ts';
 
@@ -47,8 +48,8 @@ const sharedByAll = [
   { name: 'instance', test: /[\\/]src[\\/]cluster[\\/]instance[\\/][^\\/]+\.ts$/, priority: 0 },
 ];
 
-/** What is imported, and what is required, as `keelson/testing` and `keelson/testing/RUNNER`: the bundles behind them. */
-const LIBRARIES = ['testing', 'testing-vitest', 'testing-jest'];
+/** Threads, whose compiled code is kept. The other programs are small. */
+const KEEPING_CODE: ReadonlySet<string> = new Set(['sqlite-worker', 'history-worker', 'yaml-worker', 'sim-worker']);
 
 /** The folder of `keelson/testing`'s declarations, and the record of the sources they are of. */
 const TYPES = 'types';
@@ -140,7 +141,9 @@ function contentsHash(root: string): string {
   const sources = globSync('src/**/*', { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name));
-  const tools = [import.meta.filename, join(import.meta.dirname, 'build-console.ts')];
+  const tools = ['build.ts', 'build-console.ts', 'bundle-entries.ts', 'chunk-script.ts', 'changed-variables.ts'].map(
+    (name) => join(import.meta.dirname, name),
+  );
   const others = [join(root, 'package-lock.json'), ...tools].filter((path) => existsSync(path));
   for (const path of [...sources, ...others].sort()) {
     hash
@@ -158,7 +161,7 @@ async function bundle(root: string, dist: string): Promise<string[]> {
     input: Object.fromEntries(present.map(([name, source]) => [name, join(root, source)])),
     platform: 'node',
     tsconfig: false,
-    plugins: [entryAddresses(root), builtinsWithoutFacade(), asciiOnly()],
+    plugins: [entryAddresses(root), scripts()],
     onLog(level, log, handle) {
       if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
       if (log.code !== 'CIRCULAR_DEPENDENCY' && log.code !== 'EVAL') handle(level, log);
@@ -173,11 +176,12 @@ async function bundle(root: string, dist: string): Promise<string[]> {
       comments: false,
       codeSplitting: { groups: sharedByAll },
     });
-    const written = LIBRARIES.flatMap((name) => {
-      const library = output.find((file) => file.type === 'chunk' && file.name === `${name}-library` && file.isEntry);
-      return library?.type === 'chunk'
-        ? writeCachedEntries(dist, name, { library: library.fileName, exports: library.exports })
-        : [];
+    const written = output.flatMap((file) => {
+      if (file.type !== 'chunk' || !file.isEntry) return [];
+      const library = /^(.*)-library$/.exec(file.name)?.[1];
+      if (library !== undefined)
+        return writeLibraryEntries(dist, library, { script: file.fileName, exports: file.exports });
+      return file.name === 'main' ? [] : writeProgram(dist, file.name, KEEPING_CODE.has(file.name));
     });
     return [...written, ...output.map(({ fileName }) => fileName)];
   } finally {
@@ -185,8 +189,8 @@ async function bundle(root: string, dist: string): Promise<string[]> {
   }
 }
 
-/** Rewrites the addresses of worker files from sources to bundles; all bundles and chunks stand in one folder. */
-export function entryAddresses(root: string): Plugin {
+/** Rewrites the addresses of worker files from sources to programs; all stand in one folder. */
+function entryAddresses(root: string): Plugin {
   const bySource = new Map(Object.entries(entries).map(([name, source]) => [join(root, source), name]));
   const address = /new URL\(\s*(['"])(\.{1,2}\/[^'"]+\.ts)\1\s*,\s*import\.meta\.url\s*\)/g;
   return {
@@ -197,52 +201,27 @@ export function entryAddresses(root: string): Plugin {
         const name = bySource.get(resolve(id, '..', path));
         if (name === undefined)
           throw new Error(`${relative(root, id)} starts ${path}, which is no entry in tools/build.ts`);
-        return `new URL('./${name}.js', import.meta.url)`;
+        return `new URL('./${name}.cjs', import.meta.url)`;
       });
     },
   };
 }
 
 /**
- * Node's modules whose lazy properties an `import` reads all at once, to make its exports: `node:http` loads the whole of
- * undici that way (20 to 30 ms), `node:process` opens standard input. The bundle takes them by `process.getBuiltinModule`,
- * without those properties: to import one by name fails the build, as a property of the default export it works.
+ * Makes scripts of the chunks. It comes last, for the bundler prints a chunk anew after `renderChunk`. What is not ASCII is
+ * escaped: V8 keeps the text of a script as long as it runs, and one character beyond Latin 1 (a typographic apostrophe in a
+ * message) makes it keep two bytes for each of a megabyte. Comments are gone by then; what is left stands in strings,
+ * templates and regular expressions, where an escape means the same.
  */
-export function builtinsWithoutFacade(): Plugin {
-  const names = ['http', 'crypto', 'util', 'process'];
-  const prefix = '\0builtin:';
+function scripts(): Plugin {
   return {
-    name: 'builtins-without-facade',
-    resolveId(source) {
-      const name = source.replace(/^node:/, '');
-      return names.includes(name) ? `${prefix}${name}` : null;
-    },
-    load(id) {
-      if (!id.startsWith(prefix)) return null;
-      const name = id.slice(prefix.length);
-      const builtin = process.getBuiltinModule(name) as object;
-      const properties = Object.entries(Object.getOwnPropertyDescriptors(builtin));
-      const exported = properties.filter(
-        ([key, { get }]) => get === undefined && /^[a-z]\w*$/i.test(key) && key !== 'default',
-      );
-      return `const builtin = process.getBuiltinModule('node:${name}');
-export default builtin;
-export const { ${exported.map(([key]) => key).join(', ')} } = builtin;`;
-    },
-  };
-}
-
-/**
- * Escapes what is not ASCII: V8 keeps the text of a module as long as it runs, and one character beyond Latin 1 (a
- * typographic apostrophe in a message) makes it keep two bytes for each of a megabyte. Comments are gone by then; what is
- * left stands in strings, templates and regular expressions, where an escape means the same. It comes last, for the bundler
- * prints a chunk anew after `renderChunk`, and then as the characters they mean.
- */
-function asciiOnly(): Plugin {
-  return {
-    name: 'ascii-only',
+    name: 'scripts',
     generateBundle(_options, files) {
-      for (const file of Object.values(files)) if (file.type === 'chunk') file.code = escaped(file.code);
+      const made = new Map<string, ChunkScript>();
+      for (const [name, file] of Object.entries(files))
+        if (file.type === 'chunk') made.set(name, chunkScript(name, escaped(file.code)));
+      checkOrder(made);
+      for (const [name, { code }] of made) (files[name] as { code: string }).code = code;
     },
   };
 }

@@ -106,4 +106,12 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 installLastNet();
-process.exitCode = await main(process.argv.slice(2));
+main(process.argv.slice(2)).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  },
+);

@@ -49,13 +49,13 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
   }
 }
 
-await loadCertificateLibrary();
-forbidGlobals();
 // Faults make errors by the thousand; that a part of their stacks is left out makes those runs a tenth cheaper.
 Error.stackTraceLimit = 4;
+const prepared = loadCertificateLibrary().then(forbidGlobals);
 parentPort?.on('message', (order: SimOrder) => {
   const send = (answer: SimAnswer): void => parentPort?.postMessage(answer);
-  run(order)
+  prepared
+    .then(() => run(order))
     .then(send)
     // A result that cannot be sent to another thread fails its run.
     .catch((error: unknown) => {

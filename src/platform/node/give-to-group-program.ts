@@ -6,9 +6,11 @@ import { errorMessage } from '../../base/errors.ts';
 import { type GroupOrder, giveToGroup } from '../give-to-group.ts';
 import { createNodeFiles } from './files.ts';
 
-try {
+async function main(): Promise<void> {
   await giveToGroup(createNodeFiles(), JSON.parse(process.argv[2] ?? '') as GroupOrder);
-} catch (error) {
+}
+
+main().catch((error: unknown) => {
   process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 1;
-}
+});

@@ -1,0 +1,133 @@
+/** What a process keeps of the code that V8 compiled for it (bin/code-cache.cjs), over processes that follow each other. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+import { plantTree, type PlantedTree } from './planted-tree.ts';
+import { repositoryRoot } from './repository.ts';
+
+const { openCodeFile } = createRequire(import.meta.url)('../bin/code-file.cjs') as {
+  openCodeFile(
+    path: string,
+  ): { readonly scripts: Readonly<Record<string, { readonly renewals: number }>>; close(): void } | undefined;
+};
+
+/** Loads the scripts of its arguments, and ends with CODE; where LASTS_MS is short, kills itself once there is a file. */
+const PROGRAM = `const { keepCodeOf, load } = require('./bin/load-bundle.cjs');
+const { existsSync, readdirSync } = require('fs');
+const { LASTS_MS, CODE, HOME } = process.env;
+keepCodeOf('program', Number(LASTS_MS));
+for (const name of process.argv.slice(2)) console.log(load(name).run());
+process.exitCode = Number(CODE);
+const folder = HOME + '/.cache/keelson/compile';
+const isThere = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.code'));
+if (LASTS_MS === '1') setInterval(() => isThere() && process.kill(process.pid, 'SIGKILL'), 5);
+`;
+
+/** Its text tells whether the function was compiled: V8 keeps no strings of functions that were not. */
+const script = (word: string): string => `(function () {
+return { run: () => (process.env.INNER ? inner() : '${word}') };
+function inner() { return 'inside ' + '${word}'.length; }
+})
+`;
+
+function plant(): PlantedTree {
+  const tree = plantTree({
+    'package.json': '{"type":"module"}',
+    'program.cjs': PROGRAM,
+    ...Object.fromEntries(['a', 'b', 'c'].map((word) => [`dist/${word}.js`, script(word)])),
+  });
+  cpSync(join(repositoryRoot, 'bin'), join(tree.root, 'bin'), { recursive: true });
+  return tree;
+}
+
+function run({ root }: PlantedTree, names: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  const args = [join(root, 'program.cjs'), ...names.map((name) => `${name}.js`)];
+  const defaults = { HOME: root, LASTS_MS: '3600000', CODE: '0', NODE_V8_COVERAGE: undefined };
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...defaults, ...env },
+  });
+  assert.equal(stderr, '');
+  return stdout;
+}
+
+function files({ root }: PlantedTree): string[] {
+  return globSync('.cache/keelson/compile/*', { cwd: root }).map((name) => join(root, name));
+}
+
+/** How often the code of each script was made. */
+function renewals(tree: PlantedTree): Record<string, number> {
+  const [path = ''] = files(tree);
+  const file = openCodeFile(path)!;
+  file.close();
+  return Object.fromEntries(Object.entries(file.scripts).map(([name, entry]) => [name[0], entry.renewals]));
+}
+
+describe('compiled code that is kept', () => {
+  it('has the functions that were called, and is made anew by the first processes alone', () => {
+    using tree = plant();
+    assert.equal(run(tree, ['a', 'b']), 'a\nb\n');
+    const [path = ''] = files(tree);
+    assert.doesNotMatch(readFileSync(path, 'latin1'), /inside/);
+    assert.deepEqual(renewals(tree), { a: 1, b: 1 });
+    assert.equal(run(tree, ['a', 'c'], { INNER: '1' }), 'inside 1\ninside 1\n');
+    assert.match(readFileSync(path, 'latin1'), /inside/);
+    assert.deepEqual(renewals(tree), { a: 2, b: 1, c: 1 }, 'what this process did not load is still there');
+    run(tree, ['a']);
+    run(tree, ['a']);
+    const { ino } = statSync(path);
+    assert.equal(run(tree, ['a']), 'a\n');
+    assert.deepEqual([renewals(tree), statSync(path).ino], [{ a: 3, b: 1, c: 1 }, ino]);
+    assert.deepEqual(files(tree), [path], 'nothing is left of the making');
+  });
+
+  it('is taken for the same text alone, and forgets scripts that are gone', () => {
+    using tree = plant();
+    run(tree, ['a', 'b']);
+    tree.write('dist/a.js', script('z'));
+    rmSync(join(tree.root, 'dist/b.js'));
+    assert.equal(run(tree, ['a']), 'z\n');
+    assert.deepEqual(renewals(tree), { a: 1 });
+  });
+
+  it('is not taken where others could have written it, nor where it is damaged or cut off', () => {
+    using tree = plant();
+    run(tree, ['a']);
+    const [path = ''] = files(tree);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    const whole = readFileSync(path);
+    for (const [mode, content] of [
+      [0o620, whole],
+      [0o602, whole],
+      [0o600, whole.subarray(0, -1)],
+      [0o600, Buffer.concat([whole.subarray(0, -4), Buffer.from('1234')])],
+      [0o600, whole.subarray(0, 30)],
+      [0o600, Buffer.from('something else')],
+      [0o600, Buffer.alloc(0)],
+    ] as const) {
+      writeFileSync(path, content);
+      chmodSync(path, mode);
+      assert.equal(run(tree, ['a']), 'a\n');
+      assert.deepEqual(renewals(tree), { a: 1 });
+    }
+  });
+
+  it('is written while a process lasts, not by one that crashed, and not where coverage is measured', () => {
+    using tree = plant();
+    run(tree, ['a'], { CODE: '70' });
+    run(tree, ['a'], { NODE_V8_COVERAGE: join(tree.root, 'coverage') });
+    assert.deepEqual(files(tree), []);
+    run(tree, ['a'], { LASTS_MS: '1' });
+    assert.deepEqual(renewals(tree), { a: 1 });
+  });
+
+  it('is not missed where no folder can be written', () => {
+    using tree = plant();
+    assert.equal(run(tree, ['a'], { HOME: join(tree.root, 'package.json') }), 'a\n');
+    assert.deepEqual(files(tree), []);
+  });
+});
