@@ -20,8 +20,8 @@ import { boundDaemonLogs } from './daemon-logs.ts';
 test('log files that other programs append to are rotated, and three old files are kept', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
   const platform = createSimPlatform();
-  const cancel = boundDaemonLogs(platform, folder, 10_000);
   const fd = openSync(join(folder, 'containerd.log'), 'a');
+  const cancel = boundDaemonLogs(platform, folder, 10_000);
   try {
     for (let round = 0; round < 6; round++) {
       writeSync(fd, `round ${round} ${'x'.repeat(10_000)}\n`);
@@ -65,4 +65,14 @@ test('a log file that cannot be rotated stays as it is, and that is logged', asy
     cancel();
     rmSync(folder, { recursive: true });
   }
+});
+
+test('where no such program runs, nothing is checked', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'daemon-logs-'));
+  const platform = createSimPlatform();
+  const timers = platform.clock.pendingTimers;
+  const cancel = boundDaemonLogs(platform, folder);
+  assert.equal(platform.clock.pendingTimers, timers);
+  cancel();
+  rmSync(folder, { recursive: true });
 });

@@ -13,6 +13,7 @@ import { instanceHash } from '../cluster/instance/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
+import type { CancelTimer } from '../platform/clock.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
 import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
 import { writeSettings } from './arguments/settings-file.ts';
@@ -103,7 +104,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   if (!inBackground()) progress.follow(printProgress);
   const cluster = await run.create(platform, progress);
   running.cluster = cluster;
-  const stopRotating = boundDaemonLogs(platform, `${run.dataDir}/logs`);
+  let stopRotating: CancelTimer | undefined;
   const stopLooking = returnMemoryWhenIdle(platform, { release: () => cluster.releaseMemory?.() });
   try {
     await Promise.race([cluster.start(), stopped.promise]);
@@ -112,6 +113,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
       progress.finish('ready');
       if (!inBackground()) await welcome(run.dataDir, run.start.kubeconfig);
       markServing();
+      stopRotating = boundDaemonLogs(platform, `${run.dataDir}/logs`);
       if (supervised.last !== undefined) cluster.announce?.('KeelsonRestarted', restartMessage(supervised.last));
       await platform.serviceManager
         .notify('READY=1')
@@ -122,7 +124,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     await Promise.race([stopped.promise, cluster.failed]);
   } finally {
     stopLooking();
-    stopRotating();
+    stopRotating?.();
     await cluster.stop();
   }
   supervised.end();

@@ -33,10 +33,11 @@ import { UnsentAnswers } from './unsent-answers.ts';
 
 /** Upstream's limit for idle connections (HTTP/2: `http2-sessions.ts`). */
 const IDLE_TIMEOUT_MS = 90_000;
-/** Upstream's ReadHeaderTimeout, and Go's limit of a TLS handshake; how often Node.js looks whether they are over. */
+/** Upstream's ReadHeaderTimeout, and Go's limit of a TLS handshake. */
 const HEAD_TIMEOUT_MS = 32_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-const CHECK_EVERY_MS = 5_000;
+/** How often Node.js looks for heads that are late: it does so in an idle process too, whose wake-ups are what it costs. */
+const CHECK_EVERY_MS = 16_000;
 /** Request line and headers together; selectors in queries grow long. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
