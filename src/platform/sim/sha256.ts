@@ -43,26 +43,30 @@ export function sha256Hex(data: string | Uint8Array): string {
   return [...state].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-function rotate(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
-}
-
+/** Without calls and lists of values: the first hashes of a process are made before V8 has optimized this. */
 function compress(state: Uint32Array, words: Uint32Array): void {
   for (let index = 16; index < 64; index++) {
     const early = words[index - 15]!;
     const late = words[index - 2]!;
-    const s0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >>> 3);
-    const s1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >>> 10);
+    const s0 = ((early >>> 7) | (early << 25)) ^ ((early >>> 18) | (early << 14)) ^ (early >>> 3);
+    const s1 = ((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10);
     words[index] = words[index - 16]! + s0 + words[index - 7]! + s1;
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let index = 0; index < 64; index++) {
-    const sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    const sum1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
     const choice = (e & f) ^ (~e & g);
     const first = (h + sum1 + choice + k[index]! + words[index]!) | 0;
-    const sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+    const sum0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
     const majority = (a & b) ^ (a & c) ^ (b & c);
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + sum0 + majority) | 0];
+    h = g;
+    g = f;
+    f = e;
+    e = (d + first) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (first + sum0 + majority) | 0;
   }
   for (const [index, value] of [a, b, c, d, e, f, g, h].entries()) state[index] = state[index]! + value;
 }
