@@ -17,11 +17,16 @@ const empty: readonly (readonly [string, string])[] = [
   ['The HTTP header', '  static readonly HTTP_HEADER?: string;'],
   ['Settings of the kubelet.', "  'kubelet'?: KubeletConfig;"],
   ['Constructor.', '  constructor() {'],
+  ['Declares the library.', 'export function defineSets(declarations: Declarations): void {'],
+  ['Registers them.', 'export function createJobMetrics(metrics: Metrics): JobMetrics {'],
+  ['What the plugin works with.', 'export interface VolumeBindingDeps extends VolumeObjects {'],
 ];
 
 /** Comments that tell something, and comments of no declaration. */
 const telling: readonly (readonly [string, string])[] = [
   ['Seconds since the start.', 'const age = 1;'],
+  ['Creates it unless it is there.', 'export async function createLease(): Promise<void> {'],
+  ['What all profiles share.', 'export interface ProfilesDeps {'],
   ['The name, unique in its namespace.', '  readonly name: string;'],
   ['The time (UTC).', 'const time = 1;'],
   ['The port: 8080.', 'const port = 8080;'],

@@ -1,6 +1,6 @@
 // Finds doc comments that a reader is better off without, in two forms:
 // - one that says nothing the declaration below it does not say: all its words are words of the declaration's first line, or fill a
-//   sentence. It is deleted.
+//   sentence; or it is a phrase that fits any declaration of its kind ("What it works with." above `ReaderDeps`). It is deleted.
 // - one that begins with "Of" and never names the thing it is about ("Of one turn, at most."). It names it ("The most steps that one
 //   turn takes."). In the sources of the product and their tests.
 import { globSync, readFileSync } from 'node:fs';
@@ -30,6 +30,13 @@ const SYNONYMS: ReadonlyMap<string, readonly string[]> = new Map([
   ['args', ['arguments']],
 ]);
 
+/** Phrases of at most five words that fit any function that makes something, and any interface of dependencies. */
+const OF_ANY_FACTORY = /^(?:Makes|Creates|Registers|Declares|Attaches|Builds) (?:it|them|one|the|all)(?: [a-z]+)?\.?$/;
+const OF_ANY_BAG =
+  /^(?:What [a-z' ]+ (?:needs?|takes|with|uses|given|made from)|The settings|The choice|Everything)\.?$/;
+const FACTORY = /^(?:export )?(?:async )?function (?:create|make|register|define|declare|watch|build)/;
+const BAG = /^(?:export )?(?:interface|type) \w*(?:Deps|Config|Options|Settings|Input)\b/;
+
 const COMMENT = /^([ \t]*)\/\*\*((?:(?!\*\/)[^])*)\*\/[ \t]*\n([^\n]*)/gm;
 const DECLARATION =
   /^\s*(?:export |default |declare |abstract |async |static |readonly |get |set |override )*(?:(?:function\*?|class|interface|type|const|let|enum) +)?[#\w$'-]+[?!]?\s*(?:[:(<={;]|extends\b|implements\b|$)/;
@@ -58,6 +65,8 @@ export function unnamedComments(source: string): EmptyComment[] {
 }
 
 function isEmpty(text: string, declaration: string): boolean {
+  if (FACTORY.test(declaration) && OF_ANY_FACTORY.test(text)) return true;
+  if (BAG.test(declaration) && OF_ANY_BAG.test(text) && text.split(' ').length <= 5) return true;
   // Anything but words tells something: a second clause, a unit, an example, a tag.
   if (!/^[A-Za-z' -]+\.?$/.test(text)) return false;
   const said = new Set(wordsOf(declaration).flatMap((word) => [word, ...(SYNONYMS.get(word) ?? [])]));

@@ -48,7 +48,6 @@ export interface ApiServerDeps {
   readonly eventLoop?: EventLoop;
 }
 
-/** How it behaves. */
 export interface ApiServerConfig extends RequestLimitsConfig {
   readonly version: Info;
   /** `host:port` clients reach the server at. */

@@ -37,7 +37,6 @@ function turnsOf(request: HttpRequest, clock: Clock | undefined): Pick<ApiReques
   return { pause: () => clock.yield(lane()), turn: () => clock.turn(lane()) };
 }
 
-/** What compressing takes. */
 export interface CompressionDeps {
   readonly compression: Compression;
   readonly clock: Clock;

@@ -8,7 +8,6 @@ import type { FixedFlags } from '../component-helpers/command-line/fixed-flags.t
 import { FlagError, type Flag, type FlagValues, type OptionSet } from '../component-helpers/command-line/flags.ts';
 import { tlsOptions, type TlsServingOptions } from '../component-helpers/command-line/tls-options.ts';
 
-/** The settings. */
 export interface ComponentServingOptions extends TlsServingOptions {
   /** Paths served without authorization; a trailing `*` includes all paths below. */
   readonly alwaysAllowPaths: readonly string[];

@@ -6,7 +6,6 @@ import { createRestClient } from '../client/rest-client.ts';
 import { createNodePlatform } from '../platform/node/node-platform.ts';
 import { UserError } from './usage-error.ts';
 
-/** Where the cluster is found. */
 export interface ClusterChoice {
   readonly dataDir: string;
   readonly kubeconfig?: string;

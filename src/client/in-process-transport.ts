@@ -21,7 +21,6 @@ import {
 import { bodyOfStream, eventsOfStream, type StreamResponse, valueOfStream } from './stream-answers.ts';
 import { readAnswerHead } from './upgrade-head.ts';
 
-/** Who calls whom. */
 export interface InProcessClientDeps {
   readonly handler: ApiHandler;
   readonly principal: Principal;

@@ -110,7 +110,6 @@ function find<T>(all: readonly Named<T>[], name: string, what: string): T {
   return found.value;
 }
 
-/** What reading a kubeconfig needs. */
 export interface KubeconfigDeps {
   readonly files: Pick<Files, 'readText'>;
   readonly net: Net;

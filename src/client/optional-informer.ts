@@ -15,7 +15,6 @@ const RETRY_MS = 5000;
 /** A cluster that starts may lack its roles for a moment. */
 const MOST_REFUSALS = 3;
 
-/** What it is made from. */
 export interface OptionalInformerDeps {
   readonly client: Client;
   readonly informers: InformerFactory;

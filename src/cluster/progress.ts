@@ -12,7 +12,6 @@ export interface Progress {
   lines(): readonly ProgressLine[];
 }
 
-/** Starts counting now. */
 export function createProgress({ clock, log }: Pick<Platform, 'clock' | 'log'>): Progress {
   const startedMs = clock.monotonicMs();
   const lines: ProgressLine[] = [];

@@ -82,7 +82,6 @@ export interface KeyedLoop extends Controller {
   readonly queue: WorkQueue<string>;
 }
 
-/** What a keyed loop does. */
 export interface KeyedLoopConfig {
   readonly name: string;
   /** Upstream's queue name, for metrics. Default: the controller's name. */

@@ -19,7 +19,6 @@ export function orphansOf(namespace: string): string {
   return `orphans/${namespace}`;
 }
 
-/** Who listens. */
 export interface PodEventDeps<T extends KubernetesObject> {
   readonly pods: Informer<Pod>;
   readonly owners: Informer<T>;

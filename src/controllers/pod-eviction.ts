@@ -12,7 +12,6 @@ import { withPodCondition } from '../component-helpers/pods.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
-/** Who evicts. */
 export interface PodEvictionDeps {
   readonly pods: ResourceClient<Pod>;
   readonly recorder: EventRecorder;
@@ -26,7 +25,6 @@ export interface EvictionWords {
   readonly message: string;
 }
 
-/** What evictions are measured by. */
 export interface EvictionMetrics {
   /** Records how many seconds after it was due a pod was deleted. */
   deleted(latencySeconds: number): void;

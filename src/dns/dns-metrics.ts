@@ -5,7 +5,6 @@
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
-/** What the server counts. */
 export interface DnsMetrics {
   answered(transport: 'udp' | 'tcp', type: string, rcode: string): void;
   start(): void;

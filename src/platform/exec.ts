@@ -13,7 +13,6 @@ export interface ExecResult {
   readonly timedOut: boolean;
 }
 
-/** What to run. */
 export interface ExecOptions {
   readonly input?: string | Uint8Array;
   /** Added to this process's environment. */
@@ -24,7 +23,6 @@ export interface ExecOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What to start for longer. */
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;

@@ -110,7 +110,6 @@ export interface SniCertificate {
   readonly names: readonly string[];
 }
 
-/** Where and how to listen. */
 export interface ListenOptions {
   readonly host: string;
   /** 0 chooses a free port. */

@@ -29,7 +29,6 @@ export const UNEXPECTED_ERRORS_SPEC: MetricSpec = {
   labels: ['component'],
 };
 
-/** A registry of metrics. */
 export interface Metrics {
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec): Gauge;

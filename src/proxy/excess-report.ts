@@ -3,7 +3,6 @@ import type { KubernetesObject } from '../api/object.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Log } from '../platform/log.ts';
 
-/** Where it is said. */
 export interface ExcessReportDeps {
   readonly log: Log;
   /** Absent: in the log alone. */

@@ -13,7 +13,6 @@ export interface RuleTable {
   readonly book: RuleBook;
 }
 
-/** What to apply and how. */
 export interface ApplierConfig {
   readonly tables: readonly RuleTable[];
   /** Put before each command, e.g. `ip netns exec NAME`. */

@@ -1,7 +1,6 @@
 /** The proxy's metrics under kube-proxy's names. */
 import type { Metrics } from '../platform/metrics.ts';
 
-/** What the proxy counts. */
 export interface ProxyMetrics {
   /** Records a transaction's duration and the time of its end. */
   synced(seconds: number, atSeconds: number): void;

@@ -9,7 +9,6 @@ import type { Profile } from './framework/profile.ts';
 import { failed, type Status } from './framework/status.ts';
 import type { WaitingPods } from './framework/waiting-pods.ts';
 
-/** What is to be bound. */
 export interface BindingInput {
   readonly profile: Profile;
   readonly state: CycleState;

@@ -10,7 +10,6 @@ import type { Nominator } from './framework/nominations.ts';
 import type { ClusterEvent } from './queue/cluster-event.ts';
 import type { SchedulingQueue } from './queue/contract.ts';
 
-/** What is followed and fed. */
 export interface FollowDeps {
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;

@@ -28,7 +28,6 @@ export interface RunningCycle extends Cycle {
   readonly signal: AbortSignal;
 }
 
-/** What pods are bound with. */
 export interface PodBinderDeps extends Omit<SchedulingFailuresDeps, 'steps'> {
   readonly cache: SchedulerCache;
   readonly extenders: readonly Extender[];

@@ -17,7 +17,6 @@ export interface NamedProfile extends Profile {
   readonly recorder: SeriesEventRecorder;
 }
 
-/** What all profiles share. */
 export interface ProfilesDeps extends Omit<SchedulerPluginDeps, 'recorder' | 'schedulerName'> {
   readonly recorderFor: (component: string) => SeriesEventRecorder;
   readonly timerFor?: (profile: string) => PointTimer;

@@ -14,7 +14,6 @@ export interface Attempt {
   readonly seconds: number;
 }
 
-/** What is counted. */
 export interface SchedulerMetrics extends DeviceMetrics {
   attempt(attempt: Attempt): void;
   /** `attempts`: how many it took; `seconds`: from entering the queue to bound. */
@@ -51,7 +50,6 @@ function nameOf(status: Status | undefined): string {
   return status === undefined ? 'Success' : CODES[status.code];
 }
 
-/** Registers the metrics. */
 export function createSchedulerMetrics(metrics: Metrics): SchedulerMetrics {
   return {
     ...attemptMetrics(metrics),

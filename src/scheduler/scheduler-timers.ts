@@ -17,7 +17,6 @@ export interface SchedulerTimers {
   newState(): CycleState;
 }
 
-/** Makes them. */
 export function createSchedulerTimers(clock: Clock, random: Random, metrics: SchedulerMetrics): SchedulerTimers {
   const started = (): number => clock.monotonicMs();
   const secondsSince = (startedMs: number): number => (clock.monotonicMs() - startedMs) / 1000;

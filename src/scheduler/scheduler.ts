@@ -37,7 +37,6 @@ import { createDecisionLog } from './why/decision-log.ts';
 import { explainPod } from './why/explain-pod.ts';
 import { SchedulingSteps } from './why/scheduling-steps.ts';
 
-/** What the scheduler works with. */
 export interface SchedulerDeps {
   readonly client: Client;
   readonly informers: InformerFactory;

@@ -13,7 +13,6 @@ import { findNodes, pickNode, schedulePod, type ScheduleInput, type ScheduleResu
 import type { SchedulerTimers } from './scheduler-timers.ts';
 import { NO_NOMINATION, type Rejection } from './scheduling-failures.ts';
 
-/** What pods are scheduled with. */
 export interface SchedulingCyclesDeps extends Pick<
   PodBinderDeps,
   'cache' | 'clock' | 'extenders' | 'failures' | 'log' | 'metrics' | 'nominations' | 'profileOf' | 'queue'

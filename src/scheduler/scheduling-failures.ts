@@ -39,7 +39,6 @@ const WAITING_FOR_EVICTIONS: ReadonlySet<string> = new Set(['DefaultPreemption']
 /** Clears nominatedNodeName. Also used when there are no nodes, where PostFilter plugins are not called. */
 export const NO_NOMINATION = { nominatedNode: '' } as const satisfies PostFilterResult;
 
-/** What failures are handled with. */
 export interface SchedulingFailuresDeps {
   readonly client: Client;
   readonly clock: Clock;

@@ -140,7 +140,6 @@ export function decodeProtobuf(bytes: Uint8Array, expected?: ExpectedEnvelope): 
   return { apiVersion, kind, ...decodeRawMessage(schema, envelope.raw, expected?.budget) };
 }
 
-/** Decodes a bare message. */
 export function decodeRawMessage(schema: StructSchema, raw: Uint8Array, budget?: PartBudget): JsonObject {
   const none = { apiVersion: '', kind: '' };
   const nested = (bytes: Uint8Array): JsonObject => decodeProtobuf(bytes, budget && { ...none, budget });

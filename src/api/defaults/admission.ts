@@ -20,12 +20,10 @@ function setWebhookDefaults(webhook: ValidatingWebhook): void {
   if (webhook.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
 }
 
-/** Fills a validating configuration. */
 export function setValidatingWebhookConfigurationDefaults(configuration: ValidatingWebhookConfiguration): void {
   for (const webhook of configuration.webhooks ?? []) setWebhookDefaults(webhook);
 }
 
-/** Fills a mutating configuration. */
 export function setMutatingWebhookConfigurationDefaults(configuration: MutatingWebhookConfiguration): void {
   for (const webhook of configuration.webhooks ?? []) {
     setWebhookDefaults(webhook);
@@ -41,14 +39,12 @@ function setMatchDefaults(match: MatchResources | undefined): void {
   for (const rule of [...(match.resourceRules ?? []), ...(match.excludeResourceRules ?? [])]) rule.scope ??= '*';
 }
 
-/** Fills a validating policy. */
 export function setValidatingAdmissionPolicyDefaults(policy: ValidatingAdmissionPolicy): void {
   if (policy.spec === undefined) return;
   policy.spec.failurePolicy ??= 'Fail';
   setMatchDefaults(policy.spec.matchConstraints);
 }
 
-/** Fills a mutating policy. */
 export function setMutatingAdmissionPolicyDefaults(policy: MutatingAdmissionPolicy): void {
   if (policy.spec === undefined) return;
   policy.spec.failurePolicy ??= 'Fail';

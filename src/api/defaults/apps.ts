@@ -3,7 +3,6 @@ import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../gen/apps
 import { setPodTemplateSpecDefaults } from './pod.ts';
 import { setPersistentVolumeClaimDefaults } from './volumes.ts';
 
-/** Fills a deployment. */
 export function setDeploymentDefaults(deployment: Deployment): void {
   const spec = deployment.spec;
   if (spec === undefined) return;
@@ -20,14 +19,12 @@ export function setDeploymentDefaults(deployment: Deployment): void {
   setPodTemplateSpecDefaults(spec.template);
 }
 
-/** Fills a replica set. */
 export function setReplicaSetDefaults(replicaSet: ReplicaSet): void {
   if (replicaSet.spec === undefined) return;
   replicaSet.spec.replicas ??= 1;
   setPodTemplateSpecDefaults(replicaSet.spec.template);
 }
 
-/** Fills a daemon set. */
 export function setDaemonSetDefaults(daemonSet: DaemonSet): void {
   const spec = daemonSet.spec;
   if (spec === undefined) return;
@@ -42,7 +39,6 @@ export function setDaemonSetDefaults(daemonSet: DaemonSet): void {
   setPodTemplateSpecDefaults(spec.template);
 }
 
-/** Fills a stateful set. */
 export function setStatefulSetDefaults(statefulSet: StatefulSet): void {
   const spec = statefulSet.spec;
   if (spec === undefined) return;

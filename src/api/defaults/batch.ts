@@ -5,7 +5,6 @@ import { setPodTemplateSpecDefaults } from './pod.ts';
 /** No retry limit for the whole job where each index has its own. */
 const MAX_INT32 = 2147483647;
 
-/** Fills a job. */
 export function setJobDefaults(job: Job): void {
   const spec = job.spec;
   if (spec === undefined) return;

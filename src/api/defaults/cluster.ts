@@ -20,13 +20,11 @@ export function setRoleBindingDefaults(binding: RoleBinding | ClusterRoleBinding
   }
 }
 
-/** Fills a storage class. */
 export function setStorageClassDefaults(storageClass: StorageClass): void {
   storageClass.reclaimPolicy ??= 'Delete';
   storageClass.volumeBindingMode ??= 'Immediate';
 }
 
-/** Fills a CSI driver. */
 export function setCSIDriverDefaults(driver: CSIDriver): void {
   const spec = (driver.spec ??= {});
   spec.attachRequired ??= true;
@@ -38,17 +36,14 @@ export function setCSIDriverDefaults(driver: CSIDriver): void {
   spec.seLinuxMount ??= false;
 }
 
-/** Fills a priority class. */
 export function setPriorityClassDefaults(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
 }
 
-/** Fills a flow schema. */
 export function setFlowSchemaDefaults(schema: FlowSchema): void {
   if (schema.spec !== undefined) schema.spec.matchingPrecedence ||= 1000;
 }
 
-/** Fills a priority level. */
 export function setPriorityLevelDefaults(level: PriorityLevelConfiguration): void {
   const { limited, exempt } = level.spec ?? {};
   if (exempt !== undefined) {
@@ -65,7 +60,6 @@ export function setPriorityLevelDefaults(level: PriorityLevelConfiguration): voi
   queuing.queueLengthLimit ||= 50;
 }
 
-/** Fills an API service. */
 export function setAPIServiceDefaults(service: APIService): void {
   if (service.spec?.service !== undefined) service.spec.service.port ??= 443;
 }
@@ -97,7 +91,6 @@ function setClaimSpecDefaults(spec: ResourceClaimSpec | undefined): void {
   }
 }
 
-/** Fills a resource claim. */
 export function setResourceClaimDefaults(claim: ResourceClaim): void {
   setClaimSpecDefaults(claim.spec);
   for (const { tolerations } of claim.status?.allocation?.devices?.results ?? [])

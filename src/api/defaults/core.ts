@@ -37,7 +37,6 @@ export function setServiceDefaults(service: Service): void {
     if ((ingress.ip ?? '') !== '') ingress.ipMode ??= 'VIP';
 }
 
-/** Fills endpoints. */
 export function setEndpointsDefaults(endpoints: Endpoints): void {
   for (const subset of endpoints.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
 }
@@ -52,7 +51,6 @@ export function setSecretDefaults(secret: Secret): void {
   delete secret.stringData;
 }
 
-/** Fills a namespace. */
 export function setNamespaceDefaults(namespace: Namespace): void {
   const name = namespace.metadata.name ?? '';
   const label = 'kubernetes.io/metadata.name';

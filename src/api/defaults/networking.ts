@@ -13,13 +13,11 @@ export function setNetworkPolicyDefaults(policy: NetworkPolicy): void {
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
 }
 
-/** Fills an ingress class. */
 export function setIngressClassDefaults(ingressClass: IngressClass): void {
   const parameters = ingressClass.spec?.parameters;
   if (parameters !== undefined) parameters.scope ??= 'Cluster';
 }
 
-/** Fills an endpoint slice. */
 export function setEndpointSliceDefaults(slice: EndpointSlice): void {
   for (const port of slice.ports ?? []) {
     port.name ??= '';

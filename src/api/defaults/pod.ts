@@ -75,7 +75,6 @@ export function setPodTemplateSpecDefaults(template: PodTemplateSpec | undefined
   if (template?.spec !== undefined) setPodSpecDefaults(template.spec);
 }
 
-/** Fills a PodTemplate object. */
 export function setPodTemplateDefaults(template: PodTemplate): void {
   setPodTemplateSpecDefaults(template.template);
 }
@@ -103,7 +102,6 @@ function setPodLevelRequests(spec: PodSpec): void {
   }
 }
 
-/** Fills a pod. */
 export function setPodDefaults(pod: Pod): void {
   const spec = (pod.spec ??= { containers: [] });
   setPodSpecDefaults(spec);

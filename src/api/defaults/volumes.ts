@@ -66,14 +66,12 @@ function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
   roundResourceList(spec.resources?.limits);
 }
 
-/** Fills a claim. */
 export function setPersistentVolumeClaimDefaults(claim: PersistentVolumeClaim): void {
   setClaimSpecDefaults((claim.spec ??= {}));
   claim.status ??= {};
   claim.status.phase ||= 'Pending';
 }
 
-/** Fills a volume. */
 export function setPersistentVolumeDefaults(volume: PersistentVolume): void {
   const spec = (volume.spec ??= {});
   spec.persistentVolumeReclaimPolicy ||= 'Retain';

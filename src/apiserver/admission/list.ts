@@ -68,7 +68,6 @@ import { createMutatingWebhooks } from './webhook/mutating-webhook.ts';
 import { createValidatingWebhooks } from './webhook/validating-webhook.ts';
 import { createWebhookMetrics } from './webhook/webhook-metrics.ts';
 
-/** What plugins may use. */
 export interface AdmissionDeps {
   readonly objects: () => ObjectStore;
   readonly registry: ResourceRegistry;

@@ -2,14 +2,12 @@
 import type { Metrics } from '../../platform/metrics.ts';
 import type { Availability } from './remote-service.ts';
 
-/** What looks found. */
 export interface AvailabilityMetrics {
   note(name: string, availability: Availability): void;
   /** The APIService is gone, or is another one now. */
   gone(name: string): void;
 }
 
-/** Registers the metrics. */
 export function createAvailabilityMetrics(metrics: Metrics): AvailabilityMetrics {
   const now = metrics.gauge({
     name: 'aggregator_unavailable_apiservice',

@@ -18,7 +18,6 @@ import type { ObjectStore } from '../registry/object-store.ts';
 import type { ResolveService } from '../webhook/service-resolver.ts';
 import type { Availability, RemoteService } from './remote-service.ts';
 
-/** What looking needs. */
 export interface AvailabilityDeps {
   readonly objects: Pick<ObjectStore, 'get' | 'list'>;
   readonly net: Pick<Net, 'http'>;

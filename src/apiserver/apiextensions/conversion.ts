@@ -20,7 +20,6 @@ import { isProgramError } from '../../platform/unexpected.ts';
 /** Posts a ConversionReview to a webhook. Rejects with an Error when there is no usable answer. */
 export type PostConversionReview = (config: WebhookClientConfig, review: JsonObject) => Promise<JsonObject>;
 
-/** What converting needs. */
 export interface ConversionDeps {
   readonly post: PostConversionReview;
   readonly random: Random;

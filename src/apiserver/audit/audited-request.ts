@@ -13,7 +13,6 @@ import type { RequestRecorder, RequestScope } from '../request-scope.ts';
 import type { AuditBackend, AuditEvent, ObjectReference } from './event.ts';
 import type { AuditDecision, AuditStage } from './policy.ts';
 
-/** What recording needs. */
 export interface AuditedRequestDeps {
   readonly clock: Clock;
   readonly backends: readonly AuditBackend[];

@@ -10,7 +10,6 @@ import type { Log } from '../../platform/log.ts';
 import type { AuditDelivery } from '../options/audit-options.ts';
 import type { AuditBackend, AuditEvent, AuditSink } from './event.ts';
 
-/** What delivering needs. */
 export interface DeliveryDeps {
   readonly sink: AuditSink;
   readonly clock: Clock;

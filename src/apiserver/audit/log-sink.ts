@@ -10,7 +10,6 @@ import type { FileHandle, Files } from '../../platform/files.ts';
 import type { AuditLogOptions } from '../options/audit-options.ts';
 import { type AuditSink, legacyLine } from './event.ts';
 
-/** What writing needs. */
 export interface LogSinkDeps {
   readonly files: Files;
   readonly clock: Clock;

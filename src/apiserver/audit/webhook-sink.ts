@@ -6,7 +6,6 @@ import type { WebhookClient } from '../webhook/webhook-client.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
 import type { AuditSink } from './event.ts';
 
-/** What sending needs. */
 export interface WebhookSinkDeps {
   readonly client: WebhookClient;
   readonly target: WebhookTarget;

@@ -6,7 +6,6 @@ import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/
 import { readClaimExpressions } from './claim-expressions.ts';
 import type { OidcConfig } from './oidc.ts';
 
-/** The decoded configuration. */
 export interface AuthenticationConfig {
   readonly issuers: readonly OidcConfig[];
   /** Absent: the flag decides. */

@@ -16,7 +16,6 @@ export interface TokenAuthenticator {
   authenticateToken(token: string): Promise<Principal | undefined>;
 }
 
-/** What checking takes. */
 export interface BearerTokenDeps {
   readonly clock: Clock;
   /** Called with the reason a token is refused, which the client does not see. */

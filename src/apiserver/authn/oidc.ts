@@ -19,7 +19,6 @@ import type { ClaimExpressions } from './claim-expressions.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 import { isHttps, withDistributed } from './distributed-claims.ts';
 
-/** What checking needs. */
 export interface OidcDeps {
   readonly net: Pick<Net, 'http'>;
   readonly clock: Clock;

@@ -16,14 +16,12 @@ import { decodeJwt, exportJwk, isSignedBy, verifyTimes, signJwt } from './jwt.ts
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
 import { lazyKeys, type LoadedKey, signingKey, type TokenKey } from './token-keys.ts';
 
-/** What issuing and checking need. */
 export interface TokenDeps {
   readonly platform: Pick<BasePlatform, 'clock' | 'random' | 'crypto'>;
   /** Reads the accounts and bound objects. */
   readonly objects: () => ObjectStore;
 }
 
-/** How tokens are made. */
 export interface TokenConfig {
   readonly issuer: string;
   /** Further issuers whose tokens are accepted, while they change. */

@@ -11,7 +11,6 @@ import { reviewStatus } from '../webhook/review-answer.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 
-/** What asking needs. */
 export interface WebhookTokenDeps {
   readonly client: WebhookClient;
   readonly target: WebhookTarget;

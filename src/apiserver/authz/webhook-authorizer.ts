@@ -17,7 +17,6 @@ import { reviewStatus } from '../webhook/review-answer.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from './contract.ts';
 import type { MatchesReview } from './webhook-conditions.ts';
 
-/** What asking needs. */
 export interface WebhookAuthorizerDeps {
   readonly client: WebhookClient;
   readonly target: WebhookTarget;
@@ -32,7 +31,6 @@ const TIMEOUT_MS = 30_000;
 
 const UNCONCERNED: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
 
-/** How it asks. */
 export interface WebhookAuthorizerConfig {
   /** How long consent is kept. */
   readonly allowedMs: number;

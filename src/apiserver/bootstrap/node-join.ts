@@ -22,7 +22,6 @@ const CLUSTER_CONFIG = 'keelson-config';
 const group = (name: string): Subject => ({ apiGroup: RBAC, kind: 'Group', name });
 const user = (name: string): Subject => ({ apiGroup: RBAC, kind: 'User', name });
 
-/** What is published. */
 export interface NodeJoinConfig {
   /** A kubeconfig with the cluster's address and authority, no user. */
   readonly clusterInfoKubeconfig: string;

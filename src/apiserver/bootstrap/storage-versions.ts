@@ -14,7 +14,6 @@ import type { GenericStore } from '../generic-registry/generic-store.ts';
 import type { ResourceRegistry } from '../generic-registry/resource-registry.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 
-/** What it works on. */
 export interface StorageVersionDeps {
   readonly registry: ResourceRegistry;
   readonly objects: ObjectStore;

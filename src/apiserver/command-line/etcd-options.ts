@@ -2,7 +2,6 @@
 import { parseDurationMs } from '../../api/duration.ts';
 import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
-/** The store's settings. */
 export interface EtcdOptions {
   readonly servers: readonly string[];
   readonly prefix: string;

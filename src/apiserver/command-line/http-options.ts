@@ -6,7 +6,6 @@ import { parseDurationMs } from '../../api/duration.ts';
 import { patternOf } from '../../api/json-schema/patterns.ts';
 import { FlagError, type FlagValues, type OptionSet, wholeNumber } from '../../component-helpers/command-line/flags.ts';
 
-/** The settings. */
 export interface HttpOptions {
   /** Regular expressions of origins whose scripts may call. */
   readonly corsAllowedOrigins: readonly string[];

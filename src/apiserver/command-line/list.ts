@@ -11,7 +11,6 @@ import { servingOptions, type ServingOptions } from './serving-options.ts';
 import { sharedOptions } from './shared-options.ts';
 import type { ApiServerOptions as SharedOptions } from '../options/api-server-options.ts';
 
-/** Everything the command line settles. */
 export interface ApiServerOptions {
   readonly etcd: EtcdOptions;
   readonly serving: ServingOptions;

@@ -2,7 +2,6 @@
 import { parseDurationMs } from '../../api/duration.ts';
 import { FlagError, type FlagValues, type OptionSet } from '../../component-helpers/command-line/flags.ts';
 
-/** The settings. */
 export interface ServiceAccountOptions {
   /** The first signs; all are accepted. */
   readonly issuers: readonly string[];

@@ -10,7 +10,6 @@ import {
 
 const tls = tlsOptions({ securePort: 6443, leastPort: 1, certDir: '/var/run/kubernetes' });
 
-/** The server's settings. */
 export interface ServingOptions extends TlsServingOptions {
   /** Default: the machine's own address. */
   readonly advertiseAddress?: string;

@@ -18,7 +18,6 @@ import { CODE_MS, type Session, type SessionCredential, type Sessions } from './
 const MAX_BODY_BYTES = 4096;
 const CODE = /^[\w-]{43}$/;
 
-/** What answering takes. */
 export interface SessionRouteDeps {
   readonly sessions: Sessions;
   readonly nowMs: () => number;

@@ -15,7 +15,6 @@ import type { RequestScope } from '../request-scope.ts';
 import { errorResponse, statusOf } from '../responses.ts';
 import type { Answer, Handler } from './filter.ts';
 
-/** The receivers of outcomes. */
 export interface OutcomeDeps {
   readonly clock: Clock;
   readonly log: Log;

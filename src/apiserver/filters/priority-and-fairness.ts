@@ -9,7 +9,6 @@ import type { Answer, Filter, Handler } from './filter.ts';
 import type { MaxInFlight } from './max-in-flight.ts';
 import type { Place } from './place.ts';
 
-/** What taking a place needs. */
 export interface FairnessFilterDeps {
   readonly clock: Clock;
   readonly inFlight: MaxInFlight;

@@ -6,7 +6,6 @@ import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import type { Filter } from './filter.ts';
 import type { MaxInFlight } from './max-in-flight.ts';
 
-/** What waiting for answers needs. */
 export interface TimeoutFilterDeps {
   readonly clock: Clock;
   readonly inFlight: MaxInFlight;

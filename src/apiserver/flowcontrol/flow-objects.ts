@@ -21,7 +21,6 @@ const STATUS_DELAY_MS = 200;
 const RETRY_DELAY_MS = 10_000;
 const ENSURE_DELAY_MS = 60_000;
 
-/** What following needs. */
 export interface FlowObjectsDeps {
   readonly objects: ObjectStore;
   readonly controller: FlowController;

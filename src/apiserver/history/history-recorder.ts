@@ -31,7 +31,6 @@ const RETRY_MS = 30_000;
 const SHARED_STORE_DELAY_MS = 100;
 const PRUNE_MS = 60 * 60_000;
 
-/** What the recorder works with. */
 export interface HistoryRecorderDeps {
   readonly log: HistoryLog;
   readonly store: Store;

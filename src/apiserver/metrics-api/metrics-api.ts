@@ -22,7 +22,6 @@ const API_VERSION = `${GROUP}/${VERSION}`;
 /** Over which kubelets take their rates, as far as one can say. */
 const WINDOW = '10s';
 
-/** What answering needs. */
 export interface MetricsApiDeps {
   readonly objects: ObjectStore;
   readonly usage: UsageSource;

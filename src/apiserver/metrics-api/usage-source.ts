@@ -28,7 +28,6 @@ export interface NodeUsage {
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
-/** What reading needs. */
 export interface UsageSourceDeps {
   readonly objects: ObjectStore;
   readonly net: Pick<Net, 'http'>;

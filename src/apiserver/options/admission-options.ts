@@ -42,7 +42,6 @@ export const admissionFlags: readonly Flag[] = [
   },
 ];
 
-/** The choice. */
 export interface AdmissionOptions {
   /** Names of the plugins that run. */
   readonly plugins: readonly string[];

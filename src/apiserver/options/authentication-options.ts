@@ -114,7 +114,6 @@ export interface RequestHeaderOptions {
   readonly extraPrefixes: readonly string[];
 }
 
-/** The choice. */
 export interface AuthenticationOptions {
   readonly anonymous: boolean;
   readonly configFile?: string;

@@ -41,7 +41,6 @@ export const authorizationFlags: readonly Flag[] = [
   },
 ];
 
-/** The choice. */
 export interface AuthorizationOptions {
   readonly modes: readonly AuthorizationMode[];
   /** Says all; `modes` and `webhook` mean nothing then. */

@@ -16,7 +16,6 @@ import { CACHE_CONTROL } from '../responses.ts';
 /** Ready-made documents of custom resources. */
 export type CustomOpenApi = Pick<Parameters<typeof createOpenApi>[0], 'extraV2' | 'extraV3'>;
 
-/** What the routes need. */
 export interface OpenApiDeps {
   readonly registry: ResourceRegistry;
   readonly gitVersion: string;

@@ -29,7 +29,6 @@ export function versionInfo(build: { readonly compiler?: string; readonly platfo
   };
 }
 
-/** What the routes need. */
 export interface ServerInfoDeps {
   readonly version: Info;
   readonly metrics: Metrics;

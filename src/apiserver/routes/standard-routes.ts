@@ -19,7 +19,6 @@ import { type HealthCheck, healthRoutes } from './health.ts';
 import { openApiRoutes } from './openapi.ts';
 import { serverInfoRoutes } from './server-info.ts';
 
-/** What the paths tell of. */
 export interface StandardRoutesDeps {
   readonly storage: ServerStorage;
   readonly platform: BasePlatform;

@@ -29,7 +29,6 @@ export interface WatchEncoder<T> {
   error(status: object): T;
 }
 
-/** A watch's parameters. */
 export interface WatcherConfig<T> {
   readonly sink: WatchSink<T>;
   readonly encoder: WatchEncoder<T>;

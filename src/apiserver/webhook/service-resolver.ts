@@ -16,7 +16,6 @@ export interface ServiceTarget {
   readonly port: number;
 }
 
-/** What resolving needs. */
 export interface ServiceResolverDeps {
   readonly objects: () => Pick<ObjectStore, 'get' | 'list'>;
   readonly random: Random;

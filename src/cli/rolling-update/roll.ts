@@ -16,7 +16,6 @@ const DESIRED_REPLICAS = 'kubectl.kubernetes.io/desired-replicas';
 /** Annotation of the old controller: original number of pods. */
 const ORIGINAL_REPLICAS = 'kubectl.kubernetes.io/original-replicas';
 
-/** Dependencies of an update. */
 export interface RollDeps {
   readonly client: Client;
   readonly clock: Clock;

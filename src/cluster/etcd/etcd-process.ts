@@ -8,7 +8,6 @@ import type { Platform } from '../../platform/platform.ts';
 import { ownProcess } from '../../platform/process-identity.ts';
 import { background, logFailedRound } from '../../platform/unexpected.ts';
 
-/** What runs where. */
 export interface EtcdProcessConfig {
   /** Has its data, which no other process uses. */
   readonly dir: string;

@@ -15,7 +15,6 @@ export class NoImageServiceError extends Error {
   override readonly name = 'NoImageServiceError';
 }
 
-/** How images come in. */
 export interface LoadOptions {
   /** For one whose archive has none. */
   readonly name?: string | undefined;

@@ -14,7 +14,6 @@ export interface RegistryAuth {
   readonly identityToken?: string;
 }
 
-/** What containerd is told. */
 export interface RegistrySettings {
   /** By folder of the registries' directory: the text of its `hosts.toml`. */
   readonly hosts: Readonly<Record<string, string>>;

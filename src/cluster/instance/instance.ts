@@ -3,7 +3,6 @@
  * that several clusters never meet. Pure; choosing ranges by looking at the machine is `chooseRanges` in `preflight.ts`.
  */
 
-/** What the user decides. */
 export interface InstanceOptions {
   /** Absolute path. */
   readonly dataDir: string;

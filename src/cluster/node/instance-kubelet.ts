@@ -14,7 +14,6 @@ import type { Instance } from '../instance/instance.ts';
 import { dnsAddress } from '../network/pod-network.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** What the user gives. */
 export interface KubeletSettings {
   /** A KubeletConfiguration (kubelet.config.k8s.io/v1beta1). */
   readonly configFile?: string;

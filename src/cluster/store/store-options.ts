@@ -1,6 +1,5 @@
 /** Which store a cluster keeps its state in, as the user chose it; files are read when it is opened. */
 
-/** An etcd cluster. */
 export interface EtcdStoreChoice {
   readonly kind: 'etcd';
   /** URLs of members, all `http:` or all `https:`. */
@@ -12,7 +11,6 @@ export interface EtcdStoreChoice {
   readonly prefix?: string;
 }
 
-/** One of the three stores. */
 export type StoreChoice = { readonly kind: 'sqlite' } | { readonly kind: 'memory' } | EtcdStoreChoice;
 
 /** What is wrong with the URLs of an etcd cluster, or undefined. */

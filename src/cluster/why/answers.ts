@@ -12,7 +12,6 @@ import { isOutOfTime } from '../../why/time-limit.ts';
 export { OutOfTimeError } from '../../why/time-limit.ts';
 export { findTroubles } from '../../why/trouble.ts';
 
-/** How answers are made. */
 export type Options = ExplainOptions & { readonly signal: AbortSignal };
 
 /** Rejects with 404 when it is not there, and with 504 when it takes too long. */

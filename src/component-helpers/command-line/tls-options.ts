@@ -6,7 +6,6 @@ import { parseIp } from '../../base/cidr.ts';
 import { openSslCipher, TLS_VERSIONS } from '../tls-names.ts';
 import { FlagError, type FlagValues, type OptionSet, wholeNumber } from './flags.ts';
 
-/** The settings. */
 export interface TlsServingOptions {
   readonly bindAddress: string;
   /** 0: nothing is served. */

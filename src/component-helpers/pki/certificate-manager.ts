@@ -24,7 +24,6 @@ export interface CertificateManagerDeps {
   readonly sign: (requestPem: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** What the certificate says. */
 export interface CertificateManagerConfig {
   /** Folder of the file. */
   readonly dir: string;

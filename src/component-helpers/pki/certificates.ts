@@ -20,7 +20,6 @@ import {
 const BACKDATE_MS = 5 * 60_000;
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** What certificate work needs. */
 export interface CertificateDeps {
   readonly crypto: CryptoPort;
   readonly random: Random;

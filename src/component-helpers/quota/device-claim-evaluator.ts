@@ -18,7 +18,6 @@ const REQUESTS = 'requests.';
 /** A request for all devices of a class may get so many. */
 const MAX_ALLOCATED = 32;
 
-/** Measures claims of devices. */
 export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluator {
   const standsFor = (resource: string): boolean =>
     isExtended(resource) &&

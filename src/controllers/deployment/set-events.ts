@@ -7,7 +7,6 @@ import type { Informer } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 
-/** Attaches the handlers. */
 export function watchSets(deps: {
   readonly deployments: Informer<Deployment>;
   readonly sets: Informer<ReplicaSet>;

@@ -74,7 +74,6 @@ export function ruleCondition(rule: DeviceTaintRule, counts: RuleCounts): Omit<C
   };
 }
 
-/** What the loop reads. */
 export interface RuleStatusDeps {
   readonly rules: OptionalInformer<DeviceTaintRule>;
   readonly client: Client;

@@ -14,7 +14,6 @@ import { controllerOf } from '../../component-helpers/owner-references.ts';
 
 type Sized = KubernetesObject & { readonly spec?: { readonly replicas?: number } };
 
-/** Where owners are looked up. */
 export interface ScaleDeps {
   readonly client: Client;
   readonly owners: readonly Informer<Sized>[];

@@ -12,7 +12,6 @@ export interface MirrorMetrics {
   took(seconds: number): void;
 }
 
-/** Registers the metrics. */
 export function createMirrorMetrics(metrics: Metrics): MirrorMetrics {
   const histogram = (name: string, help: string, first: number) =>
     metrics.histogram({

@@ -12,7 +12,6 @@ export interface SyncMetrics {
   forget(key: string): void;
 }
 
-/** Registers the metrics. */
 export function createSyncMetrics(metrics: Metrics): SyncMetrics {
   const spec = (name: string, help: string, labels: readonly string[]) => ({
     name: `endpoint_slice_controller_${name}`,

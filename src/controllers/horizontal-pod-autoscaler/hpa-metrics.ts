@@ -25,7 +25,6 @@ export interface HpaName {
 
 const SECONDS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i);
 
-/** Registers the metrics. */
 export function createHpaMonitor(metrics: Metrics): HpaMonitor {
   const subsystem = 'horizontal_pod_autoscaler_controller';
   const counter = (name: string, help: string, labels: string[]) =>

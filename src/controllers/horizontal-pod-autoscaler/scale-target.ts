@@ -25,7 +25,6 @@ export async function resourceOfKind(
   return info;
 }
 
-/** Reads the scale sub-resource. */
 export async function readScale(
   client: Client,
   target: { readonly namespace: string; readonly apiVersion: string; readonly kind: string; readonly name: string },

@@ -12,7 +12,6 @@ import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
 import { isTracked } from './view.ts';
 
-/** Who listens. */
 export interface JobEventDeps {
   readonly jobs: Informer<Job>;
   readonly pods: Informer<Pod>;
@@ -33,7 +32,6 @@ export function jobOf(jobs: Informer<Job>, pod: Stored<Pod>): Job | undefined {
   return job?.metadata.uid === owner.uid ? job : undefined;
 }
 
-/** Attaches all handlers. */
 export function watchJobs(deps: JobEventDeps): void {
   const { jobs, pods, expectations, enqueue } = deps;
   const enqueueJob = (job: Job): void => enqueue(keyOfObject(job));

@@ -29,7 +29,6 @@ export type CreationReason = 'new' | 'recreate_terminating_or_failed' | 'recreat
 
 const SECONDS = Array.from({ length: 15 }, (_, i) => 0.004 * 2 ** i);
 
-/** Registers them. */
 export function createJobMetrics(metrics: Metrics): JobMetrics {
   const counter = (name: string, help: string, labels: string[]) =>
     metrics.counter({ name: `job_controller_${name}_total`, help, labels });

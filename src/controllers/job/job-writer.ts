@@ -42,7 +42,6 @@ export interface JobWriter {
   updateStatus(job: Stored<Job>, status: JobStatus, signal: AbortSignal): Promise<Stored<Job>>;
 }
 
-/** What it writes with. */
 export interface JobWriterDeps {
   readonly clock: Clock;
   readonly client: Client;

@@ -1,7 +1,6 @@
 /** Metrics of the usage of pod CIDR ranges. Upstream: controller/nodeipam/ipam/cidrset/metrics.go. */
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** The metrics of one range. */
 export interface CidrSetMetrics {
   allocated(tries: number): void;
   released(): void;

@@ -15,7 +15,6 @@ export interface NodeLifecycleMetrics {
 const SECONDS = Array.from({ length: 15 }, (_, i) => 0.001 * 2 ** i);
 const ALL_SECONDS = Array.from({ length: 10 }, (_, i) => 0.01 * 4 ** i);
 
-/** Registers them. */
 export function createNodeLifecycleMetrics(metrics: Metrics): NodeLifecycleMetrics {
   const labels = ['zone'];
   const gauge = (name: string, help: string) => metrics.gauge({ name: `node_collector_${name}`, help, labels });

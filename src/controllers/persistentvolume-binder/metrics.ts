@@ -11,7 +11,6 @@ export interface BinderMetrics {
   classAssigned(succeeded: boolean): void;
 }
 
-/** Registers the counters. */
 export function createBinderMetrics(metrics: Metrics): BinderMetrics {
   const assigned = metrics.counter({
     name: 'retroactive_storageclass_total',

@@ -20,7 +20,6 @@ export interface QuotaMonitors {
   keep(names: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
-/** What they are made from. */
 export interface QuotaMonitorDeps extends CustomMonitorDeps {
   readonly evaluatorFor: (info: ResourceInfo) => QuotaEvaluator;
   /** Something that counts has gone from this namespace. */

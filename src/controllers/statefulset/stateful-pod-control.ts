@@ -25,7 +25,6 @@ export interface StatefulPodControl {
   remove(set: Stored<StatefulSet>, pod: Stored<Pod>): Promise<void>;
 }
 
-/** What it acts with. */
 export interface StatefulPodControlDeps {
   readonly client: Client;
   readonly recorder: EventRecorder;

@@ -9,7 +9,6 @@ import type { Init } from '../call-options.ts';
 import { durationMs, type SimExit, type SimImage } from './sim-image.ts';
 import { createUsageMeter, plainUsage, type UsageMeter, type UsageReading } from './sim-usage.ts';
 
-/** What a container lives in. */
 export interface SimContainerDeps {
   readonly clock: Clock;
   readonly files: Files;

@@ -15,7 +15,6 @@ import type { SimSandbox } from './sim-sandbox.ts';
 import type { PendingForward } from './sim-port-forward.ts';
 import type { PendingStream } from './sim-streaming.ts';
 
-/** What the runtime lives on. */
 export interface SimRuntimeDeps {
   readonly clock: Clock;
   readonly files: Files;
@@ -35,7 +34,6 @@ export interface SimRuntimeDeps {
   readonly texts?: TextInterner;
 }
 
-/** What is simulated. */
 export interface SimRuntimeConfig {
   /** Pods may have users of their own. Default false. */
   readonly userNamespaces?: boolean;

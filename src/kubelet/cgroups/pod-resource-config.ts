@@ -15,7 +15,6 @@ import { milliCpuToQuota, milliCpuToShares } from '../runtime/linux-resources.ts
 /** Shares of what asks for no CPU. */
 export const MIN_CPU_SHARES = 2;
 
-/** What the node's configuration adds. */
 export interface PodResourceOptions {
   /** Limits of CPU are enforced by quota. */
   readonly enforceCpuLimits: boolean;

@@ -24,7 +24,6 @@ import { common, cpuSet, formatCpuSet, without, type CpuSet } from './cpu-set.ts
 import { readCpuState, writeCpuState, type CpuState } from './cpu-state.ts';
 import { takeCpus, takeCpusDistributed, threadsPerCore } from './take-cpus.ts';
 
-/** Settings of the policy. */
 export interface CpuManagerConfig {
   /** Processors for the system; empty: as many as are reserved. */
   readonly reservedCpus: CpuSet;

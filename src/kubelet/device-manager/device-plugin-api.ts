@@ -41,7 +41,6 @@ export const devicePluginTable = {
   },
 } as const satisfies ProtobufTable;
 
-/** What a plugin can do. */
 export interface DevicePluginOptions {
   readonly preStartRequired: boolean;
   readonly getPreferredAllocationAvailable: boolean;

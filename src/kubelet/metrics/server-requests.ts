@@ -16,7 +16,6 @@ export type MeasureRequest = (
   answer: () => Promise<HttpResponse>,
 ) => Promise<HttpResponse>;
 
-/** Registers the metrics. */
 export function createServerRequests(
   { clock, metrics }: Pick<BasePlatform, 'clock' | 'metrics'>,
   serverType: ServerType,

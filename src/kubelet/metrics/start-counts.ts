@@ -13,7 +13,6 @@ export interface StartCounts {
   containerFailed(type: StartedContainerType, code: string): void;
 }
 
-/** Registers them. */
 export function createStartCounts(metrics: Metrics): StartCounts {
   const pods = metrics.counter({ name: 'kubelet_started_pods_total', help: 'Sandboxes the kubelet began to start.' });
   const podErrors = metrics.counter({

@@ -22,7 +22,6 @@ import {
   type NodesOf,
 } from './pod-resources-api.ts';
 
-/** What the server reports. */
 export interface PodResourcesDeps {
   readonly files: Files;
   readonly log: Log;

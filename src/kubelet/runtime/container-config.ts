@@ -57,7 +57,6 @@ export interface ContainerConfigDeps {
   devices?(pod: Pod, container: Container): Promise<ContainerDevices | undefined>;
 }
 
-/** One container to configure. */
 export interface ContainerConfigInput {
   readonly pod: Pod;
   readonly container: Container;

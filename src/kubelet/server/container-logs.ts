@@ -16,7 +16,6 @@ import { findContainer } from '../runtime/pod-facts.ts';
 import type { KubeletHost } from './host.ts';
 import { ServerError } from './text-response.ts';
 
-/** What log requests need. */
 export interface ContainerLogDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'containerLogPath'>;

@@ -12,7 +12,6 @@ import type { Client } from '../../client/client.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { KubeletAuth } from './kubelet-auth.ts';
 
-/** What the kubelet's authenticators need. */
 export interface DelegatedAuthDeps {
   readonly client: Client;
   readonly platform: Pick<BasePlatform, 'clock' | 'crypto'>;

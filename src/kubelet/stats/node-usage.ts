@@ -26,7 +26,6 @@ export async function readNodeSupply({ host }: Pick<Platform, 'host'>): Promise<
   return { memory, processes, maxPid: pidMax, cpuCount, memoryBytes, interfaces: [] };
 }
 
-/** Reads it all. */
 export async function readNodeUsage(platform: Pick<Platform, 'files' | 'host'>): Promise<NodeUsage> {
   const { files, host } = platform;
   const read = async (path: string): Promise<string> => ((await files.exists(path)) ? files.readText(path) : '');

@@ -35,7 +35,6 @@ export type SetUpProgress = Pick<SetUpRequest, 'signal' | 'attaching'> & {
   readonly resolved: (plugin: string) => void;
 };
 
-/** What works on the volumes. */
 export interface PodVolumesDeps {
   readonly clock: Clock;
   readonly log: Log;

@@ -88,7 +88,6 @@ export interface DriverVolumes {
   tearDown(dir: string): Promise<void>;
 }
 
-/** The node's choices about volumes. */
 export interface VolumeSettings {
   /** Upstream's gate GitRepoVolumeDriver. */
   readonly gitRepo: boolean;

@@ -5,7 +5,6 @@ import type { Files } from '../files.ts';
 import { collectPressures, type Pressures } from '../pressure.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** What the cgroup adapters need. */
 export interface CgroupDeps {
   readonly files: Files;
   readonly clock: Clock;

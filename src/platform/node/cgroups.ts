@@ -5,7 +5,6 @@ import type { CgroupDeps } from './cgroup-files.ts';
 import { createCgroupsV1 } from './cgroups-v1.ts';
 import { createCgroupsV2, type CgroupHierarchy } from './cgroups-v2.ts';
 
-/** Where and how. */
 export interface CgroupOptions extends CgroupDeps {
   /** The instance's root below the mount, e.g. `/keelson-ab12cd`; `/`: the mount itself. */
   readonly root: string;

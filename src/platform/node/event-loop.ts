@@ -25,7 +25,6 @@ export interface DelaySampling {
   reset(): void;
 }
 
-/** What a measurement works with. */
 export interface EventLoopDeps {
   readonly clock: Pick<Clock, 'setTicker'>;
   createSampling(): DelaySampling;

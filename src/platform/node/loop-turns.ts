@@ -12,7 +12,6 @@ const TURN_MS = 4;
 /** So many short pieces begin in one turn without a question of time. */
 const SHORT_AT_ONCE = 16;
 
-/** What the loop offers. */
 export interface LoopDeps {
   nowMs(): number;
   /** Calls back in the next phase of immediates. */

@@ -9,7 +9,6 @@ import { parseMountInfo } from './mountinfo.ts';
 
 const DEADLINE_MS = 120_000;
 
-/** Makes the mount port. */
 export function createNodeMounter(deps: { readonly files: Files; readonly exec: Exec }): Mounter {
   const list = async (): ReturnType<Mounter['list']> =>
     parseMountInfo(await deps.files.readText('/proc/self/mountinfo'));

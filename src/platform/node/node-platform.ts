@@ -25,7 +25,6 @@ import { createNodeEventLoop } from './event-loop.ts';
 import { keepTickShape } from './tick-shape.ts';
 import { createNodeThreads } from './threads.ts';
 
-/** What differs between processes. */
 export interface NodePlatformOptions {
   readonly log?: NodeLogOptions;
   /** Below which all cgroups of this instance live, e.g. `/keelson-ab12cd`. Default `/keelson`. */
@@ -34,7 +33,6 @@ export interface NodePlatformOptions {
   readonly startSpawner?: boolean;
 }
 
-/** The platform and its end. */
 export interface NodePlatform extends Platform {
   readonly exec: NodeExec;
   readonly net: NodeNet;

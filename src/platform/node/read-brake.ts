@@ -66,7 +66,6 @@ function wasRead(connection: Connection): boolean {
   return true;
 }
 
-/** What a brake works with. */
 export interface ReadBrakeDeps extends Pick<LoopDeps, 'nowMs' | 'nextTurn'> {
   /** How many requests of the lane wait for their turn. */
   readonly waitingOf: (lane: string | undefined) => number;

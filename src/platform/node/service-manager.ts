@@ -6,7 +6,6 @@
 import type { Exec } from '../exec.ts';
 import type { ServiceManager } from '../service-manager.ts';
 
-/** What it works with. */
 export interface ServiceManagerDeps {
   readonly exec: Pick<Exec, 'run'>;
   readonly env: Readonly<Record<string, string | undefined>>;

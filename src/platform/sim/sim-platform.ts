@@ -26,7 +26,6 @@ import { createSimNet, createSimNetwork, type RealNet, type SimNet, type SimNetw
 import { createSeededRandom } from './random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-/** What differs between simulated hosts. */
 export interface SimPlatformOptions<C extends Clock = VirtualClock> {
   /** Default 1. */
   readonly seed?: number | string;
@@ -65,7 +64,6 @@ export interface SimPlatform<C extends Clock = VirtualClock> extends Platform {
   readonly texts: TextInterner;
 }
 
-/** Makes a simulated host. */
 export function createSimPlatform<C extends Clock = VirtualClock>(options: SimPlatformOptions<C> = {}): SimPlatform<C> {
   const clock = options.clock ?? options.beside?.clock ?? virtualClock<C>(options.startMs);
   const network = options.beside?.network ?? createSimNetwork(clock);

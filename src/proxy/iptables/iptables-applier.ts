@@ -15,7 +15,6 @@ import {
   type IptablesState,
 } from './iptables-rules.ts';
 
-/** What to apply and how. */
 export interface IptablesApplierConfig {
   readonly tables: readonly { readonly config: IptablesConfig; wanted(): Omit<IptablesState, 'presentChains'> }[];
   readonly commandPrefix?: readonly string[];

@@ -16,7 +16,6 @@ import { planPortals, type PortalPlan, type UserspaceWanted } from './portal-pla
 import { openPortal, type Portal } from './portal.ts';
 import { redirectRules, redirectRemoval } from './redirect-rules.ts';
 
-/** What to apply and how. */
 export interface UserspaceApplierConfig {
   readonly tables: readonly {
     readonly config: TableConfig;

@@ -18,7 +18,6 @@ export interface ProfileConfig {
   readonly percentageOfNodesToScore: number;
 }
 
-/** Everything. */
 export interface SchedulerConfig {
   readonly profiles: readonly ProfileConfig[];
   readonly podInitialBackoffMs: number;

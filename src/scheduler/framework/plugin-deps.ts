@@ -62,7 +62,6 @@ export interface DeviceMetrics {
   }): void;
 }
 
-/** Everything. */
 export interface SchedulerPluginDeps extends ClusterObjects {
   readonly client: Client;
   readonly clock: Clock;

@@ -15,7 +15,6 @@ import {
 /** What a resource's values go through; the first writes. */
 export type Providers = readonly Transformer[];
 
-/** A checked configuration. */
 export interface EncryptionConfig {
   /** The providers of `secrets` or `deployments.apps`; undefined: stored as it is. */
   providersOf(groupResource: string): Providers | undefined;

@@ -34,7 +34,6 @@ export const identityTransformer: Transformer = {
   },
 };
 
-/** What transformers are made with. */
 export interface TransformerDeps {
   readonly ciphers: Ciphers;
   readonly random: Random;

@@ -12,7 +12,6 @@ import { StoreError } from '../store.ts';
 import { isMembersFault, isUndone, storeErrorOf } from './errors.ts';
 import { type EtcdAnswers, ETCD_TABLE, mvccTable } from './etcd-table.ts';
 
-/** Where etcd is. */
 export interface EtcdClientConfig {
   /** `http://` or `https://` URLs of members, at least one. */
   readonly endpoints: readonly string[];

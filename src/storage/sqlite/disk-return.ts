@@ -11,7 +11,6 @@ const PAUSE_MS = 20;
 /** The log grows by some 10 KB a change, up to 32 MB. */
 const CHANGES_OF_GROWN_LOG = 500;
 
-/** What it works with. */
 export interface DiskReturnDeps {
   readonly clock: Clock;
   revision(): number;

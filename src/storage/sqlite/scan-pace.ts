@@ -17,7 +17,6 @@ export interface ScanReader {
   stop(): void;
 }
 
-/** Makes the counter. */
 export function createScanReader(): ScanReader {
   const taken = new Int32Array(new SharedArrayBuffer(4));
   let pages = 0;

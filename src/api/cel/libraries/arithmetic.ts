@@ -7,7 +7,6 @@ import { KeyedList } from '../runtime/keyed-list.ts';
 import { durationFrom, timestampFrom } from '../runtime/times.ts';
 import { Duration, FunctionError, isMapValue, mapValue, NO_OVERLOAD, Timestamp, Uint } from '../runtime/values.ts';
 
-/** Declares the operators. */
 export function defineOperators(declarations: Declarations): void {
   const define = declarations.defineCommon.bind(declarations);
   define('_?_:_', noOverload, ['(bool, A, A): A']);

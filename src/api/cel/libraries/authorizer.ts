@@ -213,7 +213,6 @@ function serviceAccount(authorizer: CelAuthorizer, namespace: string, name: stri
   return new CelAuthorizer(user, authorizer.decisions);
 }
 
-/** Declares the library. */
 export function defineAuthorizer(declarations: Declarations): void {
   declarations.addType(AUTHORIZER);
   declarations.addType(RESOURCE_CHECK);

@@ -16,7 +16,6 @@ import { doubleText } from './numbers.ts';
 
 const identity = (value: unknown): unknown => value;
 
-/** Declares the conversions. */
 export function defineConversions(declarations: Declarations): void {
   declarations.define({
     'bool(bool): bool': identity,

@@ -86,7 +86,6 @@ const PATTERN_SIZES: Readonly<Record<string, number>> = {
   datetime: 72,
 };
 
-/** Declares the library. */
 export function defineFormats(declarations: Declarations): void {
   declarations.addType(structTypeOf(NAME, undefined));
   const formats = new Map(

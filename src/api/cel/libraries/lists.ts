@@ -8,7 +8,6 @@ import type { Declarations } from '../types/declarations.ts';
 
 const COMPARABLE = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes'];
 
-/** Declares the library. */
 export function defineLists(declarations: Declarations): void {
   for (const type of COMPARABLE) {
     declarations.define({

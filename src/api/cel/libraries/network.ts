@@ -63,7 +63,6 @@ class Range implements CelObject {
   }
 }
 
-/** Declares both libraries. */
 export function defineNetwork(declarations: Declarations): void {
   declarations.addType(opaqueType(IP));
   declarations.addType(opaqueType(CIDR));

@@ -7,7 +7,6 @@ import { valueText } from '../runtime/value-text.ts';
 /** The year 1, Go's zero time. */
 const ZERO_TIME = -62135596800n * 1_000_000_000n;
 
-/** Declares the library. */
 export function defineOptionals(declarations: Declarations): void {
   declarations.defineNamespaced({
     'optional.of(V): optional<V>': (value: unknown) => Optional.of(value),

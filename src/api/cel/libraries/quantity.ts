@@ -39,7 +39,6 @@ class Quantity implements CelObject {
 /** The type of quantities. */
 export const QUANTITY = structTypeOf(NAME, undefined);
 
-/** Declares the library. */
 export function defineQuantity(declarations: Declarations): void {
   declarations.addType(QUANTITY);
   const compare = (a: Quantity, b: Quantity): bigint => {

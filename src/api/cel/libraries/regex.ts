@@ -32,7 +32,6 @@ const SEARCH_WORK = 20;
 /** Ordinary names and labels cost what they do upstream. */
 const FREE_WORK = 1024;
 
-/** Declares the library. */
 export function defineRegex(declarations: Declarations): void {
   declarations.define({
     'matches(string, string): bool': matches,

@@ -1,7 +1,6 @@
 /** Versions as text, and what is wrong with texts that are none. Upstream: Parse of blang/semver v4, which semverlib.go calls. */
 import { quote } from '../../../base/go-quote.ts';
 
-/** A version's parts. */
 export interface VersionParts {
   readonly numbers: readonly [bigint, bigint, bigint];
   readonly pre: readonly string[];

@@ -30,7 +30,6 @@ class Semver implements CelObject {
   }
 }
 
-/** Declares the library. */
 export function defineSemver(declarations: Declarations): void {
   declarations.addType(structTypeOf(NAME, undefined));
   declarations.define({

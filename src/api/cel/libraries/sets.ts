@@ -2,7 +2,6 @@
 import { indexOfEqual } from '../runtime/equality.ts';
 import type { Declarations } from '../types/declarations.ts';
 
-/** Declares the library. */
 export function defineSets(declarations: Declarations): void {
   declarations.defineNamespaced({
     'sets.contains(list<T>, list<T>): bool': contains,

@@ -7,7 +7,6 @@ import type { Declarations } from '../types/declarations.ts';
 import { formatText } from './format-text.ts';
 import { indexIn, lastIndexIn, splitAt } from './text-search.ts';
 
-/** Declares the library. */
 export function defineStrings(declarations: Declarations): void {
   declarations.define({
     'string.charAt(int): string': charAt,

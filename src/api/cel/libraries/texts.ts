@@ -1,7 +1,6 @@
 /** Tests of texts. Upstream: cel-go common/stdlib (contains, startsWith, endsWith). */
 import type { Declarations } from '../types/declarations.ts';
 
-/** Declares the functions. */
 export function defineTextTests(declarations: Declarations): void {
   declarations.define({
     'string.contains(string): bool': (text: string, part: string) => text.includes(part),

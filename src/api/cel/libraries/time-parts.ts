@@ -25,7 +25,6 @@ const UNITS: Readonly<Record<string, bigint>> = {
   getMilliseconds: 1_000_000n,
 };
 
-/** Declares the functions. */
 export function defineTimeParts(declarations: Declarations): void {
   for (const [name, part] of Object.entries(PARTS)) {
     const unit = UNITS[name];

@@ -29,7 +29,6 @@ class Url implements CelObject {
   }
 }
 
-/** Declares the library. */
 export function defineUrls(declarations: Declarations): void {
   declarations.addType(structTypeOf(NAME, undefined));
   declarations.define({

@@ -8,7 +8,6 @@ export interface TolerationSeconds {
   readonly unreachable: number;
 }
 
-/** Creates the plugin. */
 export function createDefaultTolerationSeconds(
   { notReady, unreachable }: TolerationSeconds = { notReady: 300, unreachable: 300 },
 ): AdmissionPlugin {

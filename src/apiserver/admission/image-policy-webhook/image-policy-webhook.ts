@@ -12,7 +12,6 @@ import type { WebhookTarget } from '../../webhook/webhook-target.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { isOn, refusal } from '../refusal.ts';
 
-/** How administrators set it. */
 export interface ImagePolicyConfig {
   readonly target: WebhookTarget;
   /** How long consent is kept; 0: not at all. */

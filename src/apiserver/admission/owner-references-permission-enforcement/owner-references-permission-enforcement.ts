@@ -12,7 +12,6 @@ import type { ResourceRegistry } from '../../generic-registry/resource-registry.
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { refusal } from '../refusal.ts';
 
-/** What the plugin needs. */
 export interface OwnerReferencesDeps {
   readonly authorizer: Authorizer;
   readonly registry: Pick<ResourceRegistry, 'served'>;

@@ -30,7 +30,6 @@ export interface TolerationConfig {
   readonly whitelist: readonly Toleration[];
 }
 
-/** Creates the plugin. */
 export function createPodTolerationRestriction(
   objects: () => ObjectStore,
   config: TolerationConfig = { default: [], whitelist: [] },

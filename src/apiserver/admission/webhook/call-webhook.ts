@@ -16,7 +16,6 @@ import { CallingWebhookError, denial, dryRunUnsupported } from './denial.ts';
 import type { Invocation, InvocationDeps } from './invocation.ts';
 import type { MeasureWebhook } from './webhook-metrics.ts';
 
-/** What asking needs. */
 export interface WebhookAdmissionDeps extends InvocationDeps {
   readonly client: WebhookClient;
   readonly random: Random;

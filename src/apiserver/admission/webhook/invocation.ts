@@ -10,7 +10,6 @@ import { matchingVersion } from '../../admission-matching/resource-matcher.ts';
 import { namespaceSelected, objectSelected } from '../../admission-matching/selectors.ts';
 import type { ConfiguredWebhook } from './webhook-configurations.ts';
 
-/** What deciding needs. */
 export interface InvocationDeps {
   readonly registry: ResourceRegistry;
   readonly objects: () => ObjectStore;

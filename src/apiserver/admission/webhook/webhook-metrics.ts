@@ -21,7 +21,6 @@ const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 /** Codes above are one. As upstream. */
 const HIGHEST_CODE = 600;
 
-/** Registers the metrics. */
 export function createWebhookMetrics({ metrics, clock }: { metrics: Metrics; clock: Clock }): MeasureWebhook {
   const duration = metrics.histogram({
     name: `${PREFIX}admission_duration_seconds`,

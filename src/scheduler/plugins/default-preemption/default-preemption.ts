@@ -22,7 +22,6 @@ import { bestCandidate, candidateOf, priorityOf, type Candidate } from './victim
 
 const NAME = 'DefaultPreemption';
 
-/** What preemption works with. */
 export interface PreemptionDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -32,7 +31,6 @@ export interface PreemptionDeps {
   readonly budgets: () => readonly PodDisruptionBudget[];
 }
 
-/** Creates the plugin. */
 export function createDefaultPreemption(
   deps: PreemptionDeps,
   args: PreemptionArgs = defaultArgs.preemption,

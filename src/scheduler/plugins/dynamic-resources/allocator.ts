@@ -23,7 +23,6 @@ import { SearchBudget } from './search-budget.ts';
 /** Upstream's limit of devices of one claim. */
 const MAX_DEVICES = 32;
 
-/** What the search is given. */
 export interface AllocationInput {
   readonly node: Stored<Node>;
   readonly pools: NodeDevices;

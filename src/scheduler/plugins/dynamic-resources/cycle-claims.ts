@@ -11,7 +11,6 @@ import { wantedClaim, type WantedClaim } from './claim-requests.ts';
 import type { ExtendedResources, ExtendedWant } from './extended-claim.ts';
 import { SearchBudget } from './search-budget.ts';
 
-/** What the plugin works with. */
 export interface DynamicResourcesDeps extends Pick<
   ClusterObjects,
   'pod' | 'resourceClaim' | 'resourceClaims' | 'resourceSlices' | 'deviceClass' | 'extendedResourceClass'

@@ -36,7 +36,6 @@ const UNREACHABLE = unresolvable(NAME, 'resourceclaim not available on the node'
 /** Upstream's limit of consumers of one claim. */
 const MAX_CONSUMERS = 256;
 
-/** Creates the plugin. */
 export function createDynamicResources(
   deps: DynamicResourcesDeps,
   { bindingTimeoutMs, filterTimeoutMs }: DynamicResourcesArgs = defaultArgs.dynamicResources,

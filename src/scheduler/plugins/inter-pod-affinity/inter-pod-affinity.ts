@@ -59,7 +59,6 @@ interface Kept {
   readonly antiAffinity: TopologyCounts;
 }
 
-/** Creates the plugin. */
 export function createInterPodAffinity(
   namespaceLabels: NamespaceLabels,
   args: InterPodAffinityArgs = defaultArgs.interPodAffinity,

@@ -17,7 +17,6 @@ const TOO_MANY = unschedulable(NAME, 'node(s) exceed max volume count');
 /** Driver by volume, the volume by a name of its own. */
 type Volumes = ReadonlyMap<string, string>;
 
-/** What the plugin looks up. */
 export type VolumeLimitsDeps = Pick<ClusterObjects, 'claim' | 'volume' | 'storageClass' | 'csiNode' | 'attachmentsTo'>;
 
 export function createNodeVolumeLimits(deps: VolumeLimitsDeps): SchedulerPlugin {

@@ -33,7 +33,6 @@ interface Kept {
   readonly least: (number | undefined)[];
 }
 
-/** Creates the plugin. */
 export function createPodTopologySpread(
   siblings: SiblingSelector,
   args: SpreadArgs = defaultArgs.spread,

@@ -22,7 +22,6 @@ interface Kept {
   readonly mostInZone: number;
 }
 
-/** What the plugin counts. */
 export interface SelectorSpreadOptions {
   readonly name: 'SelectorSpread' | 'ServiceSpreadingPriority';
   readonly siblings: SiblingSelector;

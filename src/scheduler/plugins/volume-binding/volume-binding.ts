@@ -30,7 +30,6 @@ interface Kept {
   chosen?: PodVolumes;
 }
 
-/** Creates the plugin. */
 export function createVolumeBinding(
   deps: VolumeBindingDeps,
   args: VolumeBindingArgs = defaultArgs.volumeBinding,

@@ -9,7 +9,6 @@ export type VolumeObjects = Pick<
   'claim' | 'volume' | 'node' | 'storageClass' | 'volumesOfClass' | 'csiDriver' | 'storageCapacities'
 >;
 
-/** What the plugin works with. */
 export interface VolumeBindingDeps extends VolumeObjects {
   readonly client: Client;
   readonly clock: Clock;

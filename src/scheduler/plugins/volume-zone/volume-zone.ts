@@ -18,7 +18,6 @@ interface ZoneLabel {
   readonly values: ReadonlySet<string>;
 }
 
-/** Creates the plugin. */
 export function createVolumeZone(
   findClaim: FindClaim,
   findVolume: (name: string) => PersistentVolume | undefined,

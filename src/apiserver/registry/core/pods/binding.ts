@@ -11,7 +11,6 @@ import { successStatus } from '../../success-status.ts';
 
 const PODS_BINDING = { group: '', resource: 'pods/binding' };
 
-/** What assigning needs. */
 export interface BindingDeps {
   readonly objects: ObjectStore;
   readonly clock: Clock;
