@@ -1,6 +1,5 @@
 /** Field selectors: `a=b,c!=d`. Upstream: apimachinery/pkg/fields. */
 
-/** One term. */
 export interface FieldRequirement {
   readonly field: string;
   readonly operator: '=' | '!=';

@@ -19,7 +19,6 @@ type Step =
 
 type Operand = { readonly path: JsonPath } | { readonly literal: unknown };
 
-/** A parsed path. */
 export interface JsonPath {
   readonly steps: readonly Step[];
 }

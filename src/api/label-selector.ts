@@ -7,7 +7,6 @@ import type { LabelSelector, LabelSelectorRequirement } from './gen/meta-v1.ts';
 /** Operators of a requirement. */
 export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
 
-/** One term. */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: LabelOperator;
@@ -17,7 +16,6 @@ export interface LabelRequirement {
 /** Labels of an object. */
 export type Labels = Readonly<Record<string, string>> | undefined;
 
-/** A compiled selector. */
 export interface LabelMatcher {
   matches(labels: Labels): boolean;
   /** True when it selects everything. */

@@ -13,7 +13,6 @@ export interface NonResourceRoute {
   serve(scope: RequestScope): ApiResponse | Promise<ApiResponse>;
 }
 
-/** Finds routes by path. */
 export class RouteTable {
   readonly #exact = new Map<string, NonResourceRoute>();
   readonly #prefixes: NonResourceRoute[] = [];

@@ -21,7 +21,6 @@ export interface RequestRecorder {
 /** Further warnings are dropped: the headers of an answer have no room for more, however short they are. */
 const MAX_WARNINGS = 4096;
 
-/** A request being served. */
 export class RequestScope implements RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;

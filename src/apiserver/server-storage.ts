@@ -12,7 +12,6 @@ import type { ObjectStore } from './registry/object-store.ts';
 import { StorageMetrics } from './storage-metrics.ts';
 import { CacheHub } from './watch-cache/cache-hub.ts';
 
-/** What everything stands on. */
 export interface ServerStorage {
   /** Measured. */
   readonly store: Store;

@@ -7,7 +7,6 @@ import type { Store } from '../storage/store.ts';
 
 const PERIOD_MS = 2_000;
 
-/** The store's health. */
 export interface StoreProbe {
   /** Why the store cannot be used, or undefined. */
   problem(): string | undefined;

@@ -5,7 +5,6 @@ import type { Clock } from '../platform/clock.ts';
 /** One piece of work goes on for so long, then others have their turn. */
 const TURN_MS = 2;
 
-/** What work goes by. */
 export type Pace = Pick<Clock, 'monotonicMs' | 'yield' | 'turn'>;
 
 /** The clock for work of a request, which waits among its like. */

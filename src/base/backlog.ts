@@ -23,7 +23,6 @@ const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
 /** So many times the total is never held for long. */
 const MOST_FACTOR = 2;
 
-/** One reader's part. */
 export class Unread {
   readonly #backlog: Backlog;
   readonly #giveUp: () => void;

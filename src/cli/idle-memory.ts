@@ -66,7 +66,6 @@ export interface ProcessMemory {
   collect(isThorough: boolean): void;
 }
 
-/** What is given back. */
 export interface IdleMemory {
   /** Default: this process. */
   readonly memory?: ProcessMemory;

@@ -1,6 +1,5 @@
 /** Lines of Keelson's log: which are of a component, and how they read. Pure. */
 
-/** What is shown. */
 export interface LogSelection {
   /** With the parts of it (`kubelet` has `kubelet.volumes`); undefined: all. */
   readonly component: string | undefined;

@@ -46,7 +46,6 @@ export interface RunnableCluster {
   releaseMemory?(): void;
 }
 
-/** How to run it. */
 export interface InstanceRun {
   readonly dataDir: string;
   readonly start: InstanceStart;

@@ -9,7 +9,6 @@ import type { Client } from './client.ts';
 const POLL_MS = 250;
 const WAIT_MS = 15 * 60_000;
 
-/** What is asked for. */
 export interface CertificateOrder {
   readonly requestPem: string;
   readonly signerName: string;

@@ -10,7 +10,6 @@ import type { Client } from './client.ts';
 
 const ACCEPT = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
 
-/** What discovery found. */
 export interface Discovered {
   readonly resources: ResourceInfo<KubernetesObject>[];
   /** Group versions whose content is not known now (an aggregated server is down): `metrics.k8s.io/v1beta1`. */

@@ -39,7 +39,6 @@ export interface WorkQueueDeps<K> {
   readonly rateLimiter?: RateLimiter<K>;
 }
 
-/** Makes an empty queue. */
 export function createWorkQueue<K>(deps: WorkQueueDeps<K>): WorkQueue<K> {
   const { clock } = deps;
   const limiter = deps.rateLimiter ?? createControllerRateLimiter<K>(clock);

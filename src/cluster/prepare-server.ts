@@ -7,7 +7,6 @@ import { makeDataDir, prepareInstance, type PreparedInstance } from './instance/
 import { checkBindAddress } from './instance/server-addresses.ts';
 import { PreflightError } from './preflight-error.ts';
 
-/** The settled choices. */
 export interface PreparedServer extends PreparedInstance {
   /** The state is in an etcd of this server's own. */
   readonly ownEtcd: boolean;

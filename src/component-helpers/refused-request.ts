@@ -30,7 +30,6 @@ export interface RefusingWebhook {
 
 export type FaultDetail = 'unsaid' | 'uncounted' | 'missing';
 
-/** Who refused. */
 export interface Refuser {
   readonly part: RefusingPart;
   /** Admission plugin by upstream's name. */

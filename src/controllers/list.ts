@@ -100,7 +100,6 @@ export const controllers = {
   'validatingadmissionpolicy-status-controller': createValidatingAdmissionPolicyStatusController,
 } satisfies Readonly<Record<string, ControllerFactory>>;
 
-/** One of them. */
 export type ControllerName = keyof typeof controllers;
 
 /**

@@ -5,7 +5,6 @@
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import { compareRevisions } from '../client/revisions.ts';
 
-/** What was written. */
 export class OwnWrites {
   readonly #revisions = new Map<string, string>();
 

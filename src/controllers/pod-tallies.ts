@@ -18,7 +18,6 @@ export interface Tally {
   remove(uid: string): void;
 }
 
-/** How a controller counts. */
 export interface TallyKind<T extends Tally, R> {
   make(rules: R, pods: readonly Stored<Pod>[]): T;
   /** Whether the tally counts by these rules; otherwise it is rebuilt. */

@@ -18,7 +18,6 @@ export interface Query {
   readonly edns: Edns | undefined;
 }
 
-/** The client's EDNS wishes. */
 export interface Edns {
   /** Largest UDP response it takes. */
   readonly udpSize: number;

@@ -14,5 +14,4 @@ export function typeNumber(name: string): number {
 /** Response codes. */
 export const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5, BADVERS: 16 } as const;
 
-/** A response code's name. */
 export type Rcode = keyof typeof RCODES;

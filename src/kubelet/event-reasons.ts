@@ -86,7 +86,6 @@ type NodeReason =
   | 'Shutdown'
   | 'SystemOOM';
 
-/** All of them. */
 export type KubeletEventReason = ContainerReason | PodReason | AdmissionReason | NodeReason;
 
 /** The recorder of the kubelet's parts: see `EventRecorder`. */

@@ -18,7 +18,6 @@ export interface Extent {
   readonly fromScratch: boolean;
 }
 
-/** What a mode does. */
 export interface ApplyMode {
   readonly metrics: ProxyMetrics;
   /** Between two transactions. */

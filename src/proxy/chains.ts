@@ -27,7 +27,6 @@ export interface Chain {
   readonly needs: readonly Chain[];
 }
 
-/** What differs between tables. */
 export interface ChainContext {
   readonly family: 4 | 6;
   readonly clusterCidr: string;

@@ -7,7 +7,6 @@ import { parseCidr } from '../base/cidr.ts';
 import { nodePortAddressesProblem } from './node-port-addresses.ts';
 import type { ProxyMode } from './proxy-config.ts';
 
-/** What is honoured. */
 export interface KubeProxyConfiguration {
   readonly mode?: ProxyMode;
   /** Ranges of pods, of several families separated by commas. */

@@ -12,7 +12,6 @@ export const BY_SERVICE = 'service';
 /** Where a node is. */
 export const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** What the proxy follows. */
 export interface Sources {
   readonly services: Informer<Service>;
   readonly slices: Informer<EndpointSlice>;

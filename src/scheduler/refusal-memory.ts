@@ -6,7 +6,6 @@ import type { NodeInfo, Snapshot } from './cache/node-info.ts';
 import type { ClassMemory } from './framework/class-memory.ts';
 import type { Status } from './framework/status.ts';
 
-/** Whom to ask. */
 export interface RefusalQuestion {
   readonly memory: ClassMemory;
   readonly snapshot: Snapshot;

@@ -9,7 +9,6 @@ import type { SchedulerMetrics } from './scheduler-metrics.ts';
 /** The percentage of cycles whose plugins are measured one by one, as upstream. */
 const MEASURED_PERCENT = 10;
 
-/** The stop-watches. */
 export interface SchedulerTimers {
   /** Timers of the profile's extension points. */
   forProfile(profile: string): PointTimer;

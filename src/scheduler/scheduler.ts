@@ -48,7 +48,6 @@ export interface SchedulerDeps {
   readonly plugins?: readonly PluginEntry[];
 }
 
-/** The running scheduler. */
 export interface Scheduler {
   /** Follows the cluster and schedules until the signal aborts. Resolves once its informers have synced. */
   start(signal: AbortSignal): Promise<void>;

@@ -5,7 +5,6 @@
  * and forgotten oldest first; losing it never harms the store. Values are opaque bytes.
  */
 
-/** Who made a change. */
 export interface HistoryAuthor {
   readonly user: string;
   readonly manager: string;
@@ -50,7 +49,6 @@ export interface HistoryBatch {
   readonly covered: number;
 }
 
-/** What a lane holds. */
 export interface LaneStatus {
   /** Changes after this revision are kept; 0: nothing has been recorded yet. */
   readonly since: number;
@@ -62,7 +60,6 @@ export interface LaneStatus {
   readonly records: number;
 }
 
-/** What the history holds. */
 export interface HistoryStatus {
   readonly covered: number;
   readonly lanes: Readonly<Record<HistoryLane, LaneStatus>>;
@@ -92,7 +89,6 @@ export interface HistoryPage {
   readonly status: LaneStatus;
 }
 
-/** How much is kept. */
 export interface HistoryLimits {
   readonly sizeBytes: number;
   readonly ageMs: number;

@@ -79,7 +79,6 @@ export interface RangeResult {
   readonly revision: number;
 }
 
-/** What a scan reads. */
 export interface ScanRange {
   readonly start: string;
   readonly end: string;
@@ -98,7 +97,6 @@ export interface StoreWatch {
   stop(): void;
 }
 
-/** What a watcher gets. */
 export interface StoreWatcher {
   /** `revision`: the store's revision these events bring the watcher to. */
   onEvents(events: readonly StoreEvent[], revision: number): void;

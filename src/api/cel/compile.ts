@@ -21,7 +21,6 @@ import { validateTree } from './types/validate.ts';
 
 export type { Activation } from './runtime/env.ts';
 
-/** A compiled expression. */
 export interface Program {
   readonly expression: string;
   /** Static type of the result. */

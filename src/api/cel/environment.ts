@@ -24,7 +24,6 @@ import { LIST_TYPE, MAP_TYPE, OPTIONAL_TYPE, SIMPLE_TYPES, type Type } from './t
 /** Makes a value of a type from its fields. Throws `FunctionError`. */
 type Constructor = (typeName: string, fields: ReadonlyMap<string, unknown>) => unknown;
 
-/** Where expressions are compiled. */
 export interface CelEnvironment {
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;

@@ -7,7 +7,6 @@ import type { FieldCause } from '../status-error.ts';
 import { hasFormat } from './formats.ts';
 import { patternOf } from './patterns.ts';
 
-/** A value under validation. */
 export interface Place {
   /** `spec.items[0].name`; empty at the root. */
   readonly path: string;

@@ -10,7 +10,6 @@ import type { ParameterFact } from './parameters.ts';
 import { groupPath, groupVersionPath, serverPaths } from './server-operations.ts';
 import { STATUS_TEXTS } from './status-texts.ts';
 
-/** A Swagger document. */
 export interface V2Document extends JsonObject {
   swagger: string;
   info: JsonObject;

@@ -16,7 +16,6 @@ export type ScalarName =
   | 'microTime'
   | 'intOrString';
 
-/** A leaf value. */
 export interface ScalarSchema {
   readonly kind: 'scalar';
   readonly scalar: ScalarName;

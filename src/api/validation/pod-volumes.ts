@@ -48,7 +48,6 @@ const SOURCES: ReadonlySet<string> = new Set(SOURCE_ORDER);
 /** What upstream calls a refused source where that is not the field's name. */
 const REFUSED_NAMES: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
-/** Who has the volumes. */
 export interface VolumeOwner {
   /** Absent: a template. */
   readonly podName: string | undefined;

@@ -22,7 +22,6 @@ export function newReinvocation(): Reinvocation {
   return { round: 0, wanted: false, memory: new Map() };
 }
 
-/** One request before admission. */
 export interface AdmissionAttributes<T extends KubernetesObject = KubernetesObject> {
   readonly operation: AdmissionOperation;
   readonly resource: ResourceInfo<T>;

@@ -42,7 +42,6 @@ export const ADMISSION_PLUGIN_NAMES = [
   'AlwaysDeny',
 ] as const;
 
-/** One of them. */
 export type AdmissionPluginName = (typeof ADMISSION_PLUGIN_NAMES)[number];
 
 const OFF_BY_DEFAULT: ReadonlySet<AdmissionPluginName> = new Set([

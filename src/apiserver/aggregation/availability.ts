@@ -27,7 +27,6 @@ export interface AvailabilityDeps {
   readonly identity: () => TlsOptions;
 }
 
-/** What was found. */
 export interface Found {
   readonly availability: Availability;
   readonly resources: readonly APIResourceDiscovery[];

@@ -12,7 +12,6 @@ export interface AuditorDeps extends AuditedRequestDeps {
   readonly random: Random;
 }
 
-/** Records requests. */
 export interface Auditor {
   /** A request whose user is known. Undefined: not recorded. */
   begin(scope: RequestScope): RequestRecorder | undefined;

@@ -37,7 +37,6 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Where events are kept. */
 export interface AuditSink {
   /** The event as it is sent: made once, however often it is tried. */
   encode(event: AuditEvent): Buffer;
@@ -49,7 +48,6 @@ export interface AuditSink {
   stop(): Promise<void>;
 }
 
-/** Where events go. */
 export interface AuditBackend {
   /** Takes an event; never throws. A promise is to be waited for; it rejects when the request must not go on. */
   write(event: AuditEvent): Promise<void> | undefined;

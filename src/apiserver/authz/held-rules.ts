@@ -19,7 +19,6 @@ interface Field {
   readonly byValue: Map<string, HolderClass>;
 }
 
-/** The rules somebody holds. */
 export class HeldRules {
   readonly #groups: Field;
   readonly #resources: Field;

@@ -24,7 +24,6 @@ const CHECK_PERIOD_MS = 60_000;
 /** So far the clocks of two servers may be apart: what one still adds, the other must not take away yet. */
 const CLOCKS_APART_MS = 5 * 60_000;
 
-/** Who vouches for users. */
 export interface ClientAuthorities {
   /** '': no client certificates. */
   readonly clientCaPem: string;

@@ -13,7 +13,6 @@ const PREFIX = '/registry/masterleases/';
 const TTL_SECONDS = 15;
 const PERIOD_MS = 10_000;
 
-/** The servers' presence. */
 export interface EndpointLeases {
   /** Addresses of all servers, in order of the address; this server's own among them. */
   addresses(): Promise<readonly AdvertisedAddress[]>;

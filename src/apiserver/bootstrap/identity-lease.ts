@@ -15,7 +15,6 @@ import { background } from '../../platform/unexpected.ts';
 const DURATION_SECONDS = 3600;
 const RENEW_MS = 10_000;
 
-/** Who this server is. */
 export interface ServerIdentity {
   readonly hostname: string;
   /** `host:port` it is reached at. */

@@ -7,7 +7,6 @@ import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 
 const LABELS = { component: 'apiserver', provider: 'kubernetes' };
 
-/** Where this server answers. */
 export interface AdvertisedAddress {
   readonly ip: string;
   readonly port: number;

@@ -13,7 +13,6 @@ export interface ConsoleFile {
   readonly encodings: readonly ('br' | 'gzip')[];
 }
 
-/** The built console. */
 export interface ConsoleFiles {
   /** By name, as in `/console/NAME`; undefined when nothing is built. */
   index(): Promise<ReadonlyMap<string, ConsoleFile> | undefined>;

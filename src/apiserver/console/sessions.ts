@@ -18,7 +18,6 @@ export type SessionCredential =
       readonly isTrusted?: (() => boolean) | undefined;
     };
 
-/** An open session. */
 export interface Session {
   readonly credential: SessionCredential;
   readonly expiresAtMs: number;

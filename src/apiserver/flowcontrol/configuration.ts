@@ -13,7 +13,6 @@ function isMandatory({ metadata }: { readonly metadata: { readonly name?: string
   return MANDATORY_FLOW_OBJECTS.has(metadata.name ?? '');
 }
 
-/** What is in force. */
 export interface FlowConfiguration {
   /** Tried in this order. */
   readonly schemas: readonly FlowSchema[];

@@ -30,7 +30,6 @@ interface Queue {
   dueSeconds: number;
 }
 
-/** What can wait. */
 export interface Wide {
   /** Seats it takes. */
   readonly width: number;

@@ -27,7 +27,6 @@ class Waits {
   }
 }
 
-/** The counts. */
 export class FlowStats {
   readonly schema: string;
   readonly level: string;

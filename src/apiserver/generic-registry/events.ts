@@ -13,7 +13,6 @@ export interface ResourceEvents {
   isBehind(): boolean;
 }
 
-/** Whose changes they are. */
 export interface Hearer {
   /** Called when changes cannot be converted or the listener throws; the watch must end then. */
   fail(error: unknown): void;

@@ -8,7 +8,6 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { boundedFieldSelector, boundedLabelSelector } from './bounded-selectors.ts';
 import type { GenericStore } from './generic-store.ts';
 
-/** What is selected. */
 export interface Selection {
   readonly labels: LabelMatcher;
   readonly fields: FieldSelector;

@@ -21,7 +21,6 @@ export interface Usage {
   readonly time: string;
 }
 
-/** A node's readings. */
 export interface NodeUsage {
   readonly node?: Usage;
   /** `namespace/name` → containers by name. A pod with a container that has not been read twice is not among them. */

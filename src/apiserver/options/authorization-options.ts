@@ -4,7 +4,6 @@ import { choiceOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsErro
 /** Authorizers by name. */
 export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'Webhook', 'AlwaysAllow', 'AlwaysDeny'] as const;
 
-/** One of them. */
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
 
 export const authorizationFlags: readonly Flag[] = [

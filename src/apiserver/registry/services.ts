@@ -25,7 +25,6 @@ export interface ServiceAccountTokenOrder {
   readonly node?: { readonly name: string; readonly uid?: string };
 }
 
-/** A compact token. */
 export interface IssuedToken {
   readonly token: string;
   /** Wall time. */
@@ -81,7 +80,6 @@ export interface ComponentHealth {
   readonly message: string;
 }
 
-/** Everything definitions may use. */
 export interface RegistryServices {
   readonly objects: ObjectStore;
   readonly platform: BasePlatform;

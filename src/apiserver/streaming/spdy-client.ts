@@ -28,7 +28,6 @@ export interface SpdyClient {
   run(): Promise<void>;
 }
 
-/** A stream we opened. */
 export interface SpdyStream {
   write(chunk: Uint8Array): Promise<void>;
   /** Ends our direction. */

@@ -37,7 +37,6 @@ export interface CacheHubDeps {
   readonly recorder?: ChangeRecorder | undefined;
 }
 
-/** All caches. */
 export class CacheHub {
   readonly #deps: CacheHubDeps;
   readonly #caches = new Map<string, WatchCache>();

@@ -19,7 +19,6 @@ export interface WatchSink<T> {
   end(): void;
 }
 
-/** How events are written. */
 export interface WatchEncoder<T> {
   /** Names the form; undefined: nothing is shared between watchers. */
   event(type: WatchEventType, cell: RevisionCell, source: CacheEvent | undefined): T;
@@ -48,7 +47,6 @@ export interface WatcherConfig<T> {
   readonly isBehind?: () => boolean;
 }
 
-/** A running watch. */
 export class Watcher<T> {
   readonly #config: WatcherConfig<T>;
   readonly #clock: Clock;

@@ -12,7 +12,6 @@ export interface Destination {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One webhook's address. */
 export interface WebhookTarget {
   /** As messages show it, without query: `https://hook.ns.svc:443/validate`. */
   readonly url: string;

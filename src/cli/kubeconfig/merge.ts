@@ -28,7 +28,6 @@ interface Mark {
   readonly 'previous-context'?: string | undefined;
 }
 
-/** A context of ours. */
 export interface OwnContext extends Mark {
   readonly name: string;
 }

@@ -7,7 +7,6 @@ import { UserError } from '../usage-error.ts';
 import { mergeCluster, removeCluster, type KubeconfigEntry } from './merge.ts';
 import { changeKubeconfig } from './user-file.ts';
 
-/** Where to write. */
 export interface KubeconfigTarget {
   readonly file: string;
   /** Default 0600. */

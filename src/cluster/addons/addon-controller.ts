@@ -31,7 +31,6 @@ export interface AddonDeps {
   readonly recorder: EventRecorder;
 }
 
-/** Whose files they are. */
 export interface AddonConfig {
   readonly folder: string;
   readonly server: string;

@@ -13,7 +13,6 @@ import type { Platform } from '../../platform/platform.ts';
 
 type AccessPlatform = Pick<Platform, 'crypto' | 'random' | 'clock' | 'log'>;
 
-/** Who may read what. */
 export interface ComponentAccess {
   readonly alwaysAllowPaths: readonly string[];
   readonly skipsLookup: boolean;

@@ -25,7 +25,6 @@ export interface KubeletClients {
   start(signal: AbortSignal): void;
 }
 
-/** Where credentials come from. */
 export interface KubeletCredentials {
   readonly kubeconfig: string;
   /** Used to ask for a certificate while `kubeconfig` does not exist. */

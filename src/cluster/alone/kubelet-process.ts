@@ -36,7 +36,6 @@ export interface KubeletProcessOptions {
   readonly dynamic?: DynamicConfiguration;
 }
 
-/** A running kubelet. */
 export interface KubeletProcess {
   readonly node: ClusterNode;
   /** Ends this process's part; containers keep running. */

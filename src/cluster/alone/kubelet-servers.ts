@@ -24,7 +24,6 @@ export interface KubeletServersDeps {
   readonly hasApiServer: boolean;
 }
 
-/** The open servers. */
 export interface KubeletServers {
   stop(): Promise<void>;
 }

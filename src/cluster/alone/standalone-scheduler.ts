@@ -31,7 +31,6 @@ export interface StandaloneSchedulerConfig {
   readonly identity: string;
 }
 
-/** The running scheduler. */
 export interface StandaloneScheduler {
   /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process is to end then. */
   run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;

@@ -8,7 +8,6 @@ import type { HealthCheck } from '../../apiserver/routes/health.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpServer } from '../../platform/http.ts';
 
-/** What takes leave. */
 export interface LeavingServer {
   /** Requests that are served at this moment, watches and streams aside. */
   readonly busy: () => number;

@@ -50,7 +50,6 @@ interface ServerFiles {
   readonly scheduler: SchedulerSetup | undefined;
 }
 
-/** The control plane. */
 export interface LocalServer {
   /**
    * Reads the files that options name: what is wrong with one is told before anything runs. The cluster's certificates are

@@ -45,7 +45,6 @@ export interface RegistryDeps {
   readonly componentHealth: NonNullable<RegistryServices['componentHealth']>;
 }
 
-/** Everything served. */
 export interface Registry {
   readonly definitions: readonly ResourceDefinition[];
   readonly routes: readonly NonResourceRoute[];

@@ -6,7 +6,6 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** The kept facts. */
 export interface EtcdFile {
   /** The member's name: the node's. */
   readonly name: string;

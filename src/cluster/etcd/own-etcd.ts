@@ -26,7 +26,6 @@ export interface OwnEtcdConfig {
   readonly logDir: string;
 }
 
-/** The member. */
 export interface OwnEtcd {
   /** Resolves when the member runs and votes; from then on it is supervised. Rejects with `PreflightError`. */
   start(signal: AbortSignal): Promise<{ readonly endpoints: readonly string[]; readonly tls: GrpcTls }>;

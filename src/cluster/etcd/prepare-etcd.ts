@@ -11,7 +11,6 @@ import { requireProgram } from '../instance/preflight.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { readEtcdFile, writeEtcdFile } from './etcd-file.ts';
 
-/** What was settled. */
 export interface PreparedEtcd {
   /** Ranges and domain of the cluster this server joins; absent at other starts. */
   readonly joined?: Omit<JoinedServer, 'material'>;

@@ -25,7 +25,6 @@ export interface LoadOptions {
 const SEEN_TIMEOUT_MS = 10_000;
 const SEEN_PERIOD_MS = 10;
 
-/** A runtime's images. */
 export class MachineImages {
   readonly #deps: Deps;
   readonly #socketPath: string;

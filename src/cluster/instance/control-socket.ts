@@ -15,7 +15,6 @@ import { takeFileLock, type FileLock } from './file-lock.ts';
 import { olderInstancePid } from './older-instance.ts';
 import { checkOwnDataDir } from './own-data-dir.ts';
 
-/** The held lock. */
 export interface ControlLock {
   /** From now on; commands that fail are logged. */
   serve(handlers: ControlHandlers, log: Log): void;

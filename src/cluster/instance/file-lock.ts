@@ -5,7 +5,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The held lock. */
 export interface FileLock {
   release(): void;
 }

@@ -6,7 +6,6 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-/** The kept decisions. */
 export interface InstanceFile {
   readonly format: 1;
   readonly nodeName: string;

@@ -13,7 +13,6 @@ import { PreflightError } from '../preflight-error.ts';
 const KUBELET_PORT = 10_250;
 const HTTPS_PORT = 6443;
 
-/** The settled choices. */
 export interface PreparedInstance {
   readonly instanceOptions: InstanceOptions;
   readonly cniBinDirs: readonly string[];

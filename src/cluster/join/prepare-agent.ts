@@ -13,7 +13,6 @@ import { holdKubeletPort, holdPort, makeDataDir, ownDevices, programsOf } from '
 import type { AgentOptions } from './agent-options.ts';
 import { discoverCluster, type JoinedCluster } from './discover-cluster.ts';
 
-/** The settled choices. */
 export interface PreparedAgent {
   readonly instance: Instance;
   readonly servers: readonly string[];

@@ -39,7 +39,6 @@ const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 const ANSWER_MS = 10_000;
 const MAX_BYTES = 1_000_000;
 
-/** As it is sent. */
 interface ServerMaterial {
   readonly files: Readonly<Record<string, string>>;
   /** Client URLs. */

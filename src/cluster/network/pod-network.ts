@@ -14,7 +14,6 @@ import { neighbourRules, removeNeighbourRules } from './neighbour-rules.ts';
 import { removeNodeRoutes } from './node-routes.ts';
 import { podNetworkRules, removePodNetworkRules } from './pod-network-rules.ts';
 
-/** The node's pod network. */
 export interface PodNetwork {
   /** Devices, routes, rules. Idempotent. */
   start(): Promise<void>;

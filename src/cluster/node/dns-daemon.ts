@@ -16,7 +16,6 @@ interface DnsSettings {
   readonly stubDomains?: readonly string[];
 }
 
-/** The process. */
 export interface DnsDaemon {
   /** Runs and supervises it until the signal aborts; the process stays. Never rejects. */
   start(signal: AbortSignal): Promise<void>;

@@ -40,7 +40,6 @@ export interface NodeServicesDeps {
   readonly network: Pick<PodNetwork, 'keep' | 'setMtu' | 'routeLoopback'>;
 }
 
-/** The running services. */
 export interface NodeServices {
   /** Opens the kubelet's server, once it has a certificate. */
   serveKubelet(node: ClusterNode): Promise<void>;

@@ -23,7 +23,6 @@ export interface NodeUpkeepDeps {
 /** As upstream's ImageGCPeriod. */
 const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
-/** What upkeep offers. */
 export interface NodeUpkeep {
   /** All ends with the signal. */
   start(signal: AbortSignal): void;

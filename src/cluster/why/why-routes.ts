@@ -22,7 +22,6 @@ export interface WhyDeps {
   readonly clock: Clock;
 }
 
-/** What explains. */
 type Why = typeof import('./answers.ts');
 
 const MAX_MS = 10_000;

@@ -14,7 +14,6 @@ export interface Flag {
   readonly deprecated?: string;
 }
 
-/** What was given. */
 export interface FlagValues {
   /** The last value; undefined when the flag was not given, or given as empty: upstream's word for unset. */
   text(name: string): string | undefined;

@@ -40,7 +40,6 @@ export interface CertificateManagerConfig {
   };
 }
 
-/** The kept certificate. */
 export interface CertificateManager {
   /** The newest one, which can be read; undefined before the first. */
   current(): KeyPairPem | undefined;

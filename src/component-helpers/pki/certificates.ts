@@ -33,7 +33,6 @@ export interface KeyPairPem {
   readonly keyPem: string;
 }
 
-/** What a certificate says. */
 export interface CertificateRequestSpec extends CertificateNames {
   readonly usages: readonly ('server' | 'client')[];
   readonly validityMs: number;

@@ -20,7 +20,6 @@ export interface PkiNames {
   readonly ipAddresses: readonly string[];
 }
 
-/** Everything loaded. */
 export interface ClusterPki {
   readonly ca: KeyPairPem;
   readonly apiServer: KeyPairPem;

@@ -16,7 +16,6 @@ const AUTHORITY_MS = 3650 * 86_400_000;
 
 type Stamp = Record<string, { readonly madeFor: string; readonly notAfterMs: number }>;
 
-/** An open folder. */
 export interface PkiFolder {
   readonly dir: string;
   readonly files: Files;

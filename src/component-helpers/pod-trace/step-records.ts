@@ -41,7 +41,6 @@ export interface PastStep {
   readonly detail?: string | undefined;
 }
 
-/** Whose steps these are. */
 export interface RecordedPod {
   readonly uid: string;
   readonly namespace: string;

@@ -21,7 +21,6 @@ export const noSteps: StepScope = {
   add: () => undefined,
 };
 
-/** Where steps go. */
 export interface StepSinks {
   readonly record: StepRecord | undefined;
   readonly span?: Span | undefined;

@@ -12,7 +12,6 @@ import type { Controller } from '../controller.ts';
 import { createGroupCounts } from '../group-counts.ts';
 import { isAttachedFor, wantedVolume, wantedVolumes, type VolumeLookup } from './attachments.ts';
 
-/** What is counted. */
 interface AttachmentsSeen {
   readonly nodes: Informer<Node>;
   /** With the index `node`. */

@@ -25,7 +25,6 @@ import {
 } from './rolling-update.ts';
 import { countNode, type NodeCounts } from './status.ts';
 
-/** Where nodes are found. */
 export type NodeLister = Pick<Informer<Node>, 'get' | 'list'>;
 
 type Counts = { -readonly [K in keyof NodeCounts]: number };

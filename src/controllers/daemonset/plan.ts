@@ -13,7 +13,6 @@ export interface EndedPod {
   readonly nodeName: string;
 }
 
-/** What to do. */
 export interface DaemonPlan {
   readonly create: readonly string[];
   readonly remove: readonly Stored<Pod>[];

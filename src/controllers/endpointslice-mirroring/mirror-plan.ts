@@ -24,7 +24,6 @@ const NOT_COPIED = [
   'kubectl.kubernetes.io/last-applied-configuration',
 ];
 
-/** What to write. */
 export interface MirrorPlan {
   readonly create: readonly EndpointSlice[];
   readonly update: readonly EndpointSlice[];

@@ -7,7 +7,6 @@ import { wantsTopologyHints } from './topology-hints.ts';
 import { canBeEndpoint, endpointHostname, podIpsOfFamily, podTargetRef } from '../service-endpoints.ts';
 import { TargetPorts, type TargetPort } from '../target-ports.ts';
 
-/** Address type of slices. */
 export type AddressType = 'IPv4' | 'IPv6';
 
 /** Endpoints that share the same ports. */

@@ -21,7 +21,6 @@ export const MANAGER = 'endpointslice-controller.k8s.io';
 const MAX_ENDPOINTS_PER_SLICE = 100;
 const RESERVED_LABELS = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL]);
 
-/** What to write. */
 export interface SlicePlan {
   readonly create: EndpointSlice[];
   readonly update: EndpointSlice[];

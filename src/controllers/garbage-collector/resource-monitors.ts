@@ -52,7 +52,6 @@ interface Monitor {
   stop(): void;
 }
 
-/** The watched resources. */
 export interface ResourceMonitors {
   /** Asks the server what it serves and starts or stops monitors. Resolves when new ones have their first list. */
   sync(signal: AbortSignal): Promise<void>;

@@ -12,7 +12,6 @@ import { stepByStep } from '../../base/steps.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
 
-/** One pod's metric. */
 export interface PodMetric {
   readonly milliValue: number;
   readonly timestampMs: number;

@@ -14,7 +14,6 @@ export interface ScalingHistory {
   downs: ScaleEvent[];
 }
 
-/** A change of size. */
 export interface ScaleEvent {
   /** Number of replicas, always positive. */
   readonly change: number;

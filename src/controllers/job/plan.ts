@@ -17,7 +17,6 @@ import {
 
 const MAX_PER_SYNC = 500;
 
-/** A pod to make. */
 export interface PodOrder {
   readonly index?: number;
   /** Failures of the index so far; with a limit per index alone. */

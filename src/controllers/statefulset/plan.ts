@@ -14,7 +14,6 @@ import type { Stored } from '../../api/object.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import { allowsBurst, inRange, isHealthy, ordinalOf, ordinalRange, revisionOf } from './identity.ts';
 
-/** The observed state. */
 export interface StatefulView {
   readonly set: Stored<StatefulSet>;
   /** Pods the set controls. */

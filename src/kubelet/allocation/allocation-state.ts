@@ -20,7 +20,6 @@ interface AllocationFile {
   readonly unsettled: Record<string, true>;
 }
 
-/** The memory of resizes. */
 export interface AllocationState {
   /** Reads what an earlier run kept; damage is logged and forgotten. */
   load(): Promise<void>;

@@ -73,7 +73,6 @@ export const FEATURE_GATES = {
   WindowsHostNetwork: gate('ALPHA', false),
 } as const satisfies Readonly<Record<string, Gate>>;
 
-/** A gate's name. */
 export type FeatureGate = keyof typeof FEATURE_GATES;
 
 /** Whether the gate is on. */

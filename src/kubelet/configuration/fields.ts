@@ -13,7 +13,6 @@ export const FIELDS = { ...SERVER_FIELDS, ...NODE_FIELDS, ...RESOURCE_FIELDS } a
 /** The configuration with every field present. */
 export type KubeletConfigurationV1Beta1 = ValuesOf<typeof FIELDS>;
 
-/** The set fields alone. */
 export type SparseConfiguration = Readonly<Record<string, unknown>>;
 
 /** The configuration with defaults for missing fields. */

@@ -43,7 +43,6 @@ export interface ContainerStatus {
   readonly user?: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] };
 }
 
-/** One sandbox's state. */
 export interface SandboxStatus {
   readonly id: string;
   readonly ready: boolean;

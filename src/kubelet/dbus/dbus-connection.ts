@@ -5,7 +5,6 @@
 import type { Duplex } from '../../platform/streams.ts';
 import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
 
-/** A method to call. */
 export interface DbusCall {
   readonly destination: string;
   readonly path: string;

@@ -8,7 +8,6 @@ import { fnv32a } from '../../base/fnv.ts';
 import { devicePluginTable, type ContainerAllocateResponse } from './device-plugin-api.ts';
 import type { PodDevicesEntry } from './pod-devices.ts';
 
-/** What is kept. */
 export interface DeviceCheckpoint {
   readonly entries: readonly PodDevicesEntry[];
   /** Healthy devices by resource. */

@@ -40,7 +40,6 @@ interface Stock {
 /** What nearly every node has. */
 const NO_DEVICES: DeviceCapacity = { capacity: {}, allocatable: {} };
 
-/** An empty inventory. */
 export function createDeviceInventory(clock: Clock): DeviceInventory {
   const stocks = new Map<string, Stock>();
   const gone = new Set<string>();

@@ -28,7 +28,6 @@ export interface PodDevices {
   entries(): readonly PodDevicesEntry[];
 }
 
-/** An empty table. */
 export function createPodDevices(): PodDevices {
   const pods = new Map<string, Map<string, Map<string, AllocatedDevices>>>();
   const entries = (): PodDevicesEntry[] =>

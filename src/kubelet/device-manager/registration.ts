@@ -31,7 +31,6 @@ export interface DeviceRegistrationDeps {
   readonly onChange: (resource: string) => void;
 }
 
-/** Where plugins register. */
 export interface DeviceRegistration {
   /** For the plugin manager. */
   readonly pluginHandler: PluginHandler;

@@ -3,7 +3,6 @@ import { quantityValue } from '../../api/quantity.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
 import type { NodeStats } from '../stats/summary-types.ts';
 
-/** What can run low. */
 export type Signal =
   | 'memory.available'
   | 'allocatableMemory.available'

@@ -18,7 +18,6 @@ export interface ProviderTokenAttributes {
   readonly optionalServiceAccountAnnotationKeys: readonly string[];
 }
 
-/** One program. */
 export interface CredentialProvider {
   /** The file name of the program in the folder of credential providers. */
   readonly name: string;

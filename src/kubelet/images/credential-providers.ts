@@ -27,7 +27,6 @@ export interface CredentialProvidersDeps {
   };
 }
 
-/** The programs. */
 export interface CredentialProviders {
   /**
    * What they know about an image, in their order; entries by registry as in a docker configuration. What a program said

@@ -34,7 +34,6 @@ export interface ImageGcConfig {
   readonly maxAgeMs?: number;
 }
 
-/** Collects images. */
 export interface ImageGc {
   /** One pass. Rejects when not enough could be freed. */
   garbageCollect(): Promise<void>;

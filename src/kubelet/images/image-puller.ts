@@ -28,7 +28,6 @@ export interface PullResult {
   readonly credential: number | undefined;
 }
 
-/** Pulls images. */
 export interface ImagePuller {
   /** Rejects with the runtime's error for the last credential. A pull goes on while a caller waits for it. */
   pull(request: PullRequest): Promise<PullResult>;

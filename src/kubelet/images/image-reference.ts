@@ -1,6 +1,5 @@
 /** Image names: `[host[:port]/]path[:tag][@digest]`. Upstream: pkg/util/parsers, distribution/reference. */
 
-/** A parsed image name. */
 export interface ImageReference {
   /** Registry host with port; `docker.io` by default. */
   readonly registry: string;

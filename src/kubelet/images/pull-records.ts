@@ -25,7 +25,6 @@ export interface PullCredentialsRecord {
   readonly nodePodsAccessible?: boolean;
 }
 
-/** One image. */
 export interface PulledRecord {
   readonly lastUpdatedTime: string;
   /** The runtime's id of it. */

@@ -23,7 +23,6 @@ export const VERIFICATION_POLICIES = [
   'NeverVerifyAllowlistedImages',
   'AlwaysVerify',
 ] as const;
-/** One of them. */
 export type VerificationPolicy = (typeof VERIFICATION_POLICIES)[number];
 
 export interface PullVerificationConfig {

@@ -28,7 +28,6 @@ export interface HookRun {
   readonly signal?: AbortSignal;
 }
 
-/** Runs hooks. */
 export interface HookRunner {
   /** Resolves when the hook has succeeded; rejects with upstream's message. */
   run(hook: HookRun): Promise<void>;

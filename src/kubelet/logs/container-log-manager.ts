@@ -36,7 +36,6 @@ export interface LogManagerConfig {
   readonly maxWorkers?: number;
 }
 
-/** Rotates logs. */
 export interface ContainerLogManager {
   /** Checks all logs periodically until aborted. */
   start(signal: AbortSignal): void;

@@ -21,7 +21,6 @@ export interface DnsConfigurerDeps {
   readonly recorder: KubeletEventRecorder;
 }
 
-/** Makes resolver configurations. */
 export interface DnsConfigurer {
   /** The configuration of a pod; records events when limits cut something off. */
   podDns(pod: Pod): Promise<DnsConfig>;

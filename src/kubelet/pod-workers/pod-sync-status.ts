@@ -71,7 +71,6 @@ export interface PodSyncStatus {
   observedRuntime: boolean;
 }
 
-/** A fresh record. */
 export function createPodSyncStatus(identity: { uid: string; fullName: string }): PodSyncStatus {
   return {
     ...identity,

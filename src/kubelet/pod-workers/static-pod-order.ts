@@ -4,7 +4,6 @@
  * waitingToStartStaticPodsByFullname in pkg/kubelet/pod_workers.go.
  */
 
-/** Who may start. */
 export interface StaticPodOrder {
   /** Appends the uid to those that wait for the name. */
   wait(fullName: string, uid: string): void;

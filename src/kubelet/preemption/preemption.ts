@@ -31,7 +31,6 @@ export interface PreemptionDeps {
   readonly killPod: KillPodFunc;
 }
 
-/** Makes room. */
 export interface Preemption {
   /** Resolves when the pod may come, or to why it may not. */
   makeRoom(pod: Pod, lacking: readonly InsufficientResource[]): Promise<AdmissionResult>;

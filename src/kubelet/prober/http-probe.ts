@@ -12,7 +12,6 @@ const MAX_BODY = 10 * 1024;
 const MAX_REDIRECTS = 10;
 const CONNECT_CODES: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** What to ask. */
 export interface HttpProbeTarget {
   readonly action: HTTPGetAction;
   readonly container: Container;

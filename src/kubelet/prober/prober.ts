@@ -32,7 +32,6 @@ export interface ProbeVerdict {
   readonly output: string;
 }
 
-/** Runs probes. */
 export interface Prober {
   /** The verdict and what was answered; `unknown` when the probe itself could not be run (the try then does not count). Never rejects. */
   probe(request: ProbeRequest): Promise<ProbeVerdict>;

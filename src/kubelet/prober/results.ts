@@ -3,7 +3,6 @@
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 export type ProbeResult = 'success' | 'failure' | 'unknown';
 
-/** A result that changed. */
 export interface ProbeUpdate {
   readonly type: ProbeType;
   readonly containerId: string;

@@ -18,7 +18,6 @@ export interface ContainerKill {
   readonly reason: KillReason;
 }
 
-/** The changes. */
 export interface PodActions {
   /** Stop everything, sandbox included. */
   readonly killPod: boolean;

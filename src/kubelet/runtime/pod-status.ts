@@ -24,7 +24,6 @@ export interface PodStatusDeps {
   readonly messages: TerminationMessages;
 }
 
-/** Reads pods. */
 export interface PodStatusReader {
   getPods(all: boolean): Promise<readonly RuntimePod[]>;
   getPodStatus(uid: string, name: string, namespace: string): Promise<PodStatus>;

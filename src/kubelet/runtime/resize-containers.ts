@@ -20,7 +20,6 @@ import type { SyncStep } from '../container/runtime.ts';
 import { containerResources } from './linux-resources.ts';
 import { runtimeErrorMessage, type RuntimeContext } from './runtime-context.ts';
 
-/** One container's change. */
 export interface ContainerResize {
   readonly id: string;
   readonly container: Container;

@@ -24,7 +24,6 @@ export interface UserNamespacesDeps {
   readonly supported: (handler: string) => boolean;
 }
 
-/** The ranges. */
 export interface UserNamespaces {
   /** The pod's mappings, made at the first call; undefined: it has the host's users. Rejects when the runtime cannot. */
   of(pod: Pod, handler: string): Promise<UserNamespace | undefined>;

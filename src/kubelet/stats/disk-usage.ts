@@ -16,7 +16,6 @@ import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 
 type VolumeUses = Awaited<ReturnType<VolumeManager['volumeStats']>>;
 
-/** Measures. */
 export interface DiskUsage {
   /** Use of the pod's volumes, at most a period old once measured; undefined: they are not measured, or not in time. */
   volumes(pod: Pod): Promise<VolumeUses | undefined>;

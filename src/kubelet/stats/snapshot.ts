@@ -20,7 +20,6 @@ export interface PodReading {
   readonly images: ReadonlyMap<string, string>;
 }
 
-/** The reading. */
 export interface NodeSnapshot {
   readonly nowMs: number;
   readonly node: NodeUsage;

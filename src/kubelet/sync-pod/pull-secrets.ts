@@ -6,7 +6,6 @@ import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Log } from '../../platform/log.ts';
 import { podFields, podNamespace } from '../types/pod-update.ts';
 
-/** Reads them. */
 export interface PullSecrets {
   /** The secrets that can be read. The others are reported in an event, and the pull is tried without them. */
   forPod(pod: Pod): Promise<readonly Secret[]>;

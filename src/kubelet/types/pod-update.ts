@@ -4,7 +4,6 @@
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
 
-/** Where pods come from. */
 export type PodSource = 'api' | 'file' | 'http';
 
 /** An operation of a pod source. The sync loop never gets SET. */

@@ -21,7 +21,6 @@ export interface ProjectedFile {
 /** The whole set, by relative path. */
 export type Payload = ReadonlyMap<string, ProjectedFile>;
 
-/** What to write where. */
 export interface AtomicWriteRequest {
   readonly files: Files;
   /** Exists already. */

@@ -7,7 +7,6 @@
  */
 import type { Platform } from '../../platform/platform.ts';
 
-/** What a driver answers. */
 export interface FlexAnswer {
   readonly status: string;
   readonly message?: string;

@@ -7,7 +7,6 @@ import type { Platform } from '../../platform/platform.ts';
 import { runTool, tryTool } from './run-tool.ts';
 import { toolArgument } from './tool-arguments.ts';
 
-/** What to mount where. */
 export interface FormatAndMountRequest {
   readonly device: string;
   readonly target: string;

@@ -35,7 +35,6 @@ export interface SharedDevice {
   publish?(dir: string): Promise<boolean>;
 }
 
-/** How it ends. */
 export interface SharedDeviceEnd {
   readonly plugin: string;
   unpublish?(data: DeviceData, dir: string): Promise<boolean>;

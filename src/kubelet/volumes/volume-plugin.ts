@@ -115,7 +115,6 @@ export interface TearDownRequest {
   readonly name: string;
 }
 
-/** A kind of volume. */
 export interface VolumePlugin {
   /** Upstream's name, e.g. `kubernetes.io/empty-dir`. */
   readonly name: string;

@@ -13,7 +13,6 @@ import { usedVolumeNames, VolumeProcessingError } from './volume-resolution.ts';
 const MAX_MESSAGE_CHARS = 4096;
 const BACKOFF_SHAPE = { initialMs: 500, maxMs: 122_000 } as const;
 
-/** A volume made ready. */
 export interface ReadyVolume extends SetUpResult {
   /** Set up again when the pod or what it refers to changes. */
   readonly live: boolean;

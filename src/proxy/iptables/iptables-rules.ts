@@ -17,7 +17,6 @@ export interface IptablesConfig {
   readonly sha256: (text: string) => Uint8Array;
 }
 
-/** The complete desired state. */
 export interface IptablesState {
   readonly ports: readonly ServicePortView[];
   readonly hostPorts: readonly HostPortView[];

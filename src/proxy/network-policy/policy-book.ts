@@ -20,7 +20,6 @@ interface Isolation {
   readonly egress: readonly PolicyChain[];
 }
 
-/** The complete desired state. */
 export interface PolicyState {
   /** No policy exists. */
   readonly empty: boolean;

@@ -3,13 +3,11 @@
  * been silent for the timeout. Pure. Upstream: pkg/proxy/userspace/roundrobin.go (until 1.25).
  */
 
-/** Where a connection goes. */
 export interface Target {
   readonly address: string;
   readonly port: number;
 }
 
-/** Who has what. */
 export interface Balancer {
   /** Sets the endpoints. New connections of clients of removed ones choose again. */
   setTargets(targets: readonly Target[], affinitySeconds: number): void;

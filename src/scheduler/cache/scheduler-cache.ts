@@ -36,7 +36,6 @@ interface Placed {
   readonly assumed: boolean;
 }
 
-/** Creates an empty cache. */
 export function createSchedulerCache(): SchedulerCache {
   const nodes = new Map<string, NodeInfo>();
   const placed = new Map<string, Placed>();

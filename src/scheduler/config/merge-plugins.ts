@@ -16,7 +16,6 @@ interface PluginSet {
   readonly disabled: ReadonlySet<string>;
 }
 
-/** What came out. */
 export interface MergedPlugins {
   readonly enabled: Readonly<Record<ExtensionPoint, readonly string[]>>;
   /** Named for a point of their own: they must implement it. */

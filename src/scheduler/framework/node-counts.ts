@@ -23,7 +23,6 @@ interface Remembered {
 
 const QUESTIONS = 256;
 
-/** Creates an empty memory. */
 export function createNodeCounts(): NodeCounts {
   const memory = new Lru<string, Remembered>(QUESTIONS);
   return {

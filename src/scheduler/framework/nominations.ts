@@ -3,7 +3,6 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Nominations } from './plugin.ts';
 
-/** The promises. */
 export interface Nominator extends Nominations {
   /** '' takes the promise back. */
   set(pod: Stored<Pod>, nodeName: string): void;
@@ -17,7 +16,6 @@ const NOBODY: readonly Stored<Pod>[] = [];
 /** Changes remembered; who lags further behind looks at all nodes. */
 const LOG_LENGTH = 4096;
 
-/** Creates an empty one. */
 export function createNominator(): Nominator {
   const byNode = new Map<string, Map<string, Stored<Pod>>>();
   const nodeOf = new Map<string, string>();

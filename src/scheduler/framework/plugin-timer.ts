@@ -16,7 +16,6 @@ export interface TimedCall {
   readonly status?: Status | undefined;
 }
 
-/** A stop-watch for calls. */
 export interface PluginTimer {
   started(): number;
   ended(call: TimedCall): void;

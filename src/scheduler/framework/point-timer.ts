@@ -1,7 +1,6 @@
 /** Measures how long all plugins of an extension point take together, for one profile. */
 import type { Status } from './status.ts';
 
-/** A stop-watch per point. */
 export interface PointTimer {
   /** What `ended` wants to know later. */
   started(): number;

@@ -11,7 +11,6 @@ export interface Room {
   readonly used: number;
 }
 
-/** How amounts are counted. */
 export interface Counting {
   /** With upstream's assumptions for containers that ask for no processor or memory. */
   readonly assuming: boolean;

@@ -22,7 +22,6 @@ export interface TopologyTallies {
 
 const QUESTIONS = 128;
 
-/** Creates an empty memory. */
 export function createTopologyTallies(): TopologyTallies {
   const memory = new Lru<string, Tally>(QUESTIONS);
   return {

@@ -11,7 +11,6 @@ export interface WaitingPod {
   reject(plugin: string, message: string): void;
 }
 
-/** All pods held back. */
 export interface WaitingPods {
   get(uid: string): WaitingPod | undefined;
   all(): readonly WaitingPod[];
@@ -19,7 +18,6 @@ export interface WaitingPods {
   wait(uid: string, timeouts: ReadonlyMap<string, number>, signal: AbortSignal): Promise<Status | undefined>;
 }
 
-/** Creates an empty one. */
 export function createWaitingPods(clock: Clock): WaitingPods {
   const waiting = new Map<string, WaitingPod>();
   return {

@@ -40,7 +40,6 @@ import { createVolumeBinding } from './volume-binding/volume-binding.ts';
 import { createVolumeRestrictions } from './volume-restrictions/volume-restrictions.ts';
 import { createVolumeZone } from './volume-zone/volume-zone.ts';
 
-/** A plugin there is. */
 export interface PluginEntry {
   readonly name: string;
   /** In the default profile: 0 for those that do not score. */

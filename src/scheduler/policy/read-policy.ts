@@ -13,7 +13,6 @@ import type { ServiceAffinityArgs } from '../plugins/service-affinity/service-af
 import { ALGORITHM_PROVIDERS, predicates, PRIORITIES } from './early-names.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Collects plugins by point. */
 interface Building {
   readonly enabled: Record<ExtensionPoint, string[]>;
   readonly weights: Record<string, number>;

@@ -39,7 +39,6 @@ interface Connected {
   readonly caller: GrpcCaller;
 }
 
-/** A cluster's client. */
 export class EtcdClient {
   readonly #clock: Clock;
   readonly #timeoutMs: number;

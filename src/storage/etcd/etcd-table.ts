@@ -100,7 +100,6 @@ export interface TxnResponse extends Answer {
   }[];
 }
 
-/** What a watch sends. */
 export interface WatchResponse extends Answer {
   readonly created: boolean;
   readonly canceled: boolean;

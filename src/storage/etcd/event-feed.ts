@@ -22,7 +22,6 @@ export interface EventFeedDeps {
   readonly codec: EtcdCodec;
 }
 
-/** Who takes the changes. */
 export interface EventFeedListener {
   onEvents(events: readonly StoreEvent[], revision: number): void;
   /** Changes up to `compactedRevision` are lost; resolves to the revision to go on after. */

@@ -31,7 +31,6 @@ export interface MemoryStoreDeps {
   readonly keepChanges?: number;
 }
 
-/** Makes an empty store. */
 export function createMemoryStore(deps: MemoryStoreDeps): Store {
   return new MemoryStore(deps);
 }

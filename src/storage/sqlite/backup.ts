@@ -14,7 +14,6 @@ const REVISION_GAP = 1_000_000;
 /** bbolt's magic number, which stands in each snapshot of etcd. */
 const BOLT_MAGIC = 0xed0cdaed;
 
-/** What a copy holds. */
 export interface BackupContents {
   readonly revision: number;
   readonly keyCount: number;

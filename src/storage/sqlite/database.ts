@@ -60,7 +60,6 @@ interface Write {
   readonly expiresMs: number;
 }
 
-/** An open database file. */
 export class StoreDatabase {
   readonly #database: DatabaseSync;
   readonly #statements: PreparedStatements;

@@ -5,7 +5,6 @@
 import { SortedKeys } from '../../base/sorted-keys.ts';
 import { compareKeys } from '../key-order.ts';
 
-/** A key's newest row. */
 export interface LiveKey {
   readonly revision: number;
   readonly created: number;
@@ -14,7 +13,6 @@ export interface LiveKey {
 /** Changes of one batch: undefined means deleted. */
 export type StagedKeys = ReadonlyMap<string, LiveKey | undefined>;
 
-/** The keys that exist. */
 export class KeyIndex {
   readonly #live = new Map<string, LiveKey>();
   readonly #sorted = new SortedKeys(compareKeys);

@@ -23,7 +23,6 @@ export interface WireEntry {
   readonly length: number;
 }
 
-/** How writes ended. */
 export interface WireOutcomes {
   /** For each write: its revision and the key's creation revision; 0 when the compare was lost or nothing was there. */
   readonly revisions: Float64Array<ArrayBuffer>;
@@ -32,7 +31,6 @@ export interface WireOutcomes {
   readonly values: Uint8Array<ArrayBuffer>;
 }
 
-/** A change. */
 export interface WireEvent {
   readonly type: 'put' | 'delete';
   readonly entry: WireEntry;
@@ -59,7 +57,6 @@ export interface WirePage {
   readonly values: Uint8Array<ArrayBuffer>;
 }
 
-/** What can be asked. */
 export interface WireRequests {
   open: {
     ask: { readonly path: string };

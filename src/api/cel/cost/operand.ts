@@ -6,7 +6,6 @@ import { type Range, UNKNOWN } from './range.ts';
 /** The size of what stands at a path below a variable: `['self', 'spec', '@items']`; undefined where nothing is known. */
 export type SizeEstimator = (path: readonly string[]) => Range | undefined;
 
-/** A receiver or argument. */
 export interface Operand {
   readonly expr: Expr;
   readonly type: Type;

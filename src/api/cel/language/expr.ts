@@ -15,7 +15,6 @@ interface Literal extends Base {
   readonly value: unknown;
 }
 
-/** A name. */
 export interface Ident extends Base {
   readonly kind: 'ident';
   /** As it is written; the type checker takes a dot before it away. */
@@ -99,7 +98,6 @@ export interface Unspecified extends Base {
   readonly kind: 'unspecified';
 }
 
-/** A node. */
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Fold | Unspecified;
 
 /** The nodes right below. */

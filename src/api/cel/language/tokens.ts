@@ -41,7 +41,6 @@ const TOKEN_TYPES = [
   'ESC_IDENTIFIER',
 ] as const;
 
-/** A token's type. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 const ORDER: ReadonlyMap<TokenType, number> = new Map(TOKEN_TYPES.map((type, index) => [type, index]));

@@ -35,13 +35,11 @@ interface CheckAttributes {
   readonly fieldSelector?: string;
 }
 
-/** What an authorizer answers. */
 interface CheckAnswer {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason: string;
 }
 
-/** Asks the server's authorizer. */
 export type Authorize = (attributes: CheckAttributes) => CheckAnswer | Promise<CheckAnswer>;
 
 /** A check has no answer yet. */

@@ -15,7 +15,6 @@ import { RuntimeError } from '../texts.ts';
 import { fieldPathSteps, placeOf } from './field-path.ts';
 import type { CompiledRule, RuleSchema } from './rule-schema.ts';
 
-/** What rules found. */
 interface RuleFindings {
   readonly errors: FieldCause[];
   /** What would be errors, had the value changed. */

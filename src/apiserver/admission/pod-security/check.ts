@@ -16,7 +16,6 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** One rule. */
 export interface Check {
   readonly id: string;
   /** Minor version it came with. */

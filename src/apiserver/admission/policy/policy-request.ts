@@ -38,7 +38,6 @@ export interface Invocation<B> {
 /** Called for policies and bindings that cannot be used. */
 export type OnConfigurationError<B> = (message: string, binding: B | undefined) => void;
 
-/** A request before policies. */
 export class PolicyRequest {
   readonly attributes: AdmissionAttributes;
   /** Answers of authorization checks, shared by all expressions. */

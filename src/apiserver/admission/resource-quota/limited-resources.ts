@@ -19,7 +19,6 @@ export interface LimitedResource {
   readonly matchScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
-/** What is asked for. */
 export interface Demand {
   readonly resource: { readonly group: string; readonly resource: string };
   readonly object: KubernetesObject;

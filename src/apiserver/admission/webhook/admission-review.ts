@@ -19,7 +19,6 @@ export interface ReviewedObjects {
   readonly oldObject: JsonObject | undefined;
 }
 
-/** The review to send. */
 export function createReview(
   attributes: AdmissionAttributes,
   matched: Pick<Invocation, 'own' | 'as'>,

@@ -5,7 +5,6 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { AdmissionOperation } from '../contract.ts';
 import { CallingWebhookError } from './denial.ts';
 
-/** What was asked. */
 export interface AskedWebhook {
   readonly name: string;
   readonly mutating: boolean;

@@ -12,7 +12,6 @@ import { SERVER_GROUP } from '../../bootstrap/server-join.ts';
 import { decide, forbiddenError } from '../authorization.ts';
 import type { WantedUser } from './wanted-user.ts';
 
-/** One way. */
 export interface Mode {
   /** In its verbs; '': the one of old. */
   readonly name: '' | 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info';

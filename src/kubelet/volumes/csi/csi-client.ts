@@ -71,7 +71,6 @@ export type NodeCapability =
   | 'SINGLE_NODE_MULTI_WRITER'
   | 'VOLUME_MOUNT_GROUP';
 
-/** A driver's node service. */
 export interface CsiNodeClient {
   nodeGetInfo(): Promise<NodeInfo>;
   /** Read once: a driver that changes registers again. */

@@ -15,7 +15,6 @@ import { capacityOf, type CsiVolume } from './csi-volume.ts';
 
 const DONE_CONDITIONS: ReadonlySet<string> = new Set(['Resizing', 'FileSystemResizePending']);
 
-/** What to grow. */
 export interface ExpandTarget {
   readonly request: SetUpRequest;
   readonly volume: CsiVolume;

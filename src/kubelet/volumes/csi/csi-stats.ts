@@ -11,7 +11,6 @@ import type { CsiNodeClient, DriverUsage } from './csi-client.ts';
 import type { CsiVolume } from './csi-volume.ts';
 import { background } from '../../../platform/unexpected.ts';
 
-/** A published volume. */
 export interface MeasuredVolume {
   readonly request: Pick<SetUpRequest, 'dir'>;
   readonly volume: Pick<CsiVolume, 'handle'>;
@@ -19,7 +18,6 @@ export interface MeasuredVolume {
   readonly target: string;
 }
 
-/** Keeps the answers. */
 export interface CsiStats {
   of(volume: MeasuredVolume): VolumeUsage | undefined;
   forget(dir: string): void;

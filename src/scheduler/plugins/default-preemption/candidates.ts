@@ -25,7 +25,6 @@ export interface CandidateSearch extends VictimSearch {
   readonly enough: number;
 }
 
-/** What was found. */
 export interface FoundCandidates {
   readonly candidates: readonly Candidate[];
   /** Why not on the other nodes that were looked at; only when there is no candidate. */

@@ -35,7 +35,6 @@ export function createBalancedResourceAllocation(): SchedulerPlugin {
   };
 }
 
-/** All nodes alike. */
 export function createEqualPriority(): SchedulerPlugin {
   return { name: 'EqualPriority', score: () => 1 };
 }

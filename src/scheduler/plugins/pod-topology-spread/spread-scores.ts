@@ -10,7 +10,6 @@ const HOSTNAME = 'kubernetes.io/hostname';
 /** Marks a node that is left out of the comparison. */
 const LEFT_OUT = -1;
 
-/** What a cycle counted. */
 export interface SpreadScores {
   readonly constraints: readonly SpreadConstraint[];
   /** Per constraint: matching pods by topology value; absent for host names, which are counted per node. */

@@ -14,7 +14,6 @@ export class AllocationError extends Error {
 /** Largest part of an IPv6 range that dynamic addresses come from. */
 const MAX_DYNAMIC_SIZE = 1 << 20;
 
-/** Addresses of one range. */
 export class IpAllocator {
   readonly range: Cidr;
   readonly #random: Random;
