@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { joinIntervals, withoutIntervals, type Interval } from './intervals.ts';
+import { commonIntervals, joinIntervals, withoutIntervals, type Interval } from './intervals.ts';
 
 const TOP = 12;
 /** Every set of up to three intervals below TOP that a small counter can name. */
@@ -34,4 +34,13 @@ test('an interval without others holds what they leave of it', () => {
     const left = withoutIntervals(whole, set);
     for (const n of numbers) assert.equal(holds(left, n), holds([whole], n) && !holds(set, n));
   }
+});
+
+test('what is common holds the numbers that both hold', () => {
+  const sets = [...someSets()].filter((_, at) => at % 37 === 0).map(joinIntervals);
+  for (const a of sets)
+    for (const b of sets) {
+      const common = commonIntervals(a, b);
+      for (const n of numbers) assert.equal(holds(common, n), holds(a, n) && holds(b, n));
+    }
 });

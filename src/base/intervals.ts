@@ -30,3 +30,19 @@ export function withoutIntervals(whole: Interval, holes: readonly Interval[]): I
   if (at <= whole.last) left.push({ first: at, last: whole.last });
   return left;
 }
+
+/** What is in both: of lists that neither overlap nor touch themselves. */
+export function commonIntervals(a: readonly Interval[], b: readonly Interval[]): Interval[] {
+  const common: Interval[] = [];
+  let inA = 0;
+  let inB = 0;
+  while (inA < a.length && inB < b.length) {
+    const [one, other] = [a[inA]!, b[inB]!];
+    const first = one.first > other.first ? one.first : other.first;
+    const last = one.last < other.last ? one.last : other.last;
+    if (first <= last) common.push({ first, last });
+    if (one.last < other.last) inA++;
+    else inB++;
+  }
+  return common;
+}

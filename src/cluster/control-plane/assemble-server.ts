@@ -24,6 +24,8 @@ import { type ServerStorage } from '../../apiserver/server-storage.ts';
 import type { TlsOptions } from '../../platform/net.ts';
 import { authenticatorsOf } from './authentication.ts';
 import { defaultIssuer } from '../instance/host-address.ts';
+import { reachView } from '../reach/reach-view.ts';
+import { CallerWork } from '../why/caller-work.ts';
 import { whyRoutes } from '../why/why-routes.ts';
 import { type Leaving } from './leaving.ts';
 import { type Registry } from './registry-services.ts';
@@ -71,7 +73,8 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
   setup?.useClientAuthority?.(deps.pki.ca.certPem);
   const bearer = createBearerTokenAuthenticator(kinds, { clock, log: platform.log.child('authentication') });
   const console = deps.console && createConsole(deps.console, bearer);
-  const why = whyRoutes({ handler: () => server.handler, clock });
+  const callerWork = new CallerWork({ handler: () => server.handler, clock });
+  const why = whyRoutes(callerWork);
   const { views, ...traced } = traces(deps, input);
   const server = createApiServer(
     {
@@ -99,7 +102,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
       ),
       healthChecks: [leaving.check],
       ...traced,
-      views: [...views, why.view],
+      views: [...views, why.view, reachView(callerWork)],
       routes: [...registry.routes, why.trouble, deps.serverJoin, ...(console?.routes ?? [])].filter(
         (route) => route !== undefined,
       ),

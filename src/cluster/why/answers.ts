@@ -1,20 +1,18 @@
 /** What the server answers questions with; loaded with the first one. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
-import { timeout } from '../../api/status-error.ts';
 import type { RequestInfo } from '../../apiserver/request-context.ts';
 import { explainObject, type ExplainOptions } from '../../why/explain.ts';
 import { explainListed } from '../../why/explain-listed.ts';
 import type { Explanation, ExplanationList } from '../../why/explanation.ts';
 import { explainedVersion } from '../../why/list.ts';
-import { isOutOfTime } from '../../why/time-limit.ts';
 
 export { OutOfTimeError } from '../../why/time-limit.ts';
 export { findTroubles } from '../../why/trouble.ts';
 
 export type Options = ExplainOptions & { readonly signal: AbortSignal };
 
-/** Rejects with 404 when it is not there, and with 504 when it takes too long. */
+/** Rejects with 404 when it is not there. */
 export async function whyOf(
   info: ResourceInfo,
   { namespace, name }: RequestInfo,
@@ -22,13 +20,8 @@ export async function whyOf(
 ): Promise<Explanation> {
   const { client, signal } = options;
   const version = versionOf(info);
-  try {
-    const object = await client.resource(version).get(info.namespaced ? { namespace, name } : { name }, { signal });
-    return await explainObject(version, object, options);
-  } catch (error) {
-    if (isOutOfTime(error)) throw timeout((error as Error).message);
-    throw error;
-  }
+  const object = await client.resource(version).get(info.namespaced ? { namespace, name } : { name }, { signal });
+  return explainObject(version, object, options);
 }
 
 /** Those of a list that are in trouble. */

@@ -2,18 +2,25 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/gen/networking-v1.ts';
+import type {
+  NetworkPolicy,
+  NetworkPolicyIngressRule,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+} from '../../api/gen/networking-v1.ts';
 import { cidrContains, parseCidr, parseIp } from '../../base/cidr.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { elementsOf, type PodView } from './policy-pods.ts';
-import { readPolicy, type PolicyView } from './policy-rules.ts';
+import { directionVerdict, readForReach, type OpenPorts, type ReadPolicy } from './policy-reach.ts';
+import { readPolicy, type Direction, type PolicyView } from './policy-rules.ts';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const policyOf = (ingress: NetworkPolicyIngressRule[]): NetworkPolicy => ({
+  metadata: { namespace: 'ns', name: 'p' },
+  spec: { podSelector: {}, ingress },
+});
 const read = (ingress: NetworkPolicyIngressRule[]): PolicyView =>
-  readPolicy(
-    { metadata: { namespace: 'ns', name: 'p' }, spec: { podSelector: {}, ingress } },
-    { family: 4, sha256Hex },
-  );
+  readPolicy(policyOf(ingress), { family: 4, sha256Hex });
 
 interface Packet {
   readonly source: string;
@@ -35,10 +42,10 @@ const target: PodView = {
 const web: PodView = { namespace: 'ns', labels: { app: 'web' }, address: '10.0.0.6', here: false, ports: [] };
 const pods = [target, web];
 
-/** Whether a rule of the form this table writes takes the packet. */
-function takes(line: string, packet: Packet, view: PolicyView): boolean {
+/** Whether a rule of the form this table writes takes the packet, between the selected pod and `source`. */
+function takes(line: string, packet: Packet, view: PolicyView, direction: Direction = 'ingress'): boolean {
   const elements = (name: string): readonly string[] => {
-    const set = view.ingress?.sets.find((known) => known.name === name);
+    const set = view[direction]?.sets.find((known) => known.name === name);
     assert.ok(set !== undefined, name);
     return pods.flatMap((pod) => elementsOf(set, pod, () => ({})));
   };
@@ -50,17 +57,18 @@ function takes(line: string, packet: Packet, view: PolicyView): boolean {
           .split(',')
           .some((range) => inRange(range.trim()));
   const matched =
-    /^(?:ip saddr (?<from>\{[^}]*\}|\S+) )?(?:meta l4proto (?<whole>\w+) )?(?:(?<of>tcp|udp|sctp) dport (?<ports>\{[^}]*\}|\S+) )?(?:ip daddr \. meta l4proto \. th dport (?<named>\S+) )?accept$/.exec(
+    /^(?:ip [sd]addr (?<from>\{[^}]*\}|\S+) )?(?:meta l4proto (?<whole>\w+) )?(?:(?<of>tcp|udp|sctp) dport (?<ports>\{[^}]*\}|\S+) )?(?:ip daddr \. meta l4proto \. th dport (?<named>\S+) )?accept$/.exec(
       line,
     );
   assert.ok(matched?.groups !== undefined, line);
   const { from, whole, of, ports, named } = matched.groups as Record<string, string | undefined>;
   const { source, protocol, port } = packet;
+  const receiver = direction === 'ingress' ? target.address : source;
   return (
     (from === undefined || among(from, source, (range) => holds(range, source))) &&
     (whole === undefined || whole === protocol) &&
     (ports === undefined || (of === protocol && among(ports, '', (range) => spans(range, port)))) &&
-    (named === undefined || among(named, `${target.address} . ${protocol} . ${port}`, () => false))
+    (named === undefined || among(named, `${receiver} . ${protocol} . ${port}`, () => false))
   );
 }
 
@@ -93,37 +101,78 @@ function allowed({ from = [], ports = [] }: NetworkPolicyIngressRule, { source, 
   return (from.length === 0 || from.some(fits)) && (ports.length === 0 || ports.some(opens));
 }
 
+/** Makes rules of few addresses, names and ports, so that they often meet. */
+function ruleMaker(seed: string) {
+  const random = createSeededRandom(seed);
+  const below = (n: number): number => Math.floor(random.next() * n);
+  const list = <T>(make: () => T): T[] => Array.from({ length: below(4) }, make);
+  const block = (): string => `10.0.0.${below(8)}/${29 + below(4)}`;
+  const peer = (): NetworkPolicyPeer =>
+    below(4) === 0
+      ? { podSelector: { matchLabels: { app: ['web', 'db'][below(2)]! } } }
+      : { ipBlock: { cidr: block(), except: list(block) } };
+  const port = (): NetworkPolicyPort => {
+    const protocol = ['TCP', 'UDP', 'SCTP'][below(3)]!;
+    const kind = below(6);
+    if (kind === 0) return { protocol };
+    if (kind === 1) return { protocol, port: ['a', 'b'][below(2)]! };
+    const first = 1 + below(8);
+    return kind === 2 ? { protocol, port: first } : { protocol, port: first, endPort: first + below(4) };
+  };
+  return () => Array.from({ length: 1 + below(2) }, () => ({ peers: list(peer), ports: list(port) }));
+}
+
+function* packets(): Generator<Packet> {
+  for (let last = 0; last < 8; last++)
+    for (const protocol of ['tcp', 'udp', 'sctp'])
+      for (let port = 1; port < 12; port++) yield { source: `10.0.0.${last}`, protocol, port };
+}
+
+const isOpen = (opens: OpenPorts, { protocol, port }: Packet): boolean =>
+  opens === 'all' ||
+  (opens.get(protocol) ?? []).some(({ first, last }) => first <= BigInt(port) && BigInt(port) <= last);
+
+/** What the answer for the pair says. */
+function reaches(policy: ReadPolicy, direction: Direction, packet: Packet): boolean {
+  const peer = { address: packet.source, pod: pods.find(({ address }) => address === packet.source) };
+  const { opens } = directionVerdict([policy], { direction, self: target, peer, labelsOf: () => ({}) });
+  return isOpen(opens, packet);
+}
+
 describe('rules of a policy', () => {
-  it('let in what each peer with each port lets in', () => {
-    const random = createSeededRandom('policies');
-    const below = (n: number): number => Math.floor(random.next() * n);
-    const list = <T>(make: () => T): T[] => Array.from({ length: below(4) }, make);
-    const block = (): string => `10.0.0.${below(8)}/${29 + below(4)}`;
-    const peer = (): NetworkPolicyPeer =>
-      below(4) === 0
-        ? { podSelector: { matchLabels: { app: ['web', 'db'][below(2)]! } } }
-        : { ipBlock: { cidr: block(), except: list(block) } };
-    const port = (): NetworkPolicyPort => {
-      const protocol = ['TCP', 'UDP', 'SCTP'][below(3)]!;
-      const kind = below(6);
-      if (kind === 0) return { protocol };
-      if (kind === 1) return { protocol, port: ['a', 'b'][below(2)]! };
-      const first = 1 + below(8);
-      return kind === 2 ? { protocol, port: first } : { protocol, port: first, endPort: first + below(4) };
-    };
+  it('let in what each peer with each port lets in, in the kernel and in the answer for a pair', () => {
+    const make = ruleMaker('policies');
     for (let round = 0; round < 300; round++) {
-      const rules = Array.from({ length: 1 + below(2) }, () => ({ from: list(peer), ports: list(port) }));
+      const rules = make().map(({ peers, ports }) => ({ from: peers, ports }));
       const view = read(rules);
-      for (let last = 0; last < 8; last++)
-        for (const protocol of ['tcp', 'udp', 'sctp'])
-          for (let number = 1; number < 12; number++) {
-            const packet = { source: `10.0.0.${last}`, protocol, port: number };
-            assert.equal(
-              view.ingress?.rules.some((line) => takes(line, packet, view)),
-              rules.some((rule) => allowed(rule, packet)),
-              JSON.stringify({ packet, rules, lines: view.ingress?.rules }),
-            );
-          }
+      const policy = readForReach(policyOf(rules));
+      for (const packet of packets()) {
+        const expected = rules.some((rule) => allowed(rule, packet));
+        const what = JSON.stringify({ packet, rules, lines: view.ingress?.rules });
+        assert.equal(
+          view.ingress?.rules.some((line) => takes(line, packet, view)),
+          expected,
+          what,
+        );
+        assert.equal(reaches(policy, 'ingress', packet), expected, what);
+      }
+    }
+  });
+  it('let out the same in the kernel and in the answer for a pair', () => {
+    const make = ruleMaker('policies out');
+    for (let round = 0; round < 300; round++) {
+      const egress = make().map(({ peers, ports }) => ({ to: peers, ports }));
+      const policy: NetworkPolicy = {
+        metadata: { namespace: 'ns', name: 'p' },
+        spec: { podSelector: {}, policyTypes: ['Egress'], egress },
+      };
+      const view = readPolicy(policy, { family: 4, sha256Hex });
+      for (const packet of packets())
+        assert.equal(
+          reaches(readForReach(policy), 'egress', packet),
+          view.egress?.rules.some((line) => takes(line, packet, view, 'egress')),
+          JSON.stringify({ packet, egress, lines: view.egress?.rules }),
+        );
     }
   });
 });

@@ -8,6 +8,11 @@ import { joinIntervals, withoutIntervals, type Interval } from '../../base/inter
 
 /** The addresses of a family that the blocks hold, without their exceptions, as nftables writes them. */
 export function blockAddresses(peers: readonly NetworkPolicyPeer[], family: 4 | 6): string[] {
+  return blockIntervals(peers, family).map((interval) => addressText(interval, family));
+}
+
+/** The same as numbers. */
+export function blockIntervals(peers: readonly NetworkPolicyPeer[], family: 4 | 6): Interval[] {
   const held = peers.flatMap(({ ipBlock }) => {
     const range = ipBlock && rangeOf(ipBlock.cidr, family);
     if (range === undefined) return [];
@@ -16,7 +21,7 @@ export function blockAddresses(peers: readonly NetworkPolicyPeer[], family: 4 | 
       (ipBlock?.except ?? []).flatMap((cidr) => rangeOf(cidr, family) ?? []),
     );
   });
-  return joinIntervals(held).map((interval) => addressText(interval, family));
+  return joinIntervals(held);
 }
 
 function rangeOf(text: string, family: 4 | 6): Interval | undefined {
@@ -35,6 +40,18 @@ function addressText({ first, last }: Interval, family: 4 | 6): string {
 
 /** Ports by number, one match per protocol; names are left out. */
 export function portMatches(ports: readonly NetworkPolicyPort[]): string[] {
+  const byProtocol = [...portIntervals(ports)];
+  const whole = byProtocol.filter(([, intervals]) => intervals === 'all');
+  return [
+    ...whole.map(([protocol]) => `meta l4proto ${protocol}`),
+    ...byProtocol.flatMap(([protocol, intervals]) =>
+      intervals === 'all' ? [] : [`${protocol} dport ${oneOf(intervals.map(portText))}`],
+    ),
+  ];
+}
+
+/** The numbers of ports by protocol, in lower case; `all` of a protocol without a port. Names are left out. */
+export function portIntervals(ports: readonly NetworkPolicyPort[]): ReadonlyMap<string, readonly Interval[] | 'all'> {
   const numbered = new Map<string, Interval[]>();
   const whole = new Set<string>();
   for (const { port, endPort, protocol = 'TCP' } of ports) {
@@ -46,12 +63,8 @@ export function portMatches(ports: readonly NetworkPolicyPort[]): string[] {
       intervals.push({ first: BigInt(port), last: BigInt(endPort ?? port) });
     }
   }
-  return [
-    ...[...whole].map((name) => `meta l4proto ${name}`),
-    ...[...numbered]
-      .filter(([name]) => !whole.has(name))
-      .map(([name, intervals]) => `${name} dport ${oneOf(joinIntervals(intervals).map(portText))}`),
-  ];
+  const joined = [...numbered].map(([name, intervals]) => [name, joinIntervals(intervals)] as const);
+  return new Map<string, readonly Interval[] | 'all'>([...joined, ...[...whole].map((name) => [name, 'all'] as const)]);
 }
 
 function portText({ first, last }: Interval): string {

@@ -38,8 +38,8 @@ export interface PolicyView {
   /** Why it isolates its pods and lets nothing in or out: what it says is more than a policy may. */
   readonly excess: string | undefined;
   readonly selection: PodSelection;
-  readonly ingress?: PolicyChain;
-  readonly egress?: PolicyChain;
+  readonly ingress?: PolicyChain | undefined;
+  readonly egress?: PolicyChain | undefined;
 }
 
 export interface PolicyContext {
@@ -47,30 +47,55 @@ export interface PolicyContext {
   readonly sha256Hex: (text: string) => string;
 }
 
-type Direction = 'ingress' | 'egress';
+export type Direction = 'ingress' | 'egress';
 
-export function readPolicy(policy: NetworkPolicy, context: PolicyContext): PolicyView {
+/** A rule of either direction. Without peers it is about everybody, without ports about all of them. */
+export interface PolicyRule {
+  readonly peers: readonly NetworkPolicyPeer[];
+  readonly ports: readonly NetworkPolicyPort[];
+}
+
+/** What a policy says, before it is written in anybody's rules. */
+export interface PolicyMeaning {
+  /** Why it isolates its pods and lets nothing in or out. */
+  readonly excess: string | undefined;
+  readonly selection: PodSelection;
+  /** The rules of each direction in which it isolates its pods. */
+  readonly rules: Readonly<Record<Direction, readonly PolicyRule[] | undefined>>;
+}
+
+export function meaningOf(policy: NetworkPolicy): PolicyMeaning {
   const { spec } = policy;
-  const namespace = policy.metadata.namespace ?? '';
   const types = spec?.policyTypes ?? ['Ingress', ...(spec?.egress === undefined ? [] : ['Egress'])];
   const excess = policyExcess(policy);
-  // Which pods a wide selector takes is too much to ask of each: all of the namespace are shut off.
-  const selection = { namespace, podSelector: isWide(spec?.podSelector) ? {} : (spec?.podSelector ?? {}) };
-  const chain = (direction: Direction, rules: readonly Rule[]): PolicyChain =>
-    chainOf(excess === undefined ? rules : [], { ...context, direction, namespace, selection });
+  const rulesOf = (rules: readonly PolicyRule[]): readonly PolicyRule[] => (excess === undefined ? rules : []);
   const ingress = (spec?.ingress ?? []).map(({ from, ports }) => ({ peers: from ?? [], ports: ports ?? [] }));
   const egress = (spec?.egress ?? []).map(({ to, ports }) => ({ peers: to ?? [], ports: ports ?? [] }));
   return {
-    selection,
     excess,
-    ...(types.includes('Ingress') ? { ingress: chain('ingress', ingress) } : {}),
-    ...(types.includes('Egress') ? { egress: chain('egress', egress) } : {}),
+    selection: {
+      namespace: policy.metadata.namespace ?? '',
+      // Which pods a wide selector takes is too much to ask of each: all of the namespace are shut off.
+      podSelector: isWide(spec?.podSelector) ? {} : (spec?.podSelector ?? {}),
+    },
+    rules: {
+      ingress: types.includes('Ingress') ? rulesOf(ingress) : undefined,
+      egress: types.includes('Egress') ? rulesOf(egress) : undefined,
+    },
   };
 }
 
-interface Rule {
-  readonly peers: readonly NetworkPolicyPeer[];
-  readonly ports: readonly NetworkPolicyPort[];
+export function readPolicy(policy: NetworkPolicy, context: PolicyContext): PolicyView {
+  const { excess, selection, rules } = meaningOf(policy);
+  const namespace = policy.metadata.namespace ?? '';
+  const chain = (direction: Direction, list: readonly PolicyRule[]): PolicyChain =>
+    chainOf(list, { ...context, direction, namespace, selection });
+  return {
+    selection,
+    excess,
+    ingress: rules.ingress && chain('ingress', rules.ingress),
+    egress: rules.egress && chain('egress', rules.egress),
+  };
 }
 
 interface Reading extends PolicyContext {
@@ -79,7 +104,7 @@ interface Reading extends PolicyContext {
   readonly selection: PodSelection;
 }
 
-function chainOf(rules: readonly Rule[], reading: Reading): PolicyChain {
+function chainOf(rules: readonly PolicyRule[], reading: Reading): PolicyChain {
   const sets = new Map<string, PodSet>();
   const lines = [...new Set(rules.flatMap((rule) => ruleLines(rule, reading, sets)))];
   const name = `${reading.direction}-${reading.sha256Hex(lines.join('\n')).slice(0, 16)}`;
@@ -92,7 +117,7 @@ export function portId({ name, protocol }: { readonly name: string; readonly pro
 }
 
 /** At most one line for each of: everybody, pods, blocks; with each of: all ports, numbers of a protocol, names. */
-function ruleLines({ peers, ports }: Rule, reading: Reading, sets: Map<string, PodSet>): string[] {
+function ruleLines({ peers, ports }: PolicyRule, reading: Reading, sets: Map<string, PodSet>): string[] {
   const ip = reading.family === 4 ? 'ip' : 'ip6';
   const side = `${ip} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;
   const selections = selectionsOf(peers, reading.namespace);
@@ -111,20 +136,26 @@ function ruleLines({ peers, ports }: Rule, reading: Reading, sets: Map<string, P
   ];
   const to = ports.length === 0 ? [''] : portMatches(ports).map((match) => `${match} `);
   // The name is the receiving pod's: of the selected one, or of each peer.
-  const everyone: PodSelection = { namespaceSelector: {}, podSelector: {} };
   const receivers =
     reading.direction === 'ingress'
       ? [reading.selection]
-      : [...selections, ...(blocks.length > 0 || anybody ? [everyone] : [])];
-  const named = new Set(
-    ports.flatMap(({ port, protocol = 'TCP' }) => (typeof port === 'string' ? [portId({ name: port, protocol })] : [])),
-  );
+      : [...selections, ...(blocks.length > 0 || anybody ? [EVERY_POD] : [])];
+  const named = namedPorts(ports);
   if (named.size > 0 && from.length > 0) to.push(`${ip} daddr . meta l4proto . th dport @${add(receivers, named)} `);
   return from.flatMap((peer) => to.map((port) => `${peer}${port}accept`));
 }
 
+const EVERY_POD: PodSelection = { namespaceSelector: {}, podSelector: {} };
+
+/** Ports that are referred to by name, as `portId` writes them. */
+export function namedPorts(ports: readonly NetworkPolicyPort[]): ReadonlySet<string> {
+  return new Set(
+    ports.flatMap(({ port, protocol = 'TCP' }) => (typeof port === 'string' ? [portId({ name: port, protocol })] : [])),
+  );
+}
+
 /** Each selection of pods once. */
-function selectionsOf(peers: readonly NetworkPolicyPeer[], namespace: string): PodSelection[] {
+export function selectionsOf(peers: readonly NetworkPolicyPeer[], namespace: string): PodSelection[] {
   const found = new Map<string, PodSelection>();
   for (const peer of peers) {
     const selection = selectionOf(peer, namespace);

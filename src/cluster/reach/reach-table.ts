@@ -1,0 +1,177 @@
+/**
+ * Who may reach whom among many pods, by workload. Pods that no policy tells apart are one class, and each pair of classes is
+ * answered once: what a table costs grows with how many kinds of pods policies know, not with pods. Pure.
+ */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { LabelSelector } from '../../api/gen/meta-v1.ts';
+import type { NetworkPolicyPeer } from '../../api/gen/networking-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { type IpAddress, parseIp } from '../../base/cidr.ts';
+import { controllerOf } from '../../component-helpers/owner-references.ts';
+import { blockIntervals } from '../../proxy/network-policy/policy-matches.ts';
+import {
+  endpointOf,
+  type Endpoint,
+  type PortRange,
+  type Reach,
+  reachBetween,
+  type ReachVerdict,
+  type World,
+} from './reach.ts';
+
+/** A workload, or a pod that has none. */
+export interface ReachGroup {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly pods: number;
+  /** The name of one of its pods. */
+  readonly pod: string;
+}
+
+/** From one group to another, by their places in the list. `Mixed`: not the same for all of their pods. */
+export interface ReachCell {
+  readonly from: number;
+  readonly to: number;
+  readonly verdict: ReachVerdict | 'Mixed';
+  readonly ports: readonly PortRange[];
+}
+
+interface Group extends ReachGroup {
+  /** One pod of each class, and how many there are. */
+  readonly classes: Map<string, { readonly endpoint: Endpoint; count: number }>;
+}
+
+/** Groups by namespace, kind and name. Pods without an address are left out, and those of the host's network counted. */
+export class ReachTableMaker {
+  /** Pods of the host's network: no policy is about them. */
+  hostNetworkPods = 0;
+  readonly #world: World;
+  readonly #keyOf: (endpoint: Endpoint) => string;
+  readonly #answers = new Map<string, Reach>();
+  readonly #groups: readonly Group[];
+
+  constructor(pods: readonly Stored<Pod>[], world: World, mentions: Mentions) {
+    this.#world = world;
+    this.#keyOf = classKey(mentions);
+    const groups = new Map<string, Group & { pods: number }>();
+    for (const pod of pods) {
+      const endpoint = endpointOf(pod);
+      if (endpoint.hostNetwork) this.hostNetworkPods++;
+      if (endpoint.end === undefined || endpoint.hostNetwork) continue;
+      const named = workloadOf(pod);
+      const id = `${endpoint.namespace}/${named.kind}/${named.name}`;
+      const group = groups.get(id) ?? {
+        namespace: endpoint.namespace,
+        ...named,
+        pods: 0,
+        pod: pod.metadata.name,
+        classes: new Map(),
+      };
+      groups.set(id, group);
+      group.pods++;
+      const key = this.#keyOf(endpoint);
+      const same = group.classes.get(key);
+      if (same === undefined) group.classes.set(key, { endpoint, count: 1 });
+      else same.count++;
+    }
+    this.#groups = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+  }
+
+  get groups(): readonly ReachGroup[] {
+    return this.#groups.map(({ namespace, kind, name, pods, pod }) => ({ namespace, kind, name, pods, pod }));
+  }
+
+  /** The cells of one group's row that are not open, to the first `count` groups. */
+  row(from: number, count: number): readonly ReachCell[] {
+    return this.#groups.slice(0, count).flatMap((group, to) => {
+      const cell = this.#cell(this.#groups[from]!, group);
+      return cell.verdict === 'Open' ? [] : [{ from, to, ...cell }];
+    });
+  }
+
+  #cell(from: Group, to: Group): Pick<ReachCell, 'verdict' | 'ports'> {
+    let found: Pick<ReachCell, 'verdict' | 'ports'> | undefined;
+    for (const [fromKey, { endpoint: sender, count }] of from.classes)
+      for (const [toKey, { endpoint: receiver }] of to.classes) {
+        // A pod alone of its class reaches itself.
+        if (from === to && fromKey === toKey && count === 1) continue;
+        const { verdict, ports } = this.#answer(`${fromKey} ${toKey}`, sender, receiver);
+        if (found === undefined) found = { verdict, ports };
+        else if (!isSame(found, { verdict, ports })) return { verdict: 'Mixed', ports: [] };
+      }
+    return found ?? { verdict: 'Open', ports: [] };
+  }
+
+  #answer(key: string, sender: Endpoint, receiver: Endpoint): Reach {
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    // Two pods of one class are told apart by more than their class here: by their uids alone.
+    const answer = reachBetween({ ...sender, uid: 'sender' }, { ...receiver, uid: 'receiver' }, this.#world);
+    this.#answers.set(key, answer);
+    return answer;
+  }
+}
+
+function isSame(a: Pick<ReachCell, 'verdict' | 'ports'>, b: Pick<ReachCell, 'verdict' | 'ports'>): boolean {
+  return a.verdict === b.verdict && JSON.stringify(a.ports) === JSON.stringify(b.ports);
+}
+
+/** What the policies at hand tell pods apart by. */
+export interface Mentions {
+  readonly labels: ReadonlySet<string>;
+  /** The addresses that rules name, one entry for each rule. */
+  readonly blocks: readonly ((address: IpAddress) => boolean)[];
+  readonly portNames: boolean;
+}
+
+export function mentionsOf({ policiesOf }: World, namespaces: Iterable<string>): Mentions {
+  const labels = new Set<string>();
+  const blocks: ((address: IpAddress) => boolean)[] = [];
+  let portNames = false;
+  const add = (selector: LabelSelector | undefined): void => {
+    for (const key of Object.keys(selector?.matchLabels ?? {})) labels.add(key);
+    for (const { key } of selector?.matchExpressions ?? []) labels.add(key);
+  };
+  for (const namespace of namespaces)
+    for (const { selection, rules } of policiesOf(namespace)) {
+      add(selection.podSelector);
+      for (const { peers, ports } of [...(rules.ingress ?? []), ...(rules.egress ?? [])]) {
+        for (const { podSelector } of peers) add(podSelector);
+        if (peers.some(({ ipBlock }) => ipBlock !== undefined)) blocks.push(membership(peers));
+        portNames ||= ports.some(({ port }) => typeof port === 'string');
+      }
+    }
+  return { labels, blocks, portNames };
+}
+
+function membership(peers: readonly NetworkPolicyPeer[]): (address: IpAddress) => boolean {
+  const held = { 4: blockIntervals(peers, 4), 6: blockIntervals(peers, 6) };
+  return ({ family, value }) => held[family].some(({ first, last }) => first <= value && value <= last);
+}
+
+function classKey({ labels, blocks, portNames }: Mentions): (endpoint: Endpoint) => string {
+  const keys = [...labels].sort();
+  return ({ namespace, end }) => {
+    const pod = end?.pod;
+    const address = parseIp(end?.address ?? '');
+    return JSON.stringify([
+      namespace,
+      keys.map((key) => pod?.labels[key] ?? null),
+      address === undefined ? '' : blocks.map((holds) => (holds(address) ? '1' : '0')).join(''),
+      address?.family,
+      portNames ? pod?.ports : '',
+    ]);
+  };
+}
+
+/** A pod's workload: its controller, of a ReplicaSet of a Deployment the Deployment. */
+function workloadOf(pod: Stored<Pod>): { readonly kind: string; readonly name: string } {
+  const owner = controllerOf(pod);
+  if (owner === undefined) return { kind: 'Pod', name: pod.metadata.name };
+  const hash = pod.metadata.labels?.['pod-template-hash'];
+  const suffix = hash === undefined ? undefined : `-${hash}`;
+  if (owner.kind !== 'ReplicaSet' || suffix === undefined || !owner.name.endsWith(suffix))
+    return { kind: owner.kind, name: owner.name };
+  return { kind: 'Deployment', name: owner.name.slice(0, -suffix.length) };
+}
