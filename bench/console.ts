@@ -1,19 +1,25 @@
 // `npm run bench:console`: the console in a real Chromium over an API server with many pods. How long until the list of all of
-// them can be used, how smoothly it scrolls while pods change, what the tab takes, and what an open console costs the server.
+// them can be used, how smoothly it and the map of nodes scroll while pods change, what the tab takes, and what an open console
+// costs the server.
 //
-//   node bench/console.ts [--pods 50000] [--changes 500]
+//   node bench/console.ts [--pods 50000] [--nodes 5000] [--changes 500]
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-import { Cluster, Pods } from '../src/testing/index.ts';
+import { Cluster, Nodes, Pods } from '../src/testing/index.ts';
 import { openBrowser } from '../test/console/browser.ts';
 import { build } from '../tools/build.ts';
 import { repositoryRoot } from '../tools/repository.ts';
 
 const { values } = parseArgs({
-  options: { pods: { type: 'string', default: '50000' }, changes: { type: 'string', default: '500' } },
+  options: {
+    pods: { type: 'string', default: '50000' },
+    nodes: { type: 'string', default: '5000' },
+    changes: { type: 'string', default: '500' },
+  },
 });
 const podCount = Number(values.pods);
+const nodeCount = Number(values.nodes);
 const changesPerSecond = Number(values.changes);
 
 await build(repositoryRoot);
@@ -24,6 +30,7 @@ await cluster.client.raw({
   path: '/api/v1/namespaces/default/serviceaccounts',
   body: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } },
 });
+await createNodes();
 await createPods();
 await using browser = await openBrowser();
 const { page, context } = browser;
@@ -52,9 +59,21 @@ print('memory of its process', `${((await rendererBytes()) / 2 ** 20).toFixed(0)
 
 const changing = new AbortController();
 const changes = changePods(changing.signal);
-const quiet = await frames(false);
-print('frames a second at rest', quiet);
-print(`scrolling with ${changesPerSecond} changes a second`, await frames(true));
+print('frames a second at rest', await frames('.grid', 0));
+print(`scrolling with ${changesPerSecond} changes a second`, await frames('.grid', 120));
+
+const mapStartMs = performance.now();
+await page.evaluate(`location.hash = '#/topology/nodes?group=zone'`);
+await page.locator('.topology .liveness.live').waitFor({ timeout: 120_000 });
+print('map: all tiles after', `${Math.round(performance.now() - mapStartMs)} ms`);
+for (const size of [4, 11, 24]) {
+  await page.evaluate(`location.hash = '#/topology/nodes?group=zone&size=${size}'`);
+  await page.waitForTimeout(500);
+  const what = `map: scrolling, tiles of ${size} pixels, changes as above`;
+  print(what, await frames('.topology-map', 120));
+}
+await session.send('HeapProfiler.collectGarbage');
+print('map: memory of its process', `${((await rendererBytes()) / 2 ** 20).toFixed(0)} MB`);
 changing.abort();
 print('changes made a second', `${(await changes).toFixed(0)}`);
 
@@ -74,12 +93,23 @@ async function createPods(): Promise<void> {
     );
 }
 
+async function createNodes(): Promise<void> {
+  const nodes = cluster.client.resource(Nodes);
+  for (let made = 0; made < nodeCount; made += 500)
+    await Promise.all(
+      Array.from({ length: Math.min(500, nodeCount - made) }, (_, index) => {
+        const labels = { 'topology.kubernetes.io/zone': `zone-${(made + index) % 3}` };
+        return nodes.create({ metadata: { name: `node-${made + index}`, labels } });
+      }),
+    );
+}
+
 function podNamed(index: number) {
   const labels = { app: `app-${index % 100}`, 'pod-template-hash': '7d4b9c6f5' };
   const metadata = { name: `app-${index % 100}-7d4b9c6f5-${index}`, namespace: 'default', labels };
   return {
     metadata,
-    spec: { nodeName: `node-${index % 5000}`, containers: [{ name: 'main', image: 'registry.example/app:1' }] },
+    spec: { nodeName: `node-${index % nodeCount}`, containers: [{ name: 'main', image: 'registry.example/app:1' }] },
   };
 }
 
@@ -109,16 +139,16 @@ async function changePod(name: string, turn: number): Promise<void> {
 }
 
 /** Frames drawn in a second, over five; those that took longer than 50 ms beside them. */
-async function frames(scrolls: boolean): Promise<string> {
+async function frames(scrolled: string, pixels: number): Promise<string> {
   return (await page.evaluate(`new Promise((done) => {
-    const grid = document.querySelector('.grid');
+    const grid = document.querySelector('${scrolled}');
     const began = performance.now();
     const gaps = [];
     let last = began;
     const frame = (now) => {
       gaps.push(now - last);
       last = now;
-      if (${scrolls}) grid.scrollTop += 120;
+      grid.scrollTop += ${pixels};
       if (now - began < 5000) requestAnimationFrame(frame);
       else done((gaps.length / (now - began) * 1000).toFixed(0) + ' frames a second, ' + gaps.filter((gap) => gap > 50).length + ' took over 50 ms');
     };

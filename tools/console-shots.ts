@@ -14,6 +14,10 @@ const shots: readonly { readonly name: string; readonly at: string; readonly key
   { name: 'pods', at: '#/list/pods?ns=shop' },
   { name: 'nodes', at: '#/list/nodes' },
   { name: 'filter', at: '#/list/pods?q=front', keys: ['j', 'j'] },
+  { name: 'topology', at: '#/topology/nodes?group=zone&fill=cpu' },
+  { name: 'services', at: '#/topology/services?ns=shop' },
+  { name: 'policies', at: '#/topology/policies?ns=shop&from=shop%2Fledger&to=shop%2Forders-0' },
+  { name: 'volumes', at: '#/topology/volumes?ns=shop' },
   { name: 'palette', at: '#/list/events?ns=shop', keys: [':', 'd', 'e'] },
   { name: 'keys', at: '#/list/deployments.apps', keys: ['?'] },
 ];

@@ -28,6 +28,19 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await check('list');
     await page.getByLabel('Columns', { exact: true }).click();
     await check('columns');
+    const topology = async (tab: string, ready: string): Promise<void> => {
+      await page.evaluate((hash) => (location.hash = hash), `#/topology/${tab}?ns=shop&group=zone`);
+      await page.locator(ready).first().waitFor();
+      await check(`topology, ${tab}`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(overflow <= 0, `${tab} is ${overflow} pixels wider than the screen`);
+    };
+    await topology('nodes', '.topology .liveness.live');
+    await topology('services', '.flow .flow-box');
+    await topology('policies', '.topology-matrix button');
+    await topology('volumes', '.flow .flow-box');
+    await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
+    await page.locator('.grid .row').first().waitFor();
     await page.keyboard.press(':');
     await page.getByRole('dialog').waitFor();
     await check('palette');

@@ -15,6 +15,8 @@ export interface ListQuery {
   readonly namespace: string;
   readonly labelSelector: string;
   readonly fieldSelector: string;
+  /** Rows have their objects. */
+  readonly withObjects?: boolean;
 }
 
 export interface RowChange {
@@ -84,7 +86,7 @@ async function readAll(query: ListQuery, sink: ListSink, signal: AbortSignal): P
       signal,
     });
     if (table.columnDefinitions) sink.columns(columnsOf(table.columnDefinitions));
-    const rows = (table.rows ?? []).map(rowOf);
+    const rows = (table.rows ?? []).map((row) => rowOf(row, query.withObjects));
     for (const { uid } of rows) uids.add(uid);
     sink.change(rows.map((row) => ({ type: 'put', row })));
     const { continue: token = '', remainingItemCount = 1, resourceVersion } = table.metadata;
@@ -121,14 +123,17 @@ async function watch(
       const row = object.rows?.[0];
       last = row?.object.metadata.resourceVersion ?? object.metadata.resourceVersion;
       if (type === 'BOOKMARK' || row === undefined) continue;
-      changes.push({ type: type === 'DELETED' ? 'remove' : 'put', row: rowOf(row) });
+      changes.push({ type: type === 'DELETED' ? 'remove' : 'put', row: rowOf(row, query.withObjects) });
     }
     if (changes.length > 0) sink.change(changes);
   }
   return last;
 }
 
-function paramsOf({ labelSelector, fieldSelector }: ListQuery, more: Record<string, string>): string {
-  const all = Object.entries({ ...more, labelSelector, fieldSelector }).filter(([, value]) => value !== '');
+function paramsOf({ labelSelector, fieldSelector, withObjects }: ListQuery, more: Record<string, string>): string {
+  const includeObject = withObjects === true ? 'Object' : '';
+  const all = Object.entries({ ...more, labelSelector, fieldSelector, includeObject }).filter(
+    ([, value]) => value !== '',
+  );
   return new URLSearchParams(all).toString();
 }

@@ -1,5 +1,6 @@
 /** Rows of the server's tables, reduced to what lists need of them. */
 import type { TableColumnDefinition } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 
 export type Cell = string | number | boolean | null;
 
@@ -20,6 +21,8 @@ export interface Row {
   readonly deleting: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly cells: readonly Cell[];
+  /** The object itself, in lists that ask for it. */
+  readonly object?: KubernetesObject | undefined;
 }
 
 interface RowMeta {
@@ -61,8 +64,8 @@ export function columnsOf(definitions: readonly TableColumnDefinition[]): readon
   }));
 }
 
-export function rowOf({ cells, object: { metadata } }: TableRow): Row {
-  const { uid, namespace, name, creationTimestamp, deletionTimestamp, labels } = metadata;
+export function rowOf({ cells, object }: TableRow, withObject = false): Row {
+  const { uid, namespace, name, creationTimestamp, deletionTimestamp, labels } = object.metadata;
   return {
     uid,
     namespace: namespace ?? '',
@@ -71,6 +74,7 @@ export function rowOf({ cells, object: { metadata } }: TableRow): Row {
     deleting: deletionTimestamp !== undefined,
     labels: labels ?? noLabels,
     cells: cells.map(cellOf),
+    object: withObject ? (object as KubernetesObject) : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { ApiError, sendJson } from '../api/http.ts';
 import { findKind, type Kind, kindId } from '../api/kinds.ts';
 import { untilAnswered } from '../api/patience.ts';
 import { TABLE_TYPE, type Table } from '../api/table.ts';
-import { namespace } from './router.ts';
+import { namespace, setParams } from './router.ts';
 import { session } from './session.ts';
 import { readSetting, writeSetting } from './settings.ts';
 
@@ -38,7 +38,12 @@ export function kindNamed(word: string): Kind | undefined {
   return findKind(kinds.value, word);
 }
 
-export const lastNamespace = (): string => readSetting('namespace') ?? '';
+/** Whoever may not list a kind in all namespaces begins in the one they were in last. */
+export function chooseNamespace(kind: Kind): void {
+  if (!kind.namespaced || namespace.peek() !== '' || may('list', kind)) return;
+  const last = readSetting('namespace') ?? '';
+  if (namespaces.peek() === undefined && last !== '') setParams({ ns: last });
+}
 
 /** Keeps the above true while somebody is signed in. */
 export function followCluster(): void {

@@ -3,7 +3,7 @@ import { type Signal, useComputed } from '@preact/signals';
 import { type Kind, kindId } from '../api/kinds.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { ViewEntry } from '../views/contract.ts';
-import { listable } from './cluster-state.ts';
+import { listable, listableKind } from './cluster-state.ts';
 import { menuOf, type MenuSection } from './menu.ts';
 import { href, namespace, route } from './router.ts';
 import { texts } from './texts.ts';
@@ -11,7 +11,7 @@ import { texts } from './texts.ts';
 export function Menu({ open, views }: { readonly open: Signal<boolean>; readonly views: readonly ViewEntry[] }) {
   const menu = useComputed(() => menuOf(listable.value));
   const { main, other } = menu.value;
-  const inMenu = views.filter((view) => view.menu !== undefined);
+  const inMenu = views.filter(({ menu: line }) => line !== undefined && mayList(line.kind));
   return (
     <nav class={open.value ? 'menu open' : 'menu'} aria-label={texts.shell.kinds}>
       {inMenu.length === 0 ? null : (
@@ -42,6 +42,10 @@ export function Menu({ open, views }: { readonly open: Signal<boolean>; readonly
       )}
     </nav>
   );
+}
+
+function mayList(kind: string | undefined): boolean {
+  return kind === undefined || listableKind(kind) !== undefined;
 }
 
 function Section({ section: { title, kinds } }: { readonly section: MenuSection }) {

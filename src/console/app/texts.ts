@@ -1,4 +1,8 @@
 /** Every text of the console, by subject. Objects' own texts come from the server. */
+import { count, numberText } from './number-text.ts';
+import { topologyTexts } from './topology-texts.ts';
+
+export { numberText } from './number-text.ts';
 
 export const texts = {
   title: 'Keelson',
@@ -304,6 +308,11 @@ export const texts = {
     columns: 'Columns',
     deleting: 'being deleted',
   },
+  topology: topologyTexts,
+  flow: {
+    tones: { good: 'ready', busy: 'not ready', bad: 'failing', done: 'ended', plain: '' },
+    more: (left: number): string => `and ${numberText(left)} more`,
+  },
   overview: {
     title: 'Overview',
     components: 'Components',
@@ -321,13 +330,3 @@ export const texts = {
     unhealthy: 'unhealthy',
   },
 } as const;
-
-const numbers = new Intl.NumberFormat('en');
-
-export function numberText(value: number): string {
-  return numbers.format(value);
-}
-
-function count(value: number, noun: string): string {
-  return `${numberText(value)} ${noun}${value === 1 ? '' : 's'}`;
-}

@@ -9,3 +9,7 @@ export function bytesText(bytes: number): string {
   }
   return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
+
+export function coresText(cores: number): string {
+  return cores < 1 ? `${Math.round(cores * 1000)}m` : cores.toFixed(2);
+}

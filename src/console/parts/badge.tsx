@@ -1,14 +1,15 @@
 /** A word with its tone: by colour and by shape, so that it can be told without colours. */
 import { type Tone, toneOf } from './tone.ts';
 
-const SHAPES: Readonly<Record<Tone, string>> = { good: '●', busy: '◐', bad: '▲', done: '✓', plain: '' };
+/** A shape for each tone. */
+export const SHAPES_BY_TONE: Readonly<Record<Tone, string>> = { good: '●', busy: '◐', bad: '▲', done: '✓', plain: '' };
 
 export function Badge({ word, tone = toneOf(word) }: { readonly word: string; readonly tone?: Tone }) {
   if (tone === 'plain') return <>{word}</>;
   return (
     <span class={`badge ${tone}`}>
       <span class="shape" aria-hidden="true">
-        {SHAPES[tone]}
+        {SHAPES_BY_TONE[tone]}
       </span>
       {word}
     </span>

@@ -13,6 +13,8 @@ const PATHS: Readonly<Record<string, string>> = {
   topology: 'M8 2v4M8 6 4 10M8 6l4 4M8 1.5a1 1 0 1 0 0 .1M4 11a1.5 1.5 0 1 0 .1 0M12 11a1.5 1.5 0 1 0 .1 0',
   charts: 'M2 2v12h12M5 10l3-4 2 2 4-5',
   time: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 5v3l2 2',
+  plus: 'M8 3v10M3 8h10',
+  minus: 'M3 8h10',
   columns: 'M2 3h12v10H2zM6.5 3v10M10.5 3v10',
 };
 

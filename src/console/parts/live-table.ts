@@ -2,10 +2,21 @@
 import { signal } from '@preact/signals';
 import { type RowOrder, RowStore } from '../api/row-store.ts';
 import type { Column } from '../api/table.ts';
-import { followTable, type ListQuery, type ListState } from '../api/table-list.ts';
+import { followTable, type ListQuery, type ListState, type RowChange } from '../api/table-list.ts';
 
-export class LiveTable {
-  readonly rows = new RowStore();
+/** What keeps the rows of a list. */
+export interface RowKeeper {
+  /** Told before rows come, when their cells mean something to it. */
+  setColumns?(columns: readonly Column[]): void;
+  apply(changes: readonly RowChange[]): void;
+  /** Drops rows that are not among these. */
+  keep(uids: ReadonlySet<string>): void;
+  clear(): void;
+}
+
+/** Rows of any keeper. */
+export class LiveList<T extends RowKeeper> {
+  readonly rows: T;
   readonly columns = signal<readonly Column[]>([]);
   readonly state = signal<ListState>({ kind: 'loading' });
   /** Rows that the first reading has yet to bring. */
@@ -14,6 +25,10 @@ export class LiveTable {
   readonly version = signal(0);
   #life: AbortController | undefined;
   #frame = 0;
+
+  constructor(rows: T) {
+    this.rows = rows;
+  }
 
   /** Begins anew with what this asks for. */
   follow(query: ListQuery): void {
@@ -29,9 +44,13 @@ export class LiveTable {
     const following = followTable(
       query,
       {
-        columns: (columns) => current(() => (this.columns.value = columns)),
-        change: (changes) => current(() => this.#change(() => this.rows.apply(changes))),
-        complete: (uids) => current(() => this.#change(() => this.rows.keep(uids))),
+        columns: (columns) =>
+          current(() => {
+            this.rows.setColumns?.(columns);
+            this.columns.value = columns;
+          }),
+        change: (changes) => current(() => this.change(() => this.rows.apply(changes))),
+        complete: (uids) => current(() => this.change(() => this.rows.keep(uids))),
         remaining: (count) => current(() => (this.remaining.value = count)),
         state: (state) => current(() => (this.state.value = state)),
       },
@@ -43,16 +62,13 @@ export class LiveTable {
     });
   }
 
-  setOrder(order: RowOrder): void {
-    this.#change(() => this.rows.setOrder(order));
-  }
-
   stop(): void {
     this.#life?.abort();
     this.#life = undefined;
   }
 
-  #change(work: () => void): void {
+  /** Changes the rows, and tells so. */
+  change(work: () => void): void {
     work();
     if (this.#frame !== 0) return;
     this.#frame = requestAnimationFrame(() => this.#changed());
@@ -62,5 +78,16 @@ export class LiveTable {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     this.version.value++;
+  }
+}
+
+/** A list whose rows stand in an order. */
+export class LiveTable extends LiveList<RowStore> {
+  constructor() {
+    super(new RowStore());
+  }
+
+  setOrder(order: RowOrder): void {
+    this.change(() => this.rows.setOrder(order));
   }
 }

@@ -37,7 +37,11 @@ export interface ViewEntry {
   readonly name: string;
   readonly title: string;
   /** Its key in the menu of views; absent: it is reached from elsewhere alone. */
-  readonly menu?: { readonly icon: string };
+  readonly menu?: {
+    readonly icon: string;
+    /** Offered to those alone who may list this kind. */
+    readonly kind?: string;
+  };
   readonly actions?: readonly ObjectAction[];
   load(): Promise<ViewModule>;
 }

@@ -31,6 +31,12 @@ export const views: readonly ViewEntry[] = [
     load: () => import('./overview/overview.tsx'),
   },
   {
+    name: 'topology',
+    title: texts.topology.title,
+    menu: { icon: 'topology', kind: 'pods' },
+    load: () => import('./topology/topology.tsx'),
+  },
+  {
     name: 'list',
     title: texts.shell.kinds,
     load: () => import('./resources/resources.tsx'),

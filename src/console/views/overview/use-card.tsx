@@ -4,7 +4,7 @@ import { listableKind } from '../../app/cluster-state.ts';
 import { listHref } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import { Card } from './card.tsx';
-import { NodeUseSource, type UseSample } from './node-use.ts';
+import { NodeUseSource, type UseSample } from '../../parts/node-use.ts';
 
 const MOST_NODES = 4;
 

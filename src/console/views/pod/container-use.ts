@@ -46,7 +46,3 @@ export function limitOf({ resources }: Container): Use {
   };
   return { cpu: amount('cpu'), memory: amount('memory') };
 }
-
-export function coresText(cores: number): string {
-  return cores < 1 ? `${Math.round(cores * 1000)}m` : cores.toFixed(2);
-}

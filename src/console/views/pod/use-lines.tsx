@@ -1,8 +1,8 @@
 /** What a container used over the last minutes, against its limit where it has one. */
 import type { Container } from '../../../api/gen/core-v1.ts';
 import { texts } from '../../app/texts.ts';
-import { bytesText } from '../../parts/amounts.ts';
-import { coresText, limitOf, type Use } from './container-use.ts';
+import { bytesText, coresText } from '../../parts/amounts.ts';
+import { limitOf, type Use } from './container-use.ts';
 
 interface UseLinesProps {
   readonly spec: Container;

@@ -8,7 +8,7 @@ import { shownAt } from '../../app/places.ts';
 import { navigate, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { rowWindow, scrollTo } from '../../parts/virtual-window.ts';
-import { actionsFor } from './actions.ts';
+import { actionsFor } from '../../parts/list-actions.ts';
 import { type ShownColumn, widthOf } from './columns.ts';
 import { GridHead } from './grid-head.tsx';
 import { GridRow } from './grid-row.tsx';

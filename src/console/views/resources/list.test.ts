@@ -4,7 +4,7 @@ import { sortValue } from '../../api/cell-value.ts';
 import type { Cell, Row } from '../../api/table.ts';
 import { rowWindow, scrollTo } from '../../parts/virtual-window.ts';
 import { shownColumns, widthOf } from './columns.ts';
-import { matches, parseFilter } from './filter.ts';
+import { matches, parseFilter } from '../../parts/filter.ts';
 import { comparing, parseSort, sortText } from './sorting.ts';
 
 const row = (name: string, cells: readonly Cell[], createdMs = 0): Row => ({

@@ -1,7 +1,7 @@
 /** The list of any kind: what the address names, live. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { kindNamed, kinds, lastNamespace, may, namespaces } from '../../app/cluster-state.ts';
+import { chooseNamespace, kindNamed, kinds } from '../../app/cluster-state.ts';
 import { namespace, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { pluralOf } from '../../app/menu-bar.tsx';
@@ -10,7 +10,7 @@ import type { ViewProps } from '../contract.ts';
 import { hiddenColumns } from './column-choice.ts';
 import { ColumnMenu } from './column-menu.tsx';
 import { shownColumns } from './columns.ts';
-import { matches, parseFilter } from './filter.ts';
+import { matches, parseFilter } from '../../parts/filter.ts';
 import { LiveTable } from '../../parts/live-table.ts';
 import { ListStatus } from './list-status.tsx';
 import { comparing, parseSort } from './sorting.ts';
@@ -90,10 +90,4 @@ function leaveField(event: KeyboardEvent): void {
     document.querySelector<HTMLElement>('.grid')?.focus();
   else return;
   event.preventDefault();
-}
-
-/** Whoever may not list in all namespaces begins in the one they were in last. */
-function chooseNamespace(kind: Kind): void {
-  if (!kind.namespaced || namespace.peek() !== '' || may('list', kind)) return;
-  if (namespaces.peek() === undefined && lastNamespace() !== '') setParams({ ns: lastNamespace() });
 }

@@ -1,5 +1,5 @@
 /** What stands in the filter field: words of rows, and selectors that the server applies. */
-import type { Row } from '../../api/table.ts';
+import type { Row } from '../api/table.ts';
 
 export interface Filter {
   /** Lower case; a row has all of these. */

@@ -1,8 +1,8 @@
 /** How much of its nodes' processors and memory the cluster uses: the metrics API is asked while somebody looks. */
 import { signal } from '@preact/signals';
-import type { Node } from '../../../api/gen/core-v1.ts';
-import { quantityAsFloat } from '../../../api/quantity.ts';
-import { ApiError, sendJson } from '../../api/http.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { quantityAsFloat } from '../../api/quantity.ts';
+import { ApiError, sendJson } from '../api/http.ts';
 
 /** Shares of what can be allocated, 0 to 1. */
 export interface NodeUse {

@@ -1,8 +1,8 @@
 /** What other views offer on the objects of a list, as far as the user may do it. */
-import { kindNamed, may } from '../../app/cluster-state.ts';
-import { allViews } from '../../app/registered-views.ts';
-import type { Kind } from '../../api/kinds.ts';
-import type { Need, ObjectAction } from '../contract.ts';
+import { kindNamed, may } from '../app/cluster-state.ts';
+import { allViews } from '../app/registered-views.ts';
+import type { Kind } from '../api/kinds.ts';
+import type { Need, ObjectAction } from '../views/contract.ts';
 
 export function actionsFor(kind: Kind): readonly ObjectAction[] {
   return allViews()

@@ -1,0 +1,43 @@
+/** The filter above a flow, and whether its list is live. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { bindKeys } from '../../app/keyboard.ts';
+import { setParams } from '../../app/router.ts';
+import { texts } from '../../app/texts.ts';
+import type { LiveTable } from '../../parts/live-table.ts';
+
+interface FlowBarProps {
+  readonly table: LiveTable;
+  readonly filterText: string;
+  readonly children?: ComponentChildren;
+}
+
+export function FlowBar({ table, filterText, children }: FlowBarProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => bindKeys([{ key: '/', label: texts.keys.filter, run: () => field.current?.select() }]), []);
+  const state = table.state.value;
+  return (
+    <div class="topology-bar">
+      <input
+        ref={field}
+        class="mono grow"
+        type="search"
+        aria-label={texts.list.filterLabel}
+        placeholder={texts.topology.words}
+        spellcheck={false}
+        value={filterText}
+        onInput={({ currentTarget }) => setParams({ q: currentTarget.value })}
+      />
+      {children}
+      {state.kind === 'refused' ? (
+        <span role="alert">{state.error.message}</span>
+      ) : (
+        <span class="status" role="status">
+          <span class={`liveness ${state.kind}`} title={state.kind === 'retrying' ? state.error : ''}>
+            {{ live: texts.list.live, loading: texts.list.loading, retrying: texts.list.retrying }[state.kind]}
+          </span>
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/** What colours and shapes mean, and how many there are of each. */
+import { numberText, texts } from '../../app/texts.ts';
+import type { Tone } from '../../parts/tone.ts';
+import { SHAPES, TONES } from './shapes.ts';
+
+interface LegendProps {
+  readonly counts: Readonly<Record<Tone, number>>;
+  /** What a filled tile means; '' where the fill means nothing. */
+  readonly fill: string;
+}
+
+export function Legend({ counts, fill }: LegendProps) {
+  return (
+    <ul class="topology-legend" aria-label={texts.topology.legend}>
+      {TONES.filter((tone) => tone !== 'plain' || counts.plain > 0).map((tone) => (
+        <li key={tone}>
+          <Shape tone={tone} />
+          {texts.topology.tones[tone]} <strong>{numberText(counts[tone])}</strong>
+        </li>
+      ))}
+      {fill === '' ? null : <li class="dim">{fill}</li>}
+    </ul>
+  );
+}
+
+export function Shape({ tone }: { readonly tone: Tone }) {
+  return (
+    <svg class={`topology-shape ${tone}`} viewBox="-1 -1 18 18" width="12" height="12" aria-hidden="true">
+      <path d={SHAPES[tone]} />
+    </svg>
+  );
+}

@@ -1,0 +1,153 @@
+/** Nodes with their pods: one watch of each, as tables. */
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Kind } from '../../api/kinds.ts';
+import { listableKind } from '../../app/cluster-state.ts';
+import { objectHref } from '../../app/places.ts';
+import { namespace, navigate } from '../../app/router.ts';
+import { texts } from '../../app/texts.ts';
+import { type Filter, matches, parseFilter } from '../../parts/filter.ts';
+import { actionsFor } from '../../parts/list-actions.ts';
+import { LiveList } from '../../parts/live-table.ts';
+import { NodeUseSource } from '../../parts/node-use.ts';
+import { useLiveTable } from '../../parts/use-live-table.ts';
+import { fittingSize, TILE_SIZES } from './layout.ts';
+import { Legend } from './legend.tsx';
+import { MapBar } from './map-bar.tsx';
+import { PodTiles } from './pod-tiles.ts';
+import { type Grouping, type SceneGroup, sceneOf } from './scene.ts';
+import type { Shown } from './tile-card.tsx';
+import { type Size, TileMap } from './tile-map.tsx';
+import { usePodUse } from './use-pod-use.ts';
+
+/** Of more pods the use is not asked: the answer would cost the server something. */
+const MOST_MEASURED = 5000;
+
+export function NodesTab({ params, pods: kind }: { readonly params: URLSearchParams; readonly pods: Kind }) {
+  const filterText = params.get('q') ?? '';
+  const filter = useMemo(() => parseFilter(filterText), [filterText]);
+  const pods = useTiles(kind, filter);
+  const nodeKind = listableKind('nodes');
+  const nodes = useLiveTable(nodeKind, { namespace: '' });
+  const grouping: Grouping = params.get('group') === 'zone' ? 'zone' : 'none';
+  const use = useNodeUse(listableKind('nodes.metrics.k8s.io') !== undefined);
+  const groups = useMemo(
+    () =>
+      sceneOf({
+        pods: pods.rows,
+        nodes: { rows: nodes.rows, columns: nodes.columns.value },
+        use,
+        grouping,
+        showsEmpty: (row) => matches(filter, row) && filter.labelSelector === '' && filter.fieldSelector === '',
+        noZone: texts.topology.noZone,
+      }),
+    [pods.version.value, nodes.version.value, use, grouping, filter],
+  );
+  const size = useSignal<Size>({ width: 0, height: 0 });
+  const tileSize = useTileSize(groups, size.value, { params, loaded: pods.rows.size });
+  const measured = listableKind('pods.metrics.k8s.io') !== undefined;
+  const few = pods.rows.size <= MOST_MEASURED;
+  const measure = measureOf(params.get('fill'));
+  const fill = usePodUse({
+    measure: measured && few ? measure : undefined,
+    namespace: namespace.value,
+    labelSelector: filter.labelSelector,
+  });
+  const actions = actionsFor(kind);
+  const onKey = (key: string, { tile }: Shown): boolean => {
+    const action = actions.find((one) => one.key === key);
+    if (tile === undefined || action === undefined) return false;
+    navigate(action.href({ kind, namespace: tile.row.namespace, name: tile.row.name }));
+    return true;
+  };
+  const hrefOf = ({ node, tile }: Shown): string | undefined => {
+    if (tile !== undefined) return objectHref('object', { kind, namespace: tile.row.namespace, name: tile.row.name });
+    if (node?.row === undefined || nodeKind === undefined) return undefined;
+    return objectHref('object', { kind: nodeKind, namespace: '', name: node.name });
+  };
+  const state = pods.state.value;
+  return (
+    <>
+      <MapBar
+        list={pods}
+        filterText={filterText}
+        grouping={grouping}
+        measure={measured ? (measure ?? '') : undefined}
+        size={tileSize}
+      />
+      <Legend
+        counts={pods.rows.counts}
+        fill={fillText(fill.full, { wanted: measured && measure !== undefined, few })}
+      />
+      {state.kind === 'refused' ? (
+        <p class="notice" role="alert">
+          {state.error.message}
+        </p>
+      ) : null}
+      {groups.length === 0 && state.kind === 'live' ? (
+        <p class="notice">{filterText === '' ? texts.list.none : texts.list.noneMatch}</p>
+      ) : null}
+      <TileMap
+        groups={groups}
+        tileSize={tileSize}
+        levelOf={fill.levelOf}
+        useOf={fill.useOf}
+        onSize={(now) => (size.value = now)}
+        hrefOf={hrefOf}
+        onKey={onKey}
+      />
+    </>
+  );
+}
+
+function fillText(full: string, { wanted, few }: { readonly wanted: boolean; readonly few: boolean }): string {
+  if (!wanted) return '';
+  return few ? texts.topology.fullTile(full) : texts.topology.tooManyToMeasure(MOST_MEASURED);
+}
+
+function measureOf(text: string | null): 'cpu' | 'memory' | undefined {
+  return text === 'cpu' || text === 'memory' ? text : undefined;
+}
+
+/** The pods as tiles; labels and fields are filtered by the server, words here. */
+function useTiles(kind: Kind, filter: Filter): LiveList<PodTiles> {
+  const list = useMemo(() => new LiveList(new PodTiles()), []);
+  const where = namespace.value;
+  const { labelSelector, fieldSelector } = filter;
+  useEffect(
+    () => list.follow({ kind, namespace: where, labelSelector, fieldSelector }),
+    [kind, where, labelSelector, fieldSelector],
+  );
+  useMemo(() => {
+    const all = filter.words.length === 0 && filter.without.length === 0;
+    list.rows.setFilter(all ? undefined : (row) => matches(filter, row));
+  }, [filter]);
+  useEffect(() => () => list.stop(), []);
+  return list;
+}
+
+function useNodeUse(isServed: boolean): ReturnType<typeof nodesOf> {
+  const source = useMemo(() => new NodeUseSource(), []);
+  useEffect(() => (isServed ? source.start() : undefined), [isServed]);
+  return nodesOf(source);
+}
+
+function nodesOf(source: NodeUseSource) {
+  return source.nodes.value;
+}
+
+interface Chosen {
+  readonly params: URLSearchParams;
+  readonly loaded: number;
+}
+
+/** As the address says, else as large as all of it can be seen. */
+function useTileSize(groups: readonly SceneGroup[], { width, height }: Size, { params, loaded }: Chosen): number {
+  const chosen = TILE_SIZES.find((size) => String(size) === params.get('size'));
+  // Sizes are tried anew when there are some more pods, not for each.
+  const fitting = useMemo(
+    () => fittingSize(groups, width, height),
+    [width, height, Math.round(Math.log2(loaded + 1) * 3), groups.length],
+  );
+  return chosen ?? fitting;
+}

@@ -1,0 +1,65 @@
+/** Tiles drawn once for each state and level of use, and copied from there: tens of thousands of them take a few milliseconds. */
+import type { Tone } from '../../parts/tone.ts';
+import type { Palette } from './palette.ts';
+import { SHAPES, TONES } from './shapes.ts';
+
+/** Levels of use between nothing and all of it. */
+export const LEVELS = 10;
+
+export interface Sprites {
+  /** `level` from 0 to `LEVELS`. Left and top are in pixels of the page. */
+  draw(
+    context: CanvasRenderingContext2D,
+    tile: { readonly tone: Tone; readonly level: number },
+    left: number,
+    top: number,
+  ): void;
+}
+
+export function makeSprites(size: number, pixelRatio: number, palette: Palette): Sprites {
+  const cell = Math.ceil(size * pixelRatio) + 1;
+  const sheet = document.createElement('canvas');
+  sheet.width = cell * (LEVELS + 1);
+  sheet.height = cell * TONES.length;
+  const context = sheet.getContext('2d')!;
+  for (const [row, tone] of TONES.entries())
+    for (let level = 0; level <= LEVELS; level++) {
+      context.save();
+      context.translate(level * cell, row * cell);
+      context.scale((size * pixelRatio) / 16, (size * pixelRatio) / 16);
+      drawShape(context, { tone, level }, palette, size);
+      context.restore();
+    }
+  const drawn = cell / pixelRatio;
+  const rows: Readonly<Record<Tone, number>> = { good: 0, busy: 1, bad: 2, done: 3, plain: 4 };
+  return {
+    draw: (target, { tone, level }, left, top) =>
+      target.drawImage(sheet, level * cell, rows[tone] * cell, cell, cell, left, top, drawn, drawn),
+  };
+}
+
+interface Look {
+  readonly tone: Tone;
+  readonly level: number;
+}
+
+/** On a grid of 16: the shape, filled from below up to its level. */
+function drawShape(
+  context: CanvasRenderingContext2D,
+  { tone, level }: Look,
+  { soft, strong }: Palette,
+  size: number,
+): void {
+  const shape = new Path2D(SHAPES[tone]);
+  context.clip(shape);
+  context.fillStyle = soft[tone];
+  context.fillRect(0, 0, 16, 16);
+  context.fillStyle = strong[tone];
+  const height = (16 * level) / LEVELS;
+  context.fillRect(0, 16 - height, 16, height);
+  if (size < 7 || level === LEVELS) return;
+  // Clipped to its inner half: one pixel is seen.
+  context.strokeStyle = strong[tone];
+  context.lineWidth = (2 * 16) / size;
+  context.stroke(shape);
+}
