@@ -80,11 +80,11 @@ function Box({ box: { title, detail, tone, href, current = false } }: { readonly
       </span>
     </>
   );
-  const look = `flow-box ${tone}${current ? ' current' : ''}`;
+  const classes = `flow-box ${tone}${current ? ' current' : ''}`;
   return href === undefined ? (
-    <div class={look}>{content}</div>
+    <div class={classes}>{content}</div>
   ) : (
-    <a class={look} href={href}>
+    <a class={classes} href={href}>
       {content}
     </a>
   );

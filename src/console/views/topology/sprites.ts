@@ -38,7 +38,7 @@ export function makeSprites(size: number, pixelRatio: number, palette: Palette):
   };
 }
 
-interface Look {
+interface TileState {
   readonly tone: Tone;
   readonly level: number;
 }
@@ -46,7 +46,7 @@ interface Look {
 /** On a grid of 16: the shape, filled from below up to its level. */
 function drawShape(
   context: CanvasRenderingContext2D,
-  { tone, level }: Look,
+  { tone, level }: TileState,
   { soft, strong }: Palette,
   size: number,
 ): void {

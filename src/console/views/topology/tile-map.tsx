@@ -134,10 +134,10 @@ function useStage(host: { readonly current: HTMLElement | null }, picture: Pictu
 function useSize(host: { readonly current: HTMLElement | null }, changed: (size: Size) => void): void {
   useEffect(() => {
     const element = host.current!;
-    const tell = (): void => changed({ width: element.clientWidth, height: element.clientHeight });
-    const observer = new ResizeObserver(tell);
+    const report = (): void => changed({ width: element.clientWidth, height: element.clientHeight });
+    const observer = new ResizeObserver(report);
     observer.observe(element);
-    tell();
+    report();
     return () => observer.disconnect();
   }, []);
 }
