@@ -1,5 +1,5 @@
 /** The view `activity` of pods: what the kubelet of the pod's node does for it, recorded while somebody asks. */
-import { POD_ACTIVITY_ROUTE } from '../component-helpers/pod-activity.ts';
+import { POD_ACTIVITY_ROUTE } from '../api/pod-activity.ts';
 import type { ObjectView } from './object-views.ts';
 import { podNodeView } from './pod-state-view.ts';
 import type { KubeletJsonDeps } from './streaming/kubelet-json.ts';

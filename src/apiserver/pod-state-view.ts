@@ -2,7 +2,7 @@
 import { Pods } from '../api/gen/resources.ts';
 import { badRequest, notFound, serviceUnavailable } from '../api/status-error.ts';
 import type { ApiResponse } from '../api/transport.ts';
-import { POD_STATE_ROUTE } from '../component-helpers/pod-node-state.ts';
+import { POD_STATE_ROUTE } from '../api/pod-node-state.ts';
 import type { ObjectView } from './object-views.ts';
 import { JSON_HEADERS } from './responses.ts';
 import { readKubeletJson, type KubeletJsonDeps } from './streaming/kubelet-json.ts';

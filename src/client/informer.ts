@@ -17,6 +17,11 @@ export interface InformerHandler<T extends KubernetesObject> {
   onDelete?(object: Stored<T>, finalStateUnknown: boolean): void;
 }
 
+/** A handler that does the same with an object that is new, has changed or is gone. */
+export function onEveryChange<T extends KubernetesObject>(handle: (object: Stored<T>) => void): InformerHandler<T> {
+  return { onAdd: handle, onUpdate: (_, object) => handle(object), onDelete: handle };
+}
+
 /** Reads and events of one resource. */
 export interface Informer<T extends KubernetesObject> {
   readonly info: ResourceInfo<T>;

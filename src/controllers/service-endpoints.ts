@@ -1,9 +1,9 @@
 /** What pods and Services are to each other, for EndpointSlices and Endpoints alike. Upstream: endpointslice/util, endpoint. */
-import { parseIp } from '../base/cidr.ts';
+import type { ObjectReference, Pod, Service } from '../api/gen/core-v1.ts';
 import { compileLabelMap } from '../api/label-selector.ts';
 import { parseTime } from '../api/time.ts';
-import type { ObjectReference, Pod, Service } from '../api/gen/core-v1.ts';
-import type { Informer } from '../client/informer.ts';
+import { parseIp } from '../base/cidr.ts';
+import { type Informer, onEveryChange } from '../client/informer.ts';
 import { keyOfObject } from '../client/object-store.ts';
 import { isPodReady, isPodTerminal, podCondition } from '../component-helpers/pods.ts';
 
@@ -87,11 +87,7 @@ export function watchServicesAndPods(deps: {
         enqueueForPod(keyOfObject(service));
     }
   };
-  services.addHandler({
-    onAdd: (service) => enqueue(keyOfObject(service)),
-    onUpdate: (_, service) => enqueue(keyOfObject(service)),
-    onDelete: (service) => enqueue(keyOfObject(service)),
-  });
+  services.addHandler(onEveryChange((service) => enqueue(keyOfObject(service))));
   pods.addHandler({
     onAdd: enqueueFor,
     onUpdate(old, pod) {

@@ -6,7 +6,7 @@
  * Invariants: every rejection is a `GrpcError` except an abort by the caller, which rejects with the signal's reason; one
  * that never reached the server has `sent` false.
  */
-import { Http2SessionManager } from '@connectrpc/connect-node';
+import type { Http2SessionManager } from '@connectrpc/connect-node';
 import { onAbort } from '../base/abort.ts';
 import { errorMessage } from '../base/errors.ts';
 import { stepByStep } from '../base/steps.ts';
@@ -15,6 +15,7 @@ import type { GrpcCallOptions } from './call-options.ts';
 import { GrpcError } from './grpc-error.ts';
 import { createFrameReader, frame, HEADER_BYTES, tooLarge } from './grpc-frames.ts';
 import { brokenCall, callStatus, requestHeaders } from './grpc-headers.ts';
+import { checkTarget, createSessions, type GrpcTarget, unreachable } from './grpc-target.ts';
 import { createMessageCodec } from './message-codec.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 
@@ -44,24 +45,10 @@ export interface GrpcCallerConfig {
   readonly maxMessageBytes?: number;
 }
 
-/** A server: a unix socket, or a URL (`http://` without TLS) watched by pings while calls are open. */
-export type GrpcTarget =
-  | { readonly socketPath: string }
-  | { readonly url: string; readonly tls?: GrpcTls; readonly pingIntervalMs?: number; readonly pingTimeoutMs?: number };
-
-/** PEM texts; `caPem` absent: the system's. */
-export interface GrpcTls {
-  readonly caPem?: string;
-  readonly certPem?: string;
-  readonly keyPem?: string;
-}
-
 type Http2Stream = Awaited<ReturnType<Http2SessionManager['request']>>;
 
 /** HTTP/2's error code CANCEL. */
 const CANCEL = 8;
-/** Over TCP the server may send so much of one answer ahead. */
-const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 
 interface MethodTypes {
   readonly path: string;
@@ -191,43 +178,6 @@ function hear({ session }: Http2Stream): void {
 
 function ignoreError(): void {
   // Told by the calls it concerns.
-}
-
-function createSessions(target: GrpcTarget): Http2SessionManager {
-  const idleConnectionTimeoutMs = 24 * 3_600_000;
-  // http2.connect hands these to net.connect, where a path means a unix socket.
-  if ('socketPath' in target)
-    return new Http2SessionManager('http://localhost', { idleConnectionTimeoutMs }, {
-      path: target.socketPath,
-    } as object);
-  const { url, tls, pingIntervalMs = 10_000, pingTimeoutMs = 5_000 } = target;
-  const { caPem, certPem, keyPem } = tls ?? {};
-  return new Http2SessionManager(
-    url,
-    { idleConnectionTimeoutMs, pingIntervalMs, pingTimeoutMs },
-    {
-      settings: { initialWindowSize: STREAM_WINDOW_BYTES },
-      ca: caPem,
-      cert: certPem,
-      key: keyPem,
-    },
-  );
-}
-
-/** The longest path of a unix socket in Linux: 108 bytes with the one that ends it. */
-const MAX_SOCKET_PATH_BYTES = 107;
-
-/** The manager waits for ever, in a loop of microtasks, for a connection that Node.js refuses before it begins. */
-function checkTarget(target: GrpcTarget): void {
-  if (!('socketPath' in target)) return;
-  const { socketPath } = target;
-  if (socketPath !== '' && !socketPath.includes('\0') && Buffer.byteLength(socketPath) <= MAX_SOCKET_PATH_BYTES) return;
-  const path = JSON.stringify(socketPath.slice(0, 2 * MAX_SOCKET_PATH_BYTES));
-  throw new GrpcError('Unavailable', `connect: invalid path of a unix socket: ${path}`, { sent: false });
-}
-
-function unreachable(timeoutMs: number | undefined): GrpcError {
-  return new GrpcError('DeadlineExceeded', `no connection within ${timeoutMs} ms`);
 }
 
 async function send(

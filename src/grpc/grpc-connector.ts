@@ -3,8 +3,9 @@
  * that calls nobody does without it.
  */
 import type { Clock } from '../platform/clock.ts';
-import type { GrpcCaller, GrpcTarget } from './grpc-caller.ts';
+import type { GrpcCaller } from './grpc-caller.ts';
 import { GrpcError } from './grpc-error.ts';
+import type { GrpcTarget } from './grpc-target.ts';
 import type { ProtobufTable } from './protobuf-table.ts';
 
 /**

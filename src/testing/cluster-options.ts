@@ -1,33 +1,33 @@
 /** How a cluster is started: what may be said, what is refused, and the clock and the store that come of it. */
-import { didYouMean } from '../base/nearest-name.ts';
 import { parseTime } from '../api/time.ts';
+import { didYouMean } from '../base/nearest-name.ts';
+import type { WriteOptions } from '../client/client.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { controllers as knownControllers } from '../controllers/list.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
-import type { WriteOptions } from '../client/client.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { EventLoop } from '../platform/event-loop.ts';
 import type { Log } from '../platform/log.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
+import { createMemoryStore } from '../storage/memory/memory-store.ts';
 import type { Store } from '../storage/store.ts';
 import { checkShape, image } from './option-shapes.ts';
 import { createRealPace, createVirtualPace, type Pace } from './pace.ts';
 import { plainNodeFields } from './scenario-fields.ts';
 import {
-  anything,
   anyText,
+  anything,
   fields,
   flag,
   listOf,
   listOr,
   oneOf,
   plainNumber,
-  text,
   type Shape,
+  text,
 } from './scenario-shape.ts';
-import type { SimNodeSpec } from './sim-node.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
 
 /** How a cluster is started. */
 export interface ClusterOptions {

@@ -12,14 +12,15 @@ import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platfor
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store, StoreStatus } from '../storage/store.ts';
-import { createPace, openStore, type ClusterOptions } from './cluster-options.ts';
+import { type ClusterOptions, createPace, openStore } from './cluster-options.ts';
 import { loadConsole } from './load-console.ts';
 import { image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
 import { createTestNet, type TestNet } from './real-net.ts';
-import { SimWorld, type WorldIdentity } from './sim-world.ts';
-import type { SimNodeSpec } from './sim-node.ts';
-import { readAll, readEntries, writeAll, writeEntries, type ClusterSnapshot } from './snapshot.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
+import type { WorldIdentity } from './sim-world-deps.ts';
+import { SimWorld } from './sim-world.ts';
+import { type ClusterSnapshot, readAll, readEntries, writeAll, writeEntries } from './snapshot.ts';
 import { TestWebhooks } from './webhooks.ts';
 
 interface StateParts {

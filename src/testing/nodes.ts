@@ -1,14 +1,15 @@
 /** The nodes of a simulated cluster as a test handles them. */
-import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Node, Pod } from '../api/gen/core-v1.ts';
+import { Nodes, Pods } from '../api/gen/resources.ts';
 import type { Client } from '../client/client.ts';
 import { isNodeReady, nodeCondition } from '../component-helpers/nodes.ts';
 import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
 import { reportCallers } from './caller.ts';
-import { signedMs, type Duration } from './duration.ts';
+import { type Duration, signedMs } from './duration.ts';
 import { checkNode, checkOptionNames } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
-import type { SimNode, SimNodeSpec } from './sim-node.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
+import type { SimNode } from './sim-node.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** What the test's nodes work with. */

@@ -3,8 +3,8 @@ import { quantityAsFloat } from '../api/quantity.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
 import { KUBELET_DEFAULTS } from '../kubelet/kubelet-configuration.ts';
 import {
-  anything,
   anyText,
+  anything,
   fields,
   flag,
   listOf,
@@ -15,12 +15,12 @@ import {
   oneOf,
   plainNumber,
   plainSpan,
+  type Shape,
   ShapeError,
   span,
   text,
-  type Shape,
 } from './scenario-shape.ts';
-import type { SimNodeSpec } from './sim-node.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
 
 /** Fields of a machine. */
 function fieldsOfNodes(numeric: Shape): Readonly<Record<keyof SimNodeSpec, Shape>> {

@@ -7,6 +7,19 @@ import type { Part, RestartablePart } from './faults.ts';
 import type { StoreFaults } from './faulty-store.ts';
 import type { PodDemand } from './pod-invariants.ts';
 import {
+  crash,
+  crashContainer,
+  deleteObject,
+  type DeleteStep,
+  failRuntime,
+  nameIn,
+  patchObject,
+  type PatchStep,
+  restart,
+  start,
+  tryDrain,
+} from './scenario-actions.ts';
+import {
   expectNow,
   expectRest,
   expectShape,
@@ -33,20 +46,7 @@ import {
   text,
   textLike,
 } from './scenario-shape.ts';
-import type { SimNodeSpec } from './sim-node.ts';
-import {
-  crash,
-  crashContainer,
-  deleteObject,
-  type DeleteStep,
-  failRuntime,
-  nameIn,
-  patchObject,
-  type PatchStep,
-  restart,
-  start,
-  tryDrain,
-} from './scenario-actions.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
 
 /** A step: one word of these and what it is given. */
 export type ScenarioStep = Readonly<Record<string, unknown>>;

@@ -4,8 +4,8 @@
  */
 import { parseYaml, yamlLine } from '../api/codec/yaml.ts';
 import { image, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
-import { createSeededRandom } from '../platform/sim/random.ts';
 import type { Random } from '../platform/random.ts';
+import { createSeededRandom } from '../platform/sim/random.ts';
 import { Cluster } from './cluster.ts';
 import { PodInvariants } from './pod-invariants.ts';
 import type { StepContext } from './scenario-expectations.ts';
@@ -16,15 +16,15 @@ import {
   listOr,
   namesTo,
   number,
+  type Path,
   rangeOf,
   seedNumber,
+  type Shape,
   ShapeError,
   text,
-  type Path,
-  type Shape,
 } from './scenario-shape.ts';
-import { stepList, steps as knownSteps, type ScenarioStep } from './scenario-steps.ts';
-import type { SimNodeSpec } from './sim-node.ts';
+import { type ScenarioStep, stepList, steps as knownSteps } from './scenario-steps.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
 
 export type { ScenarioStep } from './scenario-steps.ts';
 

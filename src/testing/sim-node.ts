@@ -2,67 +2,29 @@
  * A simulated machine with a real kubelet: the machine (files, cgroups, network, container runtime) outlives its kubelet,
  * which can be stopped, crash and start again, and the machine itself can lose its power.
  */
+import type { Principal } from '../api/transport.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
-import type { ApiHandler, Principal } from '../api/transport.ts';
 import { openKubeletServer } from '../cluster/node/kubelet-server.ts';
-import type { Instance } from '../cluster/instance/instance.ts';
 import { nodePrincipal } from '../cluster/node/node-connection.ts';
-import { createClusterNode, instanceNodeConfig, type ClusterNode } from '../cluster/node/node.ts';
-import type { SimImage } from '../cri/sim/sim-image.ts';
+import { type ClusterNode, createClusterNode, instanceNodeConfig } from '../cluster/node/node.ts';
 import { SIM_IMAGE_FS } from '../cri/sim/sim-images.ts';
-import { createSimRuntime, type SimRuntime } from '../cri/sim/sim-runtime.ts';
+import type { SimRuntime } from '../cri/sim/sim-runtime.ts';
 import type { KubeletConfiguration } from '../kubelet/kubelet-configuration.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Log } from '../platform/log.ts';
 import type { HostInfo } from '../platform/host.ts';
 import type { HttpServer } from '../platform/http.ts';
-import { inflateRaw } from '../platform/node/compression.ts';
-import { serveHttpOnDuplex } from '../platform/sim/http-on-duplex.ts';
-import { createSimHost, type SimHost } from '../platform/sim/host.ts';
-import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
-import type { RealNet } from '../platform/sim/net.ts';
+import { createSimHost } from '../platform/sim/host.ts';
 import { createSimPlatform, type SimPlatform } from '../platform/sim/sim-platform.ts';
-import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
+import { createSkewedClock, type SkewedClock } from '../platform/sim/skewed-clock.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createSimDraDrivers, keepSlices, type SimDraDrivers } from './sim-dra-drivers.ts';
 import { connectPods } from './pod-grpc.ts';
+import { gateRuntime, type RuntimeGate } from './runtime-gate.ts';
+import { createSimDraDrivers, keepSlices, type SimDraDrivers } from './sim-dra-drivers.ts';
 import { NODE_TLS } from './sim-identities.ts';
 import { provideMachineFiles } from './sim-machine-files.ts';
-
-/** A node as the test describes it. */
-export interface SimNodeSpec {
-  readonly name: string;
-  /** Default 4. */
-  readonly cpus?: number;
-  /** Default 8 GiB. */
-  readonly memoryBytes?: number;
-  /** Default 110. */
-  readonly maxPods?: number;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly taints?: KubeletConfiguration['registerWithTaints'];
-  /** Names of drivers of devices (DRA) that run there. Each gets any claim ready that is allocated from its devices. */
-  readonly draDrivers?: readonly string[];
-  /** Any other setting of its kubelet. */
-  readonly kubelet?: Partial<KubeletConfiguration>;
-}
-
-/** What the machine stands in. */
-export interface SimNodeDeps {
-  readonly beside: SimPlatform<Clock>;
-  /** Where its warnings and errors go; it keeps them without it. */
-  readonly log?: Log;
-  readonly seed: string;
-  readonly address: string;
-  readonly instance: Instance;
-  readonly server: () => ApiHandler | undefined;
-  readonly images: () => readonly SimImage[];
-  /** Reaches servers of the test on this machine. */
-  readonly realNet: RealNet;
-  readonly unknownImages: 'run' | 'refuse';
-  /** Addresses of its pods when no controller gives nodes their ranges; undefined: one does. */
-  readonly podCidr: string | undefined;
-}
+import { createNodeRuntime, loadHost } from './sim-node-runtime.ts';
+import type { SimNodeDeps, SimNodeSpec } from './sim-node-spec.ts';
 
 const KUBELET_PORT = 10_250;
 
@@ -112,55 +74,8 @@ export class SimNode {
       addresses: [deps.address],
       host: this.#facts(),
     });
-    const { clock, files, random, network, crypto, texts } = this.#platform;
-    this.runtime = createSimRuntime(
-      {
-        clock,
-        files,
-        random,
-        crypto,
-        inflate: inflateRaw,
-        texts,
-        serveHttp: (handler, socket) =>
-          serveHttpOnDuplex(handler, socket, { remoteAddress: '127.0.0.1', peerCertificate: undefined }),
-        listen(address, port, http) {
-          network.listeners.set(`${address}:${port}`, { http });
-          return () => void network.listeners.delete(`${address}:${port}`);
-        },
-        listenServer(address, port, serverPort) {
-          network.listeners.set(`${address}:${port}`, { server: { net: deps.realNet, port: serverPort } });
-          return () => void network.listeners.delete(`${address}:${port}`);
-        },
-        dialServer: (port) => deps.realNet.dial({ host: '127.0.0.1', port }),
-      },
-      {
-        images: deps.images(),
-        unknownImages: deps.unknownImages,
-        ...(deps.podCidr === undefined ? { networkReady: 'with-range' as const } : { podCidr: deps.podCidr }),
-        nodeAddress: deps.address,
-        lean: true,
-      },
-    );
-    this.#loaded(this.#platform.host);
-  }
-
-  /** The machine, with what its containers and it itself use: a twentieth of a core. */
-  #loaded(host: SimHost): SimHost {
-    let [atMs, cpuUsageNs] = [this.#clock.monotonicMs(), 0];
-    host.load = () => {
-      let [nanoCores, memoryBytes] = [5e7, 0];
-      for (const container of this.runtime.containers.values()) {
-        if (container.state !== 'CONTAINER_RUNNING') continue;
-        const usage = container.usage();
-        nanoCores += usage.nanoCores;
-        memoryBytes += usage.memoryBytes;
-      }
-      const nowMs = this.#clock.monotonicMs();
-      cpuUsageNs += (nanoCores * (nowMs - atMs)) / 1000;
-      atMs = nowMs;
-      return { memoryBytes, cpuUsageNs: Math.round(cpuUsageNs) };
-    };
-    return host;
+    this.runtime = createNodeRuntime(this.#platform, deps);
+    loadHost(this.#platform.host, this.#clock, this.runtime);
   }
 
   /** The machine's ports. */
@@ -253,7 +168,8 @@ export class SimNode {
     this.#joinDrivers();
     this.drivers.reset();
     const host = createSimHost({ ...this.#facts(), bootId: this.#bootId() });
-    this.#platform = { ...this.#platform, host: this.#loaded(host) };
+    loadHost(host, this.#clock, this.runtime);
+    this.#platform = { ...this.#platform, host };
   }
 
   /** Whether it has power; its kubelet may be stopped all the same. */

@@ -3,10 +3,9 @@
  * can be stopped, crash and start again while the others go on. All but the machines' insides is the code of a real cluster
  * (`cluster/`), given other ports.
  */
-import { onAbort } from '../base/abort.ts';
 import type { ApiHandler, Principal } from '../api/transport.ts';
-import type { LoadConsole } from '../apiserver/console/contract.ts';
 import type { ApiServer } from '../apiserver/api-server-contract.ts';
+import { onAbort } from '../base/abort.ts';
 import type { Client } from '../client/client.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import {
@@ -14,66 +13,22 @@ import {
   runBuiltInControllers,
   startBuiltInScheduler,
 } from '../cluster/control-plane/built-in-clients.ts';
-import { createControlPlane, type ControlPlane } from '../cluster/control-plane/control-plane.ts';
+import { type ControlPlane, createControlPlane } from '../cluster/control-plane/control-plane.ts';
 import { deriveInstance, type Instance } from '../cluster/instance/instance.ts';
+import { type ClusterPki, createTokenKey } from '../component-helpers/pki/cluster-pki.ts';
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
-import { createTokenKey, type ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
-import type { SimImage } from '../cri/sim/sim-image.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Log } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { RealNet } from '../platform/sim/net.ts';
-import type { SimPlatform } from '../platform/sim/sim-platform.ts';
-import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { createFaultyStore, noStoreFaults, type StoreFaults } from './faulty-store.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createRepeatableTokens } from './repeatable-tokens.ts';
 import { API_SERVER_CLIENT, PLACEHOLDER_CA_PEM, verifySimulatedPeer } from './sim-identities.ts';
-import { SimNode, type SimNodeSpec } from './sim-node.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
+import { SimNode } from './sim-node.ts';
+import type { SimWorldDeps, WorldIdentity } from './sim-world-deps.ts';
 import { gateStore, type StoreGate } from './store-gate.ts';
-
-/** What makes a cluster the one that its clients know, over restarts of its machines. */
-export interface WorldIdentity {
-  readonly serviceAccount: ClusterPki['serviceAccount'];
-  readonly ca: Partial<ClusterPki['ca']> & { readonly certPem: string };
-}
-
-/** What a world is made from. */
-export interface SimWorldDeps {
-  /** The machine the control plane runs on; all others stand beside it. */
-  readonly platform: SimPlatform<Clock>;
-  /** Where nodes' warnings and errors go; they keep them without it. */
-  readonly log?: Log;
-  readonly store: Store;
-  /** Where the history of objects is kept; absent: nowhere. */
-  readonly history?: HistoryLog | undefined;
-  readonly seed: string;
-  /** True: results of real work (signing) are given out in a repeatable order. */
-  readonly repeatable: boolean;
-  /** Names of the controllers to run; all when absent, none when empty. */
-  readonly controllers?: readonly string[];
-  readonly scheduler: boolean;
-  readonly images: () => readonly SimImage[];
-  /** Reaches servers of the test on this machine. */
-  readonly realNet: RealNet;
-  readonly unknownImages: 'run' | 'refuse';
-  /** Whether the controllers may ask for the machines behind nodes. */
-  readonly cloud: boolean;
-  readonly keepLines: boolean;
-  /** Called with each API server that has started. */
-  readonly onServerStart: (server: ApiServer) => void;
-  /** The key that signs tokens and the CA certificate that pods are given; made up when absent. */
-  readonly identity?: WorldIdentity | undefined;
-  /** Port of the API server as the `kubernetes` service tells it. */
-  readonly httpsPort?: number;
-  /** As `--runtime-config`. */
-  readonly runtimeConfig: string;
-  /** What the console needs; absent: there is none. */
-  readonly console?: LoadConsole | undefined;
-}
 
 /** A part that can be started and ended. */
 interface Running {

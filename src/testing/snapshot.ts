@@ -1,6 +1,6 @@
 /** The state of a whole cluster as a value: everything in the store, the time, and which machines there are. */
 import { prefixEnd, type Store } from '../storage/store.ts';
-import type { SimNodeSpec } from './sim-node.ts';
+import type { SimNodeSpec } from './sim-node-spec.ts';
 
 /** A snapshot; plain JSON. */
 export interface ClusterSnapshot {

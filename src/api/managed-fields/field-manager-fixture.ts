@@ -1,12 +1,13 @@
 /** Deployments that somebody applies or updates, and who owns what of them. */
 import assert from 'node:assert/strict';
-import type { JsonObject } from '../codec/own-property.ts';
 import { canonicalize } from '../codec/canonical.ts';
+import type { JsonObject } from '../codec/own-property.ts';
 import { decodeTyped } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
-import { apply, trackUpdate, type ApplyResult } from './field-manager.ts';
+import { apply, type ApplyResult } from './apply.ts';
+import { trackUpdate } from './field-manager.ts';
 import { fieldsOf, formatFieldPath, pathsOf } from './field-set.ts';
 
 export const deployment = schemaOf('apps', 'v1', 'Deployment') as StructSchema;

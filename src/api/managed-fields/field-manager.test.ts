@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import type { JsonObject } from '../codec/own-property.ts';
 import { decodeTyped } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
+import { apply } from './apply.ts';
 import { fieldSetOf } from './field-extract.ts';
-import { apply, trackUpdate } from './field-manager.ts';
 import { applied, applyAs, common, config, deployment, ownedBy, specOf, updateAs } from './field-manager-fixture.ts';
+import { trackUpdate } from './field-manager.ts';
 
 test('an applied configuration is owned as it was written', () => {
   const object = applied(

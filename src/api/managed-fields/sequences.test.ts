@@ -6,7 +6,8 @@ import { isObject, type JsonObject } from '../codec/own-property.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { structuralSchema } from '../schema/structural.ts';
-import { apply, trackUpdate } from './field-manager.ts';
+import { apply } from './apply.ts';
+import { trackUpdate } from './field-manager.ts';
 
 const string = { type: 'string' };
 const object = (properties: object) => ({ type: 'object', properties });

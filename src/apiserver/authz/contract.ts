@@ -1,20 +1,10 @@
 /** Contract of authorization. Upstream: authorizer.Authorizer, a union in order. */
+import type { CheckAttributes } from '../../api/cel/libraries/authorizer.ts';
 import type { Principal } from '../../api/transport.ts';
 
 /** What is asked for. Resource requests have `resource`, others `path`. */
-export interface AuthorizationAttributes {
+export interface AuthorizationAttributes extends Omit<CheckAttributes, 'user'> {
   readonly user: Principal;
-  readonly verb: string;
-  readonly isResourceRequest: boolean;
-  readonly apiGroup: string;
-  readonly apiVersion: string;
-  readonly namespace: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly name: string;
-  readonly path: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
 }
 
 /** The verdict; `reason` is shown to the user on denial. */

@@ -1,8 +1,8 @@
 /** Server-side apply. Upstream: endpoints/handlers/patch.go (applyPatcher). */
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { jsonKind } from '../../api/codec/scalars.ts';
+import { type ApplyResult, notTyped } from '../../api/managed-fields/apply.ts';
 import { undeclaredFields } from '../../api/managed-fields/declared-fields.ts';
-import { type ApplyResult, notTyped } from '../../api/managed-fields/field-manager.ts';
 import { ListKeyError } from '../../api/managed-fields/path-element.ts';
 import { type KubernetesObject, objectOf } from '../../api/object.ts';
 import { applyConflict, badRequest, statusFailure } from '../../api/status-error.ts';

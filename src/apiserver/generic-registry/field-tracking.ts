@@ -2,21 +2,20 @@
  * Keeps managed fields up to date on writes. Upstream: the field manager behind each request scope, with the reset
  * fields of the strategies: `status` belongs to the status sub-resource, everything else to the object.
  */
-import { allSteps, type Steps, stepByStep } from '../../base/steps.ts';
 import { canonicalize } from '../../api/codec/canonical.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
+import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
+import { type ApplyResult, applySteps } from '../../api/managed-fields/apply.ts';
 import {
-  applySteps,
   createdEntries,
-  updatedEntriesSteps,
-  withManaged,
-  type ApplyResult,
   type FieldManagerRequest,
+  updatedEntriesSteps,
 } from '../../api/managed-fields/field-manager.ts';
 import { type FieldSet, leaf } from '../../api/managed-fields/field-set.ts';
-import type { ManagedFieldsEntry } from '../../api/gen/meta-v1.ts';
+import { withManaged } from '../../api/managed-fields/managed-entries.ts';
 import { readManagers } from '../../api/managed-fields/managers.ts';
-import { type KubernetesObject, jsonOf, objectOf } from '../../api/object.ts';
+import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
+import { allSteps, stepByStep, type Steps } from '../../base/steps.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { GenericStore } from './generic-store.ts';
 import { nowText } from './write.ts';

@@ -8,7 +8,7 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { ensureEtcdPki } from '../../component-helpers/pki/etcd-pki.ts';
-import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import type { GrpcTls } from '../../grpc/grpc-target.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { background, callEach } from '../../platform/unexpected.ts';

@@ -1,11 +1,11 @@
 /** Opens the store a cluster keeps its state in, with errors in the user's words. */
 import { errorMessage } from '../../base/errors.ts';
-import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import type { GrpcTls } from '../../grpc/grpc-target.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { EtcdStoreOptions } from '../../storage/etcd/etcd-store.ts';
-import { StoreError, type Store } from '../../storage/store.ts';
-import { encryptStore, type EncryptionChoice } from './encryption.ts';
+import { type Store, StoreError } from '../../storage/store.ts';
 import { PreflightError } from '../preflight-error.ts';
+import { type EncryptionChoice, encryptStore } from './encryption.ts';
 import type { EtcdStoreChoice, StoreChoice } from './store-options.ts';
 
 /** What is opened: `file` is for SQLite. */

@@ -19,7 +19,7 @@ import type { Stored } from '../../api/object.ts';
 import { ignoreNotFound, isReason } from '../../api/status-error.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Client } from '../../client/client.ts';
-import type { Informer } from '../../client/informer.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { csiSourceOf, migratedInlineVolume } from '../../component-helpers/csi-translation.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -226,11 +226,7 @@ class AttachDetachController {
     this.#pods.addIndex('node', (pod) => [pod.spec?.nodeName ?? '']);
     this.#attachments.addIndex('node', (attachment) => [attachment.spec.nodeName]);
     this.#attachments.addIndex('volume', (attachment) => [volumeKeyOf(attachment)]);
-    this.#pods.addHandler({
-      onAdd: (pod) => this.#podChanged(pod),
-      onUpdate: (_, pod) => this.#podChanged(pod),
-      onDelete: (pod) => this.#podChanged(pod),
-    });
+    this.#pods.addHandler(onEveryChange((pod) => this.#podChanged(pod)));
     this.#attachments.addHandler({
       onAdd: (object) => this.#ofAttachment(object),
       onUpdate: (old, attachment) => {

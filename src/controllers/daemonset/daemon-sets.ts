@@ -1,9 +1,10 @@
 /** Readings of a DaemonSet's spec, and the pods made from it. Pure. Upstream: daemon/util/daemonset_util.go. */
-import { scaledValue } from '../../api/int-or-string.ts';
-import { DaemonSets } from '../../api/gen/resources.ts';
 import type { DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { DaemonSets } from '../../api/gen/resources.ts';
+import { scaledValue } from '../../api/int-or-string.ts';
 import type { Stored } from '../../api/object.ts';
+import { deepEqual } from '../../base/equal.ts';
 import {
   affinityToNode,
   daemonTolerations,
@@ -83,4 +84,8 @@ export function daemonPod(set: Stored<DaemonSet>, hash: string, nodeName: string
       tolerations: daemonTolerations(template.spec),
     },
   };
+}
+
+export function concernsDaemons(old: Node, node: Node): boolean {
+  return !deepEqual(old.metadata.labels, node.metadata.labels) || !deepEqual(old.spec?.taints, node.spec?.taints);
 }

@@ -4,42 +4,42 @@
  * Watches: DaemonSets, their ControllerRevisions, pods, nodes. Writes alone: DaemonSet status, its revisions, its pods'
  * creation and deletion, owner references to it. Pods are bound by the scheduler: they name their node by affinity.
  */
-import { KeyedBackoff } from '../../base/backoff.ts';
-import { deepEqual } from '../../base/equal.ts';
-import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/resources.ts';
-import { compileLabelSelector, type LabelMatcher } from '../../api/label-selector.ts';
-import { isReason } from '../../api/status-error.ts';
 import type { ControllerRevision, DaemonSet } from '../../api/gen/apps-v1.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/resources.ts';
+import { compileLabelSelector, type LabelMatcher } from '../../api/label-selector.ts';
 import type { Stored } from '../../api/object.ts';
+import { isReason } from '../../api/status-error.ts';
+import { KeyedBackoff } from '../../base/backoff.ts';
+import { deepEqual } from '../../base/equal.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Informer } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { Expectations } from '../../component-helpers/expectations.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
-import { claimObjects, type ClaimConfig } from '../controller-ref-manager.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type ClaimConfig, claimObjects } from '../controller-ref-manager.ts';
 import {
+  type Controller,
+  type ControllerDeps,
   createKeyedLoop,
   informerList,
   isNamespaceTerminating,
-  type Controller,
-  type ControllerDeps,
   type KeyedLoop,
 } from '../controller.ts';
-import { createPodControl, slowStartBatch, type PodControl } from '../pod-control.ts';
+import { createPodControl, type PodControl, slowStartBatch } from '../pod-control.ts';
 import { orphansOf, PODS_BY_CONTROLLER, watchPods } from '../pod-events.ts';
-import { daemonPod, shouldRun } from './daemon-sets.ts';
+import type { Tallies } from '../pod-tallies.ts';
+import { concernsDaemons, daemonPod, shouldRun } from './daemon-sets.ts';
 import { createDaemonTallies, type DaemonTally } from './daemon-tally.ts';
 import { cleanUpHistory, constructHistory, hashOf, type HistoryInput } from './history.ts';
 import type { Moment } from './node-view.ts';
 import type { DaemonPlan } from './plan.ts';
 import type { RollingStep } from './rolling-update.ts';
 import { calculateStatus } from './status.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { Informer } from '../../client/informer.ts';
-import type { Tallies } from '../pod-tallies.ts';
 
 const ACCOUNT = 'daemon-set-controller';
 const RECORDER = 'daemonset-controller';
@@ -294,8 +294,4 @@ class DaemonSetsController {
       enqueue: (key) => this.loop.queue.add(key),
     });
   }
-}
-
-function concernsDaemons(old: Node, node: Node): boolean {
-  return !deepEqual(old.metadata.labels, node.metadata.labels) || !deepEqual(old.spec?.taints, node.spec?.taints);
 }

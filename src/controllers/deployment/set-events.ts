@@ -1,9 +1,9 @@
 /** Which Deployments a change of ReplicaSets and pods concerns. Upstream: DeploymentController's handlers. */
-import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
+import { compileLabelSelector } from '../../api/label-selector.ts';
 import type { Stored } from '../../api/object.ts';
-import type { Informer } from '../../client/informer.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject } from '../../client/object-store.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 
@@ -28,11 +28,7 @@ export function watchSets(deps: {
     }
   }
 
-  deployments.addHandler({
-    onAdd: (deployment) => enqueue(keyOfObject(deployment)),
-    onUpdate: (_, deployment) => enqueue(keyOfObject(deployment)),
-    onDelete: (deployment) => enqueue(keyOfObject(deployment)),
-  });
+  deployments.addHandler(onEveryChange((deployment) => enqueue(keyOfObject(deployment))));
   sets.addHandler({
     onAdd: (set) => (controllerOf(set) === undefined ? enqueueMatching(set) : enqueueOwner(set)),
     onUpdate(old, set) {

@@ -15,21 +15,21 @@ import type {
 } from '../../api/gen/resource-v1.ts';
 import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
 import { DeviceTaintRules, Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
-import { parseTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';
+import { parseTime } from '../../api/time.ts';
 import { deepEqual } from '../../base/equal.ts';
+import type { ResourceClient } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createOptionalInformer, type OptionalInformer } from '../../client/optional-informer.ts';
 import { ruleSelects } from '../../component-helpers/device-taint-rules.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
-import { createEvictionMetrics, evictPod, type EvictionMetrics } from '../pod-eviction.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Controller, type ControllerDeps, createKeyedLoop, informerList, type KeyedLoop } from '../controller.ts';
+import { createEvictionMetrics, type EvictionMetrics, evictPod } from '../pod-eviction.ts';
 import { deviceToleratedMs } from './device-tolerations.ts';
 import { createRuleStatusLoop, type RuleStatusLoop } from './rule-status.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { ResourceClient } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { Informer } from '../../client/informer.ts';
 
 const NAME = 'device-taint-eviction-controller';
 const CLAIMS_BY_POOL = 'device-pool';
@@ -235,16 +235,8 @@ class DeviceTaintEvictionController implements Controller {
       ...new Set((status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool))),
     ]);
     this.#slices.addIndex(SLICES_BY_POOL, (slice) => [poolOf(slice)]);
-    this.#claims.addHandler({
-      onAdd: (claim) => this.#enqueue(claim),
-      onUpdate: (_, claim) => this.#enqueue(claim),
-      onDelete: (claim) => this.#enqueue(claim),
-    });
-    this.#slices.addHandler({
-      onAdd: (slice) => this.#enqueuePool(slice),
-      onUpdate: (_, slice) => this.#enqueuePool(slice),
-      onDelete: (slice) => this.#enqueuePool(slice),
-    });
+    this.#claims.addHandler(onEveryChange((claim) => this.#enqueue(claim)));
+    this.#slices.addHandler(onEveryChange((slice) => this.#enqueuePool(slice)));
     this.#rules.addHandler({
       onAdd: (rule) => this.#enqueueSelected(rule),
       onUpdate: (old, rule) => {

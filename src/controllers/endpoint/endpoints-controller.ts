@@ -4,14 +4,22 @@
  * Watches: Services, pods, Endpoints. Writes alone: the Endpoints named like such Services. Differs on purpose: what was made
  * by hand goes with a Service that is seen to go, but at a start nothing is taken away that is not ours.
  */
-import { deepEqual } from '../../base/equal.ts';
-import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
-import { isReason } from '../../api/status-error.ts';
 import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
+import { Endpoints, Pods, Services } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
+import { isReason } from '../../api/status-error.ts';
+import { deepEqual } from '../../base/equal.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { createBatchPeriods } from '../batch-period.ts';
+import {
+  type Controller,
+  type ControllerDeps,
+  createKeyedLoop,
+  informerList,
+  isNamespaceTerminating,
+} from '../controller.ts';
 import {
   createTriggerTimes,
   hasManagedEndpoints,
@@ -21,13 +29,6 @@ import {
   TRIGGER_TIME_ANNOTATION,
   watchServicesAndPods,
 } from '../service-endpoints.ts';
-import {
-  createKeyedLoop,
-  informerList,
-  isNamespaceTerminating,
-  type Controller,
-  type ControllerDeps,
-} from '../controller.ts';
 import { sameSubsets, subsetsOf } from './subsets.ts';
 
 const ACCOUNT = 'endpoint-controller';
@@ -112,12 +113,7 @@ export function createEndpointsController(deps: ControllerDeps): Controller {
     enqueueForPod: enqueueInTime,
   });
   // Mostly what was written here: no reason to look at once.
-  endpoints.addHandler({
-    // At start, Endpoints of Services deleted meanwhile must go.
-    onAdd: (object) => enqueueInTime(keyOfObject(object)),
-    onUpdate: (_, object) => enqueueInTime(keyOfObject(object)),
-    onDelete: (object) => enqueueInTime(keyOfObject(object)),
-  });
+  endpoints.addHandler(onEveryChange((object) => enqueueInTime(keyOfObject(object))));
   return loop;
 }
 

@@ -14,7 +14,7 @@ import { ignoreNotFound } from '../../api/status-error.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { Informer } from '../../client/informer.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { defaultStorageClass, namesStorageClass } from '../../component-helpers/default-storage-class.ts';
 import { claimKeysOf, PODS_BY_CLAIM } from '../../component-helpers/pod-claims.ts';
@@ -272,11 +272,7 @@ class PersistentVolumeBinder implements Controller {
         if ((claim.spec?.volumeName ?? '') !== '') this.#volumeLoop.queue.add(claim.spec?.volumeName ?? '');
       },
     });
-    this.#volumes.addHandler({
-      onAdd: (volume) => this.#volumeChanged(volume),
-      onUpdate: (_, volume) => this.#volumeChanged(volume),
-      onDelete: (volume) => this.#volumeChanged(volume),
-    });
+    this.#volumes.addHandler(onEveryChange((volume) => this.#volumeChanged(volume)));
     this.#classes.addHandler({ onAdd: () => this.#pending(), onUpdate: () => this.#pending() });
   }
 }

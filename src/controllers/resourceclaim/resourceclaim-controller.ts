@@ -6,18 +6,19 @@
  * Watches: pods, claims, templates. Writes alone: claims owned by a pod, pods' resourceClaimStatuses.
  */
 import type { Pod, PodResourceClaim } from '../../api/gen/core-v1.ts';
-import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
 import type {
   ResourceClaim,
   ResourceClaimConsumerReference,
   ResourceClaimTemplate,
 } from '../../api/gen/resource-v1.ts';
-import { ignoreNotFound } from '../../api/status-error.ts';
+import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
+import { ignoreNotFound } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
-import type { Informer } from '../../client/informer.ts';
-import type { Metrics, Counter } from '../../platform/metrics.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { isPodTerminal } from '../../component-helpers/pods.ts';
 import {
@@ -26,9 +27,8 @@ import {
   claimNamesOf,
   EXTENDED_RESOURCE_CLAIM,
 } from '../../component-helpers/resource-claims.ts';
-import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
-import type { Client } from '../../client/client.ts';
-import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { Counter, Metrics } from '../../platform/metrics.ts';
+import { type Controller, type ControllerDeps, createKeyedLoop, informerList, type KeyedLoop } from '../controller.ts';
 
 const NAME = 'resourceclaim-controller';
 const ACCOUNT = 'resource-claim-controller';
@@ -224,11 +224,7 @@ class ResourceClaimController implements Controller {
         name === undefined ? [] : [`${pod.metadata.namespace}/${name}`],
       ),
     );
-    this.#pods.addHandler({
-      onAdd: (pod) => this.#enqueuePod(pod),
-      onUpdate: (_, pod) => this.#enqueuePod(pod),
-      onDelete: (pod) => this.#enqueuePod(pod),
-    });
+    this.#pods.addHandler(onEveryChange((pod) => this.#enqueuePod(pod)));
     this.#claims.addHandler({
       onAdd: (claim) => this.#enqueueClaim(claim),
       onUpdate: (_, claim) => this.#enqueueClaim(claim),

@@ -6,18 +6,22 @@
  * their deletion with the account, and accounts' references to secrets that are gone. With `automaticTokenSecrets` also a
  * secret for each account that has none.
  */
-import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
-import { isReason, ignoreNotFound } from '../../api/status-error.ts';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
+import { Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
+import { ignoreNotFound, isReason } from '../../api/status-error.ts';
+import type { Client } from '../../client/client.ts';
+import { type Informer, onEveryChange } from '../../client/informer.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Random } from '../../platform/random.ts';
 import {
+  type Controller,
+  type ControllerDeps,
   createKeyedLoop,
   informerList,
   isNamespaceTerminating,
-  type Controller,
-  type ControllerDeps,
   type KeyedLoop,
 } from '../controller.ts';
 import {
@@ -29,10 +33,6 @@ import {
   needsToken,
   TOKEN_SECRET_TYPE,
 } from './token-secrets.ts';
-import type { Client } from '../../client/client.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Random } from '../../platform/random.ts';
-import type { Informer } from '../../client/informer.ts';
 
 const NAME = 'serviceaccount-token-controller';
 const BY_ACCOUNT = 'account';
@@ -202,10 +202,6 @@ class TokensController implements Controller {
         this.#accountLoop.queue.add(key);
       },
     });
-    this.#accounts.addHandler({
-      onAdd: (account) => this.#accountChanged(account),
-      onUpdate: (_, account) => this.#accountChanged(account),
-      onDelete: (account) => this.#accountChanged(account),
-    });
+    this.#accounts.addHandler(onEveryChange((account) => this.#accountChanged(account)));
   }
 }

@@ -2,7 +2,7 @@
  * Contract between the kubelet's core (sync loop, pod workers, PLEG) and its container runtime manager.
  * Upstream: pkg/kubelet/container (Runtime, PodStatus, Pod) and kuberuntime behind it.
  */
-import type { FailedPull } from '../../component-helpers/pod-node-state.ts';
+import type { FailedPull } from '../../api/pod-node-state.ts';
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';

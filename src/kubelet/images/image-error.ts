@@ -1,6 +1,6 @@
 /** Why an image is not there: upstream's reasons, and what the runtime said. Upstream: pkg/kubelet/images/types.go. */
 import { errorMessage } from '../../base/errors.ts';
-import type { PullErrorClass } from '../../component-helpers/pod-node-state.ts';
+import type { PullErrorClass } from '../../api/pod-node-state.ts';
 import { CriError } from '../../cri/cri-error.ts';
 
 /** Waiting reasons of containers whose image is not there. */

@@ -9,7 +9,7 @@ import { formatTime } from '../../api/time.ts';
 import { KeyedBackoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { createTokenBucket, type TokenBucket } from '../../client/rate-limiter.ts';
-import type { FailedPull } from '../../component-helpers/pod-node-state.ts';
+import type { FailedPull } from '../../api/pod-node-state.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
 import type { CriImageService, Image } from '../../cri/gen/cri-types.ts';
 import type { Clock } from '../../platform/clock.ts';

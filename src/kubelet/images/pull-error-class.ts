@@ -3,7 +3,7 @@
  * its libraries, whose fixed parts (HTTP's status lines, Go's network errors) are looked for here. Pure.
  */
 import { CriError } from '../../cri/cri-error.ts';
-import type { PullErrorClass } from '../../component-helpers/pod-node-state.ts';
+import type { PullErrorClass } from '../../api/pod-node-state.ts';
 
 const BY_CODE: Readonly<Record<string, PullErrorClass>> = {
   NotFound: 'NotFound',

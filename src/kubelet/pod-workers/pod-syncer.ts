@@ -1,9 +1,13 @@
 /** What pod workers call to do the work, and what others ask pod workers. Upstream: podSyncer and PodWorkers in pkg/kubelet/pod_workers.go. */
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
+import type { BasePlatform } from '../../platform/platform.ts';
+import type { ObservationStamp, PodCache } from '../container/pod-cache.ts';
 import type { PodStatus as RuntimePodStatus, RuntimePod } from '../container/runtime.ts';
-import type { ObservationStamp } from '../container/pod-cache.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { ActivitySink } from '../pod/activity-recorder.ts';
 import type { SyncPodType } from '../types/pod-update.ts';
 import type { PodWorkType, UpdatePodOptions } from './pod-sync-status.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /** The result of a sync of a running pod. */
 export interface SyncPodOutcome {
@@ -82,4 +86,14 @@ export interface PodWorkers extends PodStateProvider {
   podsWithRuntime(desired: readonly Pod[]): readonly Pod[];
   /** Aborts syncs in progress and starts no more; resolves when all have ended. Containers stay as they are. */
   stop(): Promise<void>;
+}
+
+export interface PodWorkersDeps {
+  readonly platform: BasePlatform;
+  readonly recorder: KubeletEventRecorder;
+  readonly podSyncer: PodSyncer;
+  readonly podCache: PodCache;
+  readonly workQueue: WorkQueue;
+  /** Is told of the steps of pods that somebody looks at. */
+  readonly activity?: ActivitySink;
 }

@@ -7,15 +7,10 @@
  * A worker is an async loop that exists only while there is work, and begins in the very turn the update comes.
  */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { KubeletEventRecorder } from '../event-reasons.ts';
-import type { Log } from '../../platform/log.ts';
-import type { BasePlatform } from '../../platform/platform.ts';
 import { errorMessage } from '../../base/errors.ts';
+import type { Log } from '../../platform/log.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
-import type { PodCache } from '../container/pod-cache.ts';
-import type { ActivitySink } from '../pod/activity-recorder.ts';
 import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
-import type { WorkQueue } from './work-queue.ts';
 import {
   applyKillOptions,
   firstPodSyncStatus,
@@ -24,30 +19,20 @@ import {
   setPendingUpdate,
   withKnownSpec,
 } from './apply-update.ts';
+import { PodStates } from './pod-state.ts';
+import { createPodSteps, type RunPodStep } from './pod-steps.ts';
 import {
   effectiveGracePeriod,
   identityOf,
   mergeLastUpdate,
-  workTypeOf,
   type PodSyncStatus,
   type PodWork,
   type UpdatePodOptions,
+  workTypeOf,
 } from './pod-sync-status.ts';
-import { PodStates } from './pod-state.ts';
-import { createPodSteps, type RunPodStep } from './pod-steps.ts';
+import type { PodWorkers, PodWorkersDeps, PodWorkerSync, SyncPodOutcome } from './pod-syncer.ts';
 import { createPodWorkerMetrics, type PodWorkerMetrics } from './pod-worker-metrics.ts';
-import type { PodSyncer, PodWorkers, PodWorkerSync, SyncPodOutcome } from './pod-syncer.ts';
 import { createRequeueDelays, type RequeueConfig, type RequeueDelays, type SyncResult } from './requeue-delay.ts';
-
-export interface PodWorkersDeps {
-  readonly platform: BasePlatform;
-  readonly recorder: KubeletEventRecorder;
-  readonly podSyncer: PodSyncer;
-  readonly podCache: PodCache;
-  readonly workQueue: WorkQueue;
-  /** Is told of the steps of pods that somebody looks at. */
-  readonly activity?: ActivitySink;
-}
 
 /** Nothing runs until the first `updatePod`. */
 export function createPodWorkers(deps: PodWorkersDeps, config: RequeueConfig): PodWorkers {
@@ -256,8 +241,7 @@ class Workers extends PodStates implements PodWorkers {
   }
 
   #completeTerminating(status: PodSyncStatus, work: PodWork): void {
-    status.terminatedAt = this.#nowMs();
-    for (const notify of status.onTerminated.splice(0)) notify();
+    this.#noteTerminated(status);
     status.statusPostTerminating = [];
     if (work.options.pod === undefined) this.#finish(status);
     else this.#requeueLastUpdate(status);
@@ -277,10 +261,14 @@ class Workers extends PodStates implements PodWorkers {
     this.#releaseStatic(status);
   }
 
-  /** A static pod that never started ends without any step. */
-  #endUnstarted(status: PodSyncStatus): void {
+  #noteTerminated(status: PodSyncStatus): void {
     status.terminatedAt = this.#nowMs();
     for (const notify of status.onTerminated.splice(0)) notify();
+  }
+
+  /** A static pod that never started ends without any step. */
+  #endUnstarted(status: PodSyncStatus): void {
+    this.#noteTerminated(status);
     this.#finish(status);
   }
 

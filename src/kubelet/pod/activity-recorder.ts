@@ -3,7 +3,7 @@
  * after the last question, so that it costs nothing as long as nobody asks.
  */
 import { formatMicroTime } from '../../api/time.ts';
-import type { ActivityEvent, ActivityPart, PodActivity } from '../../component-helpers/pod-activity.ts';
+import type { ActivityEvent, ActivityPart, PodActivity } from '../../api/pod-activity.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 const KEPT_MS = 60_000;

@@ -1,6 +1,6 @@
 /** What the kubelet knows of a pod and no object tells, gathered when somebody asks. */
 import { formatTime } from '../../api/time.ts';
-import type { HeldBackContainer, PodNodeState } from '../../component-helpers/pod-node-state.ts';
+import type { HeldBackContainer, PodNodeState } from '../../api/pod-node-state.ts';
 import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';
 import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/log.ts';
 import type { Counter } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
-import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
+import type { ProbeAnswer } from '../../api/pod-node-state.ts';
 import type { PodStartSteps } from '../pod/start-steps.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';

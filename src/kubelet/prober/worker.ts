@@ -13,7 +13,7 @@ import { formatTime, parseTime } from '../../api/time.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
-import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
+import type { ProbeAnswer } from '../../api/pod-node-state.ts';
 import { containerShouldRestart } from '../container/restart-policy.ts';
 import type { AwaitedProbe } from '../pod/start-steps.ts';
 import { podUid } from '../types/pod-update.ts';

@@ -1,7 +1,7 @@
 /** What the kubelet's HTTP server and stats need from its core. Upstream: server.HostInterface. */
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { PodActivity } from '../../component-helpers/pod-activity.ts';
-import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
+import type { PodActivity } from '../../api/pod-activity.ts';
+import type { PodNodeState } from '../../api/pod-node-state.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { PodStatus } from '../container/runtime.ts';
 

@@ -5,8 +5,8 @@
  */
 import { errorMessage } from '../../base/errors.ts';
 import { LOCAL_VOLUMES_ROUTE } from '../../component-helpers/local-path.ts';
-import { POD_ACTIVITY_ROUTE } from '../../component-helpers/pod-activity.ts';
-import { POD_STATE_ROUTE } from '../../component-helpers/pod-node-state.ts';
+import { POD_ACTIVITY_ROUTE } from '../../api/pod-activity.ts';
+import { POD_STATE_ROUTE } from '../../api/pod-node-state.ts';
 import { POD_STEPS_ROUTE } from '../../component-helpers/pod-trace/trace-step.ts';
 import { statusz } from '../../component-helpers/statusz.ts';
 import type { HttpHandler, HttpRequest, HttpResponse } from '../../platform/http.ts';

@@ -8,7 +8,7 @@
  */
 import { deepEqual } from '../../base/equal.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
-import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
+import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { callEach } from '../../platform/unexpected.ts';

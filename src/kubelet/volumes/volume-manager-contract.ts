@@ -1,6 +1,15 @@
 /** Contract between the kubelet's core, its runtime manager and the volume manager. Upstream: pkg/kubelet/volumemanager. */
-import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
-import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Node, Pod } from '../../api/gen/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import type { AwaitedVolume } from '../../api/pod-node-state.ts';
+import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
+import type { NodeFacts } from '../runtime/field-refs.ts';
+import type { ObjectCache } from './object-cache.ts';
+import type { TokenRequester } from './service-account-tokens.ts';
+import type { VolumeSettings } from './volume-plugin.ts';
 
 /** A volume that is ready on the host for one pod. */
 export interface MountedVolume {
@@ -43,4 +52,35 @@ export interface VolumeManager {
       }
     >
   >;
+}
+
+export interface VolumeManagerDeps {
+  readonly platform: Pick<
+    Platform,
+    'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log' | 'metrics'
+  >;
+  readonly client: Client;
+  readonly objects: ObjectCache;
+  readonly requestToken: TokenRequester;
+  readonly recorder: KubeletEventRecorder;
+  /** Pods whose volumes must stay: those whose containers run or may run. */
+  readonly podsLister: () => readonly Pod[];
+  /** Whether `podsLister` knows the pods of every source. No volume is swept before. */
+  readonly sourcesReady: () => boolean;
+  readonly node: () => NodeFacts;
+  readonly ownNode: () => Node | undefined;
+  /** Reports the node's status again: the volumes in use have changed. */
+  readonly nodeStatusChanged: () => void;
+  /** CSI drivers register here. */
+  readonly plugins: Pick<PluginManager, 'addHandler'>;
+  readonly connectGrpc: GrpcConnector;
+}
+
+export interface VolumeManagerConfig {
+  /** Upstream's --root-dir, `/var/lib/kubelet`. */
+  readonly kubeletRoot: string;
+  readonly nodeName: string;
+  /** The kubelet creates the VolumeAttachments itself, in place of the controller. */
+  readonly attachesItself: boolean;
+  readonly settings: VolumeSettings & { readonly pluginDir: string };
 }

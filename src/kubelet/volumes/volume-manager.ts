@@ -5,71 +5,34 @@
  * pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by `waitForUnmount`; a slow sweep tears down
  * the volumes of pods that neither ended.
  */
+import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
-import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
 import { onAbort } from '../../base/abort.ts';
 import { createBackoff, KeyedBackoff } from '../../base/backoff.ts';
-import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import type { Client } from '../../client/client.ts';
-import type { KubeletEventRecorder } from '../event-reasons.ts';
-import type { GrpcConnector } from '../../grpc/grpc-connector.ts';
+import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { Log } from '../../platform/log.ts';
-import type { Platform } from '../../platform/platform.ts';
-import type { PluginManager } from '../plugin-manager/plugin-manager.ts';
-import type { NodeFacts } from '../runtime/field-refs.ts';
+import { background } from '../../platform/unexpected.ts';
 import { createCsiPlugin } from './csi/create-csi-plugin.ts';
 import type { CsiVolumes } from './csi/csi-volumes.ts';
 import { createFlexDrivers } from './flex-drivers.ts';
 import { createMemoryVolumes } from './memory-volumes.ts';
-import type { ObjectCache } from './object-cache.ts';
 import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
-import {
-  createServiceAccountTokens,
-  type ServiceAccountTokens,
-  type TokenRequester,
-} from './service-account-tokens.ts';
+import { createServiceAccountTokens, type ServiceAccountTokens } from './service-account-tokens.ts';
 import { exposeVolumeTotals } from './storage-metrics.ts';
-import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
-import type { MountedVolume, VolumeManager } from './volume-manager-contract.ts';
-import type { VolumePluginDeps, VolumeSettings } from './volume-plugin.ts';
+import type {
+  MountedVolume,
+  VolumeManager,
+  VolumeManagerConfig,
+  VolumeManagerDeps,
+} from './volume-manager-contract.ts';
 import { createVolumePaths, type VolumePaths } from './volume-paths.ts';
+import type { VolumePluginDeps } from './volume-plugin.ts';
+import { createVolumeSetUp, VolumeSetUpError } from './volume-set-up.ts';
 import { podsWithVolumes, tearDownPodVolumes } from './volume-teardown.ts';
 import { measureVolume } from './volume-usage.ts';
 import { waitForPodVolumes } from './wait-for-volumes.ts';
-import { background } from '../../platform/unexpected.ts';
-
-export interface VolumeManagerDeps {
-  readonly platform: Pick<
-    Platform,
-    'clock' | 'random' | 'crypto' | 'files' | 'mounter' | 'exec' | 'host' | 'log' | 'metrics'
-  >;
-  readonly client: Client;
-  readonly objects: ObjectCache;
-  readonly requestToken: TokenRequester;
-  readonly recorder: KubeletEventRecorder;
-  /** Pods whose volumes must stay: those whose containers run or may run. */
-  readonly podsLister: () => readonly Pod[];
-  /** Whether `podsLister` knows the pods of every source. No volume is swept before. */
-  readonly sourcesReady: () => boolean;
-  readonly node: () => NodeFacts;
-  readonly ownNode: () => Node | undefined;
-  /** Reports the node's status again: the volumes in use have changed. */
-  readonly nodeStatusChanged: () => void;
-  /** CSI drivers register here. */
-  readonly plugins: Pick<PluginManager, 'addHandler'>;
-  readonly connectGrpc: GrpcConnector;
-}
-
-export interface VolumeManagerConfig {
-  /** Upstream's --root-dir, `/var/lib/kubelet`. */
-  readonly kubeletRoot: string;
-  readonly nodeName: string;
-  /** The kubelet creates the VolumeAttachments itself, in place of the controller. */
-  readonly attachesItself: boolean;
-  readonly settings: VolumeSettings & { readonly pluginDir: string };
-}
 
 /** While a sweep has failed or pods are missing. */
 const SWEEP_PERIOD_MS = 5000;

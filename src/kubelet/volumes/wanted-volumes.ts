@@ -3,7 +3,7 @@ import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
+import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { CancelTimer } from '../../platform/clock.ts';
 import { referenceKey, volumeReferences } from './object-references.ts';
 import type { SetUpResult } from './volume-plugin.ts';

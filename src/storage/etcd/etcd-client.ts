@@ -6,11 +6,12 @@
  * ten times, within its deadline, of which a member that hangs gets its share. A member without a leader counts as failed
  * (`hasleader`), also for running watches. After `close` no connection is made.
  */
-import { createGrpcCaller, type GrpcCaller, type GrpcTls } from '../../grpc/grpc-caller.ts';
-import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
+import { createGrpcCaller, type GrpcCaller } from '../../grpc/grpc-caller.ts';
+import type { GrpcTls } from '../../grpc/grpc-target.ts';
+import { type Clock, sleepUnlessAborted } from '../../platform/clock.ts';
 import { StoreError } from '../store.ts';
 import { isMembersFault, isUndone, storeErrorOf } from './errors.ts';
-import { type EtcdAnswers, ETCD_TABLE, mvccTable } from './etcd-table.ts';
+import { ETCD_TABLE, type EtcdAnswers, mvccTable } from './etcd-table.ts';
 
 export interface EtcdClientConfig {
   /** `http://` or `https://` URLs of members, at least one. */

@@ -6,7 +6,7 @@
  * by). Others write too, so this process learns of revisions it did not make.
  */
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
-import type { GrpcTls } from '../../grpc/grpc-caller.ts';
+import type { GrpcTls } from '../../grpc/grpc-target.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { compareKeys } from '../key-order.ts';
 import {

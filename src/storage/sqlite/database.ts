@@ -7,6 +7,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import {
   addToPage,
+  type Batch,
   compactedError,
   createPage,
   type EntryRow,
@@ -17,6 +18,7 @@ import {
   type UndoneRow,
   type ValueRow,
   wirePage,
+  type Write,
 } from './entry-rows.ts';
 import { storeErrorOf } from './errors.ts';
 import { FreePages } from './free-pages.ts';
@@ -39,26 +41,6 @@ const SCAN_PAGE_BYTES = 1024 * 1024;
 
 /** Pages (of 8 KB) a backup copies at once. */
 const BACKUP_PAGES = 256;
-
-/** The state of a batch while its transaction is open. */
-interface Batch {
-  readonly staged: Map<string, LiveKey | undefined>;
-  /** What is there instead of what was not written; its values. */
-  readonly current: (WireEntry | undefined)[];
-  readonly values: Uint8Array[];
-  /** The last revision given out. */
-  revision: number;
-}
-
-interface Write {
-  readonly key: string;
-  /** Absent: a deletion. */
-  readonly value: Uint8Array | undefined;
-  /** Below 0: whatever it is. */
-  readonly expectRevision: number;
-  /** Below 0: never. */
-  readonly expiresMs: number;
-}
 
 export class StoreDatabase {
   readonly #database: DatabaseSync;

@@ -1,5 +1,6 @@
 /** The rows of the store's tables, and pages of them that are sent to the main thread. */
 import { StoreError } from '../store.ts';
+import type { LiveKey } from './key-index.ts';
 import { pack, type WireEntry, type WirePage } from './protocol.ts';
 
 export interface EntryRow {
@@ -61,4 +62,24 @@ export function compactedError(revision: number, compactedRevision: number): Sto
 
 export function futureError(revision: number, current: number): StoreError {
   return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
+}
+
+/** The state of a batch while its transaction is open. */
+export interface Batch {
+  readonly staged: Map<string, LiveKey | undefined>;
+  /** What is there instead of what was not written; its values. */
+  readonly current: (WireEntry | undefined)[];
+  readonly values: Uint8Array[];
+  /** The last revision given out. */
+  revision: number;
+}
+
+export interface Write {
+  readonly key: string;
+  /** Absent: a deletion. */
+  readonly value: Uint8Array | undefined;
+  /** Below 0: whatever it is. */
+  readonly expectRevision: number;
+  /** Below 0: never. */
+  readonly expiresMs: number;
 }

@@ -3,9 +3,7 @@
  * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
  * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
-import { setImmediate } from 'node:timers';
 import { Worker } from 'node:worker_threads';
-import { createDeferred } from '../../base/deferred.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -32,6 +30,7 @@ import { unpacker, type WirePage, type WireRequests } from './protocol.ts';
 import { createScanReader } from './scan-pace.ts';
 import { endOf, entriesOf, type PendingWrite, toEntry, toEvent, toWire } from './wire-entries.ts';
 import { WorkerClient } from './worker-client.ts';
+import { WriteBatches } from './write-batches.ts';
 
 /** Where the store is and what it needs. */
 export interface SqliteStoreOptions {
@@ -41,12 +40,6 @@ export interface SqliteStoreOptions {
   /** A write that takes longer rejects with `unknownOutcome`. Default 30 s. */
   readonly writeTimeoutMs?: number;
 }
-
-/** A batch holds at most so many writes, and about so many bytes. */
-const MAX_BATCH_WRITES = 2_000;
-const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** A commit waits for at most so many turns of the loop. */
-const GATHERING_TURNS = 8;
 
 type StoreClient = WorkerClient<WireRequests>;
 
@@ -70,10 +63,7 @@ class SqliteStore implements Store {
   readonly #hub: WatchHub;
   readonly #expiries: ExpiryQueue;
   readonly #diskReturn: DiskReturn;
-  #queue: PendingWrite[] = [];
-  /** Writes of the last batch. */
-  #lastBatch = 0;
-  #inFlight: Promise<void> | undefined;
+  readonly #writes: WriteBatches;
   /** What the hub has been given. */
   #publishedRevision: number;
   #closing: Promise<void> | undefined;
@@ -83,6 +73,7 @@ class SqliteStore implements Store {
   constructor(client: StoreClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
     this.#client = client;
     this.#clock = options.platform.clock;
+    this.#writes = new WriteBatches(this.#clock, (batch) => this.#commit(batch));
     this.#writeTimeoutMs = options.writeTimeoutMs ?? 30_000;
     this.#publishedRevision = opened.revision;
     this.#hub = new WatchHub(options.platform.log);
@@ -94,7 +85,7 @@ class SqliteStore implements Store {
     this.#diskReturn = new DiskReturn({
       clock: this.#clock,
       revision: () => this.#publishedRevision,
-      isBusy: () => this.#inFlight !== undefined || this.#backingUp !== undefined,
+      isBusy: () => this.#writes.inFlight !== undefined || this.#backingUp !== undefined,
       step: async () => (await client.call('shrink', {})).isDone,
     });
     client.onLost = (error) => {
@@ -190,7 +181,7 @@ class SqliteStore implements Store {
   async #close(): Promise<void> {
     this.#expiries.close();
     this.#diskReturn.stop();
-    while (this.#inFlight !== undefined) await this.#inFlight;
+    while (this.#writes.inFlight !== undefined) await this.#writes.inFlight;
     await this.#backingUp?.catch(() => undefined); // Whoever asked for the copy hears of it.
     this.#hub.failAll(closedError());
     try {
@@ -206,48 +197,7 @@ class SqliteStore implements Store {
 
   #enqueue(write: Omit<PendingWrite, 'deferred'>): Promise<WriteResult> {
     if (this.#closing !== undefined) return Promise.reject(closedError());
-    const deferred = createDeferred<WriteResult>();
-    this.#queue.push({ ...write, deferred });
-    // What is written in this turn goes together.
-    this.#inFlight ??= Promise.resolve().then(() => this.#drain());
-    return deferred.promise;
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      if (this.#queue.length > 1 || this.#lastBatch > 1) await this.#gather();
-      const batch = this.#takeBatch();
-      this.#lastBatch = batch.length;
-      await this.#commit(batch);
-    }
-    this.#inFlight = undefined;
-  }
-
-  /**
-   * Several are writing: those whose requests the loop is about to serve come along, as long as each of its turns brings
-   * more. A turn takes microseconds when there is nothing to serve; a commit costs the processor as much as ten writes.
-   */
-  async #gather(): Promise<void> {
-    const release = this.#clock.holdBusy('store batch');
-    for (let turn = 0, before = 0; turn < GATHERING_TURNS && this.#queue.length > before; turn++) {
-      before = this.#queue.length;
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-    release();
-  }
-
-  #takeBatch(): PendingWrite[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { value } of this.#queue) {
-      bytes += value?.byteLength ?? 0;
-      if (count > 0 && (bytes > MAX_BATCH_BYTES || count >= MAX_BATCH_WRITES)) break;
-      count++;
-    }
-    if (count < this.#queue.length) return this.#queue.splice(0, count);
-    const batch = this.#queue;
-    this.#queue = [];
-    return batch;
+    return this.#writes.add(write);
   }
 
   async #commit(batch: readonly PendingWrite[]): Promise<void> {

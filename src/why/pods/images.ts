@@ -1,7 +1,7 @@
 /** Why the image of a container is not there. */
 import { Pods, Secrets } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
-import type { PullErrorClass } from '../../component-helpers/pod-node-state.ts';
+import type { PullErrorClass } from '../../api/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOf, nameOfObject } from '../object-name.ts';

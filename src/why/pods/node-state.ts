@@ -1,7 +1,7 @@
 /** What the kubelet of a pod's node knows, where an API server of Keelson hands it out. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { PodNodeState } from '../../component-helpers/pod-node-state.ts';
+import type { PodNodeState } from '../../api/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 
 /** Undefined on clusters of others, before the pod has a node, and where the kubelet does not answer. */

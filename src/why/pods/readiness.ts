@@ -1,7 +1,7 @@
 /** Why a pod whose containers run is not ready: probes and readiness gates. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod, Probe } from '../../api/gen/core-v1.ts';
-import type { ProbeAnswer } from '../../component-helpers/pod-node-state.ts';
+import type { ProbeAnswer } from '../../api/pod-node-state.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';

@@ -3,7 +3,7 @@ import { PersistentVolumeClaims, Pods, VolumeAttachments } from '../../api/gen/r
 import type { PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { VolumeAttachment } from '../../api/gen/storage-v1.ts';
 import { parseTime } from '../../api/time.ts';
-import type { AwaitedVolume } from '../../component-helpers/pod-node-state.ts';
+import type { AwaitedVolume } from '../../api/pod-node-state.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';

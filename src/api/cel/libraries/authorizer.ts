@@ -20,7 +20,7 @@ export const AUTHORIZER = structTypeOf(AUTHORIZER_TYPE, undefined);
 /** Type of the `authorizer.requestResource` variable. */
 export const RESOURCE_CHECK = structTypeOf(RESOURCE, undefined);
 /** What a check asks; fields as upstream's authorizer.Attributes. */
-interface CheckAttributes {
+export interface CheckAttributes {
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly verb: string;
   readonly isResourceRequest: boolean;

@@ -1,5 +1,5 @@
 /** What the kubelet does for the pod, in lanes: what wakes its sync loop, and the steps of the pod's worker. */
-import type { ActivityEvent, ActivityPart, PodActivity } from '../../api/pod-life.ts';
+import type { ActivityEvent, ActivityPart, PodActivity } from '../../../api/pod-activity.ts';
 import { texts } from '../../app/texts.ts';
 
 /** The time that the lanes show. */

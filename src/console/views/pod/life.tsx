@@ -1,7 +1,8 @@
 /** The pod's state machine: where it stands, what its kubelet waits for, and what the kubelet does for it, as it happens. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
+import type { PodNodeState } from '../../../api/pod-node-state.ts';
 import type { ObjectRef } from '../../api/kinds.ts';
-import { type PodNodeState, readPodLife } from '../../api/pod-life.ts';
+import { readPodLife } from '../../api/pod-life.ts';
 import { texts } from '../../app/texts.ts';
 import { Age, nowMs } from '../../parts/age.tsx';
 import { Badge } from '../../parts/badge.tsx';

@@ -1,0 +1,53 @@
+/** The managed fields of an object, and the object without them. */
+import type { Steps } from '../../base/steps.ts';
+import { getOwn, isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
+import { zeroStruct } from '../codec/zero-values.ts';
+import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
+import type { StructSchema } from '../schema/type-schema.ts';
+import { compare, type Comparison } from './field-compare.ts';
+import { difference, union } from './field-set.ts';
+import type { Managers } from './managers.ts';
+
+export function compareObjects(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
+  if (entriesOf(before).length === 0 && entriesOf(after).length === 0) return compare(schema, before, after);
+  return compare(schema, stripManaged(before), stripManaged(after));
+}
+
+/** Takes changed and removed fields from all managers but `me`. */
+export function* releaseSteps(managers: Managers, { changed, removed }: Comparison, me: string): Steps<Managers> {
+  const gone = union(removed, changed);
+  const out: Managers = new Map();
+  yield;
+  for (const [id, manager] of managers) {
+    const fields = id === me ? manager.fields : difference(manager.fields, gone);
+    if (fields !== undefined) out.set(id, fields === manager.fields ? manager : { ...manager, fields });
+  }
+  return out;
+}
+
+export function emptyObject(schema: StructSchema, like: JsonObject): JsonObject {
+  return { apiVersion: like['apiVersion'], kind: like['kind'], ...zeroStruct(schema) };
+}
+
+export function entriesOf(object: JsonObject): ManagedFieldsEntry[] {
+  const metadata = getOwn(object, 'metadata');
+  const entries = isObject(metadata) ? getOwn(metadata, 'managedFields') : undefined;
+  return Array.isArray(entries) ? (entries as ManagedFieldsEntry[]) : [];
+}
+
+/** The object without managed fields; the same object when it has none. */
+export function stripManaged(object: JsonObject): JsonObject {
+  const metadata = getOwn(object, 'metadata');
+  if (!isObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return object;
+  const rest: JsonObject = {};
+  // Copied field by field: an object that a field was deleted from is slow for whoever comes after.
+  for (const key of Object.keys(metadata)) if (key !== 'managedFields') setOwn(rest, key, metadata[key]);
+  return { ...object, metadata: rest };
+}
+
+/** The object with these managed fields instead of its own. */
+export function withManaged(object: JsonObject, entries: readonly ManagedFieldsEntry[]): JsonObject {
+  if (entries.length === 0) return stripManaged(object);
+  const metadata = getOwn(object, 'metadata');
+  return { ...object, metadata: { ...(isObject(metadata) ? metadata : {}), managedFields: entries } };
+}
