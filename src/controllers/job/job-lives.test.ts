@@ -1,11 +1,11 @@
 /** What happens to pods while no job controller runs counts once when one does again. Upstream: test/integration/job. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Job } from '../api/gen/batch-v1.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { Jobs, Pods } from '../api/gen/resources.ts';
-import { createJobController } from './job/job-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import type { Job } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { Jobs, Pods } from '../../api/gen/resources.ts';
+import { createJobController } from './job-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 type Spec = NonNullable<Job['spec']>;
 

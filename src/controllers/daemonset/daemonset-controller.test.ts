@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { stableStringify } from '../base/stable-json.ts';
-import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../api/gen/resources.ts';
-import type { DaemonSet } from '../api/gen/apps-v1.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { daemonPodNode } from '../component-helpers/daemon-pods.ts';
-import { createDaemonSetController } from './daemonset/daemonset-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { stableStringify } from '../../base/stable-json.ts';
+import { ControllerRevisions, DaemonSets, Nodes, Pods } from '../../api/gen/resources.ts';
+import type { DaemonSet } from '../../api/gen/apps-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { daemonPodNode } from '../../component-helpers/daemon-pods.ts';
+import { createDaemonSetController } from './daemonset-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 type Spec = NonNullable<DaemonSet['spec']>;
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { webcrypto, X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { CertificateSigningRequests, ClusterRoleBindings, Nodes } from '../api/gen/resources.ts';
-import type { CertificateSigningRequest } from '../api/gen/certificates-v1.ts';
-import { createAuthority } from '../component-helpers/pki/certificates.ts';
-import { createSimCrypto } from '../platform/sim/crypto.ts';
-import { createSeededRandom } from '../platform/sim/random.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { createCsrApprovingController } from './certificates/csr-approving-controller.ts';
-import { createCsrCleanerController } from './certificates/csr-cleaner-controller.ts';
-import { createCsrSigningController } from './certificates/csr-signing-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { CertificateSigningRequests, ClusterRoleBindings, Nodes } from '../../api/gen/resources.ts';
+import type { CertificateSigningRequest } from '../../api/gen/certificates-v1.ts';
+import { createAuthority } from '../../component-helpers/pki/certificates.ts';
+import { createSimCrypto } from '../../platform/sim/crypto.ts';
+import { createSeededRandom } from '../../platform/sim/random.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { createCsrApprovingController } from './csr-approving-controller.ts';
+import { createCsrCleanerController } from './csr-cleaner-controller.ts';
+import { createCsrSigningController } from './csr-signing-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 async function pem(commonName: string, organization: string, dns: readonly string[] = []): Promise<string> {
   await import('reflect-metadata');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Endpoints, EndpointSlices, Services } from '../api/gen/resources.ts';
-import type { Endpoints as EndpointsObject, Service } from '../api/gen/core-v1.ts';
-import { createEndpointSliceMirroringController } from './endpointslice-mirroring/endpointslice-mirroring-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { Endpoints, EndpointSlices, Services } from '../../api/gen/resources.ts';
+import type { Endpoints as EndpointsObject, Service } from '../../api/gen/core-v1.ts';
+import { createEndpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 async function start(endpoints: object = {}, service: object = {}): Promise<ServerHarness> {
   const h = await startServerHarness([createEndpointSliceMirroringController]);

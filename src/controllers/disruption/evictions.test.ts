@@ -1,11 +1,11 @@
 /** Evictions against the real server: what budgets have no say in, what they forbid, and what is meant. Upstream: test/integration/evictions. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PodDisruptionBudgets, Pods } from '../api/gen/resources.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { StatusError } from '../api/status-error.ts';
-import { createDisruptionController } from './disruption/disruption-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { PodDisruptionBudgets, Pods } from '../../api/gen/resources.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { StatusError } from '../../api/status-error.ts';
+import { createDisruptionController } from './disruption-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 const labels = { app: 'web' };
 

@@ -10,10 +10,10 @@ import {
   ResourceClaims,
   ResourceQuotas,
   Services,
-} from '../api/gen/resources.ts';
-import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../api/gen/core-v1.ts';
-import { createResourceQuotaController } from './resourcequota/resourcequota-controller.ts';
-import { startServerHarness, type MoreControllers, type ServerHarness } from './server-harness-fixture.ts';
+} from '../../api/gen/resources.ts';
+import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../../api/gen/core-v1.ts';
+import { createResourceQuotaController } from './resourcequota-controller.ts';
+import { startServerHarness, type MoreControllers, type ServerHarness } from '../server-harness-fixture.ts';
 
 type Resources = { requests?: Record<string, string>; limits?: Record<string, string> };
 const pod = (name: string, resources: Resources = {}, spec: object = {}): object => ({

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigMaps, Deployments, Events, Namespaces, Nodes, Pods, ReplicaSets } from '../api/gen/resources.ts';
-import type { OwnerReference } from '../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
-import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
-import { startHarness, type Harness } from './controllers-fixture.ts';
-import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
-import { startServerHarness } from './server-harness-fixture.ts';
+import { ConfigMaps, Deployments, Events, Namespaces, Nodes, Pods, ReplicaSets } from '../../api/gen/resources.ts';
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { startHarness, type Harness } from '../controllers-fixture.ts';
+import { createGarbageCollector } from './garbage-collector.ts';
+import { startServerHarness } from '../server-harness-fixture.ts';
 
 const start = (before?: (api: Harness['api']) => void): Harness =>
   startHarness([createGarbageCollector], before === undefined ? {} : { before });

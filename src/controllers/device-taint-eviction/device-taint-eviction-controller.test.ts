@@ -1,16 +1,13 @@
 /** Taints of devices against a real API server in memory. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DeviceTaint, DeviceToleration, ResourceSlice } from '../api/gen/resource-v1.ts';
-import type { DeviceTaintRule } from '../api/gen/resource-v1beta2.ts';
-import { DeviceTaintRules, Events, Pods, ResourceClaims, ResourceSlices } from '../api/gen/resources.ts';
-import {
-  createDeviceTaintEvictionController,
-  deviceTaints,
-} from './device-taint-eviction/device-taint-eviction-controller.ts';
-import { deviceToleratedMs } from './device-taint-eviction/device-tolerations.ts';
-import { ruleCondition, type RuleCounts } from './device-taint-eviction/rule-status.ts';
-import { startServerHarness } from './server-harness-fixture.ts';
+import type { DeviceTaint, DeviceToleration, ResourceSlice } from '../../api/gen/resource-v1.ts';
+import type { DeviceTaintRule } from '../../api/gen/resource-v1beta2.ts';
+import { DeviceTaintRules, Events, Pods, ResourceClaims, ResourceSlices } from '../../api/gen/resources.ts';
+import { createDeviceTaintEvictionController, deviceTaints } from './device-taint-eviction-controller.ts';
+import { deviceToleratedMs } from './device-tolerations.ts';
+import { ruleCondition, type RuleCounts } from './rule-status.ts';
+import { startServerHarness } from '../server-harness-fixture.ts';
 
 const DRIVER = 'gpu.example.com';
 const broken: DeviceTaint = { key: 'broken', effect: 'NoExecute' };

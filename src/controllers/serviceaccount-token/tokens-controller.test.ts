@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../api/gen/resources.ts';
-import type { Secret } from '../api/gen/core-v1.ts';
-import { formatTime } from '../api/time.ts';
-import { VirtualClock } from '../platform/sim/virtual-clock.ts';
-import { createLegacyTokenCleaner } from './serviceaccount-token/legacy-token-cleaner.ts';
-import { createTokensController } from './serviceaccount-token/tokens-controller.ts';
-import { startHarness } from './controllers-fixture.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { ConfigMaps, Pods, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { Secret } from '../../api/gen/core-v1.ts';
+import { formatTime } from '../../api/time.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import { createLegacyTokenCleaner } from './legacy-token-cleaner.ts';
+import { createTokensController } from './tokens-controller.ts';
+import { startHarness } from '../controllers-fixture.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 const DAY_MS = 86_400_000;
 /** Where virtual clocks begin. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Jobs, Pods } from '../api/gen/resources.ts';
-import type { Job } from '../api/gen/batch-v1.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
-import { createJobController } from './job/job-controller.ts';
-import { formatIndexes, parseIndexes } from './job/indexes.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { Jobs, Pods } from '../../api/gen/resources.ts';
+import type { Job } from '../../api/gen/batch-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { createJobController } from './job-controller.ts';
+import { formatIndexes, parseIndexes } from './indexes.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 type Spec = NonNullable<Job['spec']>;
 

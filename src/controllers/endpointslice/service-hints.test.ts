@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { EndpointSlices, Nodes, Pods, Services } from '../api/gen/resources.ts';
-import type { Node, Service } from '../api/gen/core-v1.ts';
-import { startHarness } from './controllers-fixture.ts';
-import { createEndpointSliceController } from './endpointslice/endpointslice-controller.ts';
+import { EndpointSlices, Nodes, Pods, Services } from '../../api/gen/resources.ts';
+import type { Node, Service } from '../../api/gen/core-v1.ts';
+import { startHarness } from '../controllers-fixture.ts';
+import { createEndpointSliceController } from './endpointslice-controller.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { it } from 'node:test';
-import { ConfigMaps, Secrets } from '../api/gen/resources.ts';
-import { formatTime } from '../api/time.ts';
-import { createBootstrapSignerController } from './bootstrap-signer/bootstrap-signer-controller.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
+import { formatTime } from '../../api/time.ts';
+import { createBootstrapSignerController } from './bootstrap-signer-controller.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 const token = (id: string, more: Record<string, string> = {}): object => ({
   metadata: { namespace: 'kube-system', name: `bootstrap-token-${id}` },

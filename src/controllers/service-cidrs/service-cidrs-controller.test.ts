@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { ServiceCIDR } from '../api/gen/networking-v1.ts';
-import { ServiceCIDRs, Services } from '../api/gen/resources.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
-import { createServiceCidrsController } from './service-cidrs/service-cidrs-controller.ts';
+import type { ServiceCIDR } from '../../api/gen/networking-v1.ts';
+import { ServiceCIDRs, Services } from '../../api/gen/resources.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
+import { createServiceCidrsController } from './service-cidrs-controller.ts';
 
 const start = (): Promise<ServerHarness> =>
   startServerHarness([createServiceCidrsController], { serviceCidrs: ['10.43.0.0/16'] });

@@ -1,12 +1,12 @@
 /** Who goes with which of several owners, in a real server. Upstream: test/integration/garbagecollector. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigMaps, ReplicationControllers, ReplicaSets, Pods } from '../api/gen/resources.ts';
-import type { OwnerReference } from '../api/gen/meta-v1.ts';
-import type { KubernetesObject } from '../api/object.ts';
-import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
-import { createGarbageCollector } from './garbage-collector/garbage-collector.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { ConfigMaps, ReplicationControllers, ReplicaSets, Pods } from '../../api/gen/resources.ts';
+import type { OwnerReference } from '../../api/gen/meta-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
+import { createGarbageCollector } from './garbage-collector.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 const ref = (owner: KubernetesObject, blockOwnerDeletion?: boolean): OwnerReference => ({
   apiVersion: 'v1',

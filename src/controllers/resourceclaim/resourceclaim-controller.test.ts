@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Pods, ResourceClaims, ResourceClaimTemplates } from '../api/gen/resources.ts';
-import { CLAIM_FINALIZER } from '../component-helpers/resource-claims.ts';
-import { createResourceClaimController } from './resourceclaim/resourceclaim-controller.ts';
-import { startServerHarness } from './server-harness-fixture.ts';
+import { Pods, ResourceClaims, ResourceClaimTemplates } from '../../api/gen/resources.ts';
+import { CLAIM_FINALIZER } from '../../component-helpers/resource-claims.ts';
+import { createResourceClaimController } from './resourceclaim-controller.ts';
+import { startServerHarness } from '../server-harness-fixture.ts';
 
 const requests = [{ name: 'gpu', exactly: { deviceClassName: 'gpus' } }];
 

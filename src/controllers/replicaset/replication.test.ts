@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Pods, ReplicationControllers } from '../api/gen/resources.ts';
-import { replicationControllerFlavour } from './replicaset/flavours.ts';
-import { createReplicaController } from './replicaset/replicaset-controller.ts';
-import { startServerHarness } from './server-harness-fixture.ts';
+import { Pods, ReplicationControllers } from '../../api/gen/resources.ts';
+import { replicationControllerFlavour } from './flavours.ts';
+import { createReplicaController } from './replicaset-controller.ts';
+import { startServerHarness } from '../server-harness-fixture.ts';
 
 const template = { metadata: { labels: { app: 'x', tier: 'a' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Secrets } from '../api/gen/resources.ts';
-import { startServerHarness } from './server-harness-fixture.ts';
-import { createTokenCleanerController } from './token-cleaner/token-cleaner-controller.ts';
+import { Secrets } from '../../api/gen/resources.ts';
+import { startServerHarness } from '../server-harness-fixture.ts';
+import { createTokenCleanerController } from './token-cleaner-controller.ts';
 
 it('deletes bootstrap tokens when they expire, and nothing else', async () => {
   const h = await startServerHarness([createTokenCleanerController]);

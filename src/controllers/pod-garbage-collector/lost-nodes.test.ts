@@ -1,10 +1,10 @@
 /** Pods of nodes that are gone or declared out of service, in a real server. Upstream: test/integration/podgc. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Nodes, Pods } from '../api/gen/resources.ts';
-import type { Pod, PodSpec } from '../api/gen/core-v1.ts';
-import { createPodGarbageCollector } from './pod-garbage-collector/pod-gc.ts';
-import { startServerHarness, type ServerHarness } from './server-harness-fixture.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
+import type { Pod, PodSpec } from '../../api/gen/core-v1.ts';
+import { createPodGarbageCollector } from './pod-gc.ts';
+import { startServerHarness, type ServerHarness } from '../server-harness-fixture.ts';
 
 const HOLD = 'test/hold';
 const OUT_OF_SERVICE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' } as const;
