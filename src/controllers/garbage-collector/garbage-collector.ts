@@ -1,6 +1,6 @@
 /**
  * Deletes what lost its owners, and carries out foreground and orphaning deletions. Upstream: pkg/controller/
- * garbagecollector.
+ * garbagecollector (attemptToDeleteItem, blockOwnerDeletion).
  *
  * Watches: every deletable resource. Invariants: nothing is deleted on the word of the cache alone: the object and each of
  * its owners are read from the server first, and deletions name the uid.

@@ -51,7 +51,7 @@ export function milliCpuToQuota(milliCpu: number, periodUs: number = QUOTA_PERIO
   return milliCpu === 0 ? 0 : Math.max(Math.floor((milliCpu * periodUs) / 1000), MIN_QUOTA_US);
 }
 
-/** The out-of-memory score adjustment: -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
+/** The OOM score adjustment (GetContainerOOMScoreAdjust): -997 for guaranteed and critical pods, 1000 for best effort, by memory share between. */
 export function oomScoreAdjust(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (isCriticalPod(pod)) return -997;
   const qos = podQosClass(pod);

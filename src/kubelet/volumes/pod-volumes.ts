@@ -1,6 +1,6 @@
 /**
- * The volumes of one pod: which it wants, which are ready, and the work in between. Upstream: the desired and actual state
- * of world and the reconciler of pkg/kubelet/volumemanager, for one pod.
+ * The volumes of one pod: which it wants, which are ready, and the work in between. Upstream: the desired state of world,
+ * the actual state of world and the reconciler of pkg/kubelet/volumemanager, for one pod.
  *
  * Invariants: a volume is worked on by one task at a time, and once more when something changed meanwhile; a volume that
  * was ready stays so while bringing it up to date fails. Differs: nothing polls; work starts on a changed pod, a changed

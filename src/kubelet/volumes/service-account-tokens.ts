@@ -1,6 +1,6 @@
 /**
  * Tokens of service accounts, requested once per use and kept until they should be renewed. Upstream:
- * pkg/kubelet/token/token_manager.go.
+ * pkg/kubelet/token/token_manager.go (requiresRefresh), for projected tokens and CSI drivers.
  *
  * A token is renewed after 80 % of its life or 24 hours, whichever is first, and goes on being used when renewal fails as
  * long as it is valid.

@@ -1,5 +1,6 @@
 /**
  * Mounts the volumes of pods, keeps them mounted, and unmounts them when the pods end. Upstream: pkg/kubelet/volumemanager.
+ * Its desired state of world and actual state of world are here the volumes of each pod (pod-volumes.ts).
  *
  * Invariants: no volume of a pod is set up while its volumes are torn down; until the volumes of earlier runs are known, every
  * pod may have volumes. Differs: pods are added by `waitForAttachAndMount` and removed by `waitForUnmount`; a slow sweep tears down
