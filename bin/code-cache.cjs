@@ -6,7 +6,7 @@
 // never where others may write. V8 refuses code of another version of it and of other flags.
 'use strict';
 
-const { existsSync, mkdirSync, renameSync, writeFileSync } = require('fs');
+const { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('fs');
 const { homedir } = require('os');
 const { dirname, join } = require('path');
 const { setImmediate, setTimeout } = require('timers');
@@ -16,6 +16,7 @@ const { crc32 } = require('zlib');
 const { codeFileContent, openCodeFile } = require('./code-file.cjs');
 
 const RENEWALS = 3;
+const KEPT_MS = 30 * 24 * 3600 * 1000;
 /** A process that ends with a higher one has crashed and is not held up. */
 const LAST_EXIT_CODE = 2;
 
@@ -101,10 +102,22 @@ function write(paths, content) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       writeFileSync(draft, content, { flag: 'wx', mode: 0o600 });
       renameSync(draft, path);
+      removeOld(dirname(path));
       return;
     } catch {
       continue;
     }
+  }
+}
+
+/** Files of checkouts and packages that are gone, and what a process that was killed left. One that is in use is made again. */
+function removeOld(folder) {
+  for (const name of readdirSync(folder)) {
+    if (!name.includes('.code')) continue;
+    const path = join(folder, name);
+    // Another process may have removed it.
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (mtimeMs < Date.now() - KEPT_MS) rmSync(path, { force: true });
   }
 }
 

@@ -1,9 +1,9 @@
 /** What a process keeps of the code that V8 compiled for it (bin/code-cache.cjs), over processes that follow each other. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 
 import { plantTree, type PlantedTree } from './planted-tree.ts';
@@ -123,6 +123,20 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(files(tree), []);
     run(tree, ['a'], { LASTS_MS: '1' });
     assert.deepEqual(renewals(tree), { a: 1 });
+  });
+
+  it('goes when it was made a month ago, by whatever checkout or package', () => {
+    using tree = plant();
+    const folder = '.cache/keelson/compile';
+    for (const name of ['up-old.code', 'up-old.code.17.0', 'up-new.code', 'old-file']) {
+      tree.write(`${folder}/${name}`, '');
+      const days = name.includes('old') ? 31 : 29;
+      const madeS = Date.now() / 1000 - days * 24 * 3600;
+      utimesSync(join(tree.root, folder, name), madeS, madeS);
+    }
+    run(tree, ['a']);
+    const left = files(tree).map((path) => basename(path).replace(/^program-.*/, 'program'));
+    assert.deepEqual(left.toSorted(), ['old-file', 'program', 'up-new.code']);
   });
 
   it('is not missed where no folder can be written', () => {
