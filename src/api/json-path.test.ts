@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findValues, JsonPathError, parseJsonPath, plainFields } from './json-path.ts';
+import { findValues } from './json-path-search.ts';
+import { JsonPathError, parseJsonPath, plainFields } from './json-path.ts';
 
 const object = {
   metadata: { name: 'a', labels: { 'app.io/x': 'y' } },

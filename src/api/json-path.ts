@@ -5,10 +5,9 @@
  * Missing keys yield nothing. Paths are parsed once and evaluated without recursion into user text.
  * By hand rather than by jsonpath-plus: another dialect, which evaluates scripts.
  */
-import { isObject } from './codec/own-property.ts';
 
 /** One step of a path. */
-type Step =
+export type Step =
   | { readonly kind: 'field'; readonly name: string }
   | { readonly kind: 'every' }
   | { readonly kind: 'descend' }
@@ -17,7 +16,7 @@ type Step =
   | { readonly kind: 'union'; readonly of: readonly JsonPath[] }
   | { readonly kind: 'filter'; readonly left: Operand; readonly operator: string; readonly right?: Operand };
 
-type Operand = { readonly path: JsonPath } | { readonly literal: unknown };
+export type Operand = { readonly path: JsonPath } | { readonly literal: unknown };
 
 export interface JsonPath {
   readonly steps: readonly Step[];
@@ -172,86 +171,4 @@ export function plainFields(path: JsonPath): readonly string[] | undefined {
     names.push(step.name);
   }
   return names;
-}
-
-/** What a search may still look at. */
-interface Work {
-  left: number;
-}
-
-/** Three times what the largest object consists of. Steps that select values more than once multiply them without end. */
-const MAX_VISITED_VALUES = 300_000;
-
-/** All values the path selects, in order; none if it looks at too many for that. */
-export function findValues(path: JsonPath, value: unknown): unknown[] {
-  return search(path, value, { left: MAX_VISITED_VALUES });
-}
-
-function search(path: JsonPath, value: unknown, work: Work): unknown[] {
-  let found: unknown[] = [value];
-  for (const step of path.steps) {
-    const next: unknown[] = [];
-    const parts = step.kind === 'union' ? step.of : [step];
-    for (const part of parts) {
-      for (const one of found) {
-        if (--work.left <= 0) return [];
-        for (const inner of 'kind' in part ? apply(part, one, work) : search(part, one, work)) next.push(inner);
-      }
-    }
-    if (next.length === 0) return [];
-    found = next;
-  }
-  return found;
-}
-
-function apply(step: Exclude<Step, { kind: 'union' }>, value: unknown, work: Work): readonly unknown[] {
-  switch (step.kind) {
-    case 'field':
-      return isObject(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
-    case 'every':
-      return children(value, work);
-    case 'descend':
-      return descendants(value, work);
-    case 'index': {
-      if (!Array.isArray(value)) return [];
-      const at = step.at < 0 ? value.length + step.at : step.at;
-      return at >= 0 && at < value.length ? [value[at] as unknown] : [];
-    }
-    case 'slice':
-      // Upstream takes the path, and then finds nothing by it.
-      if (!Array.isArray(value) || !(step.step > 0)) return [];
-      return children(value, work)
-        .slice(step.from, step.to)
-        .filter((_, index) => index % step.step === 0);
-    case 'filter':
-      return Array.isArray(value) ? children(value, work).filter((item) => passes(step, item, work)) : [];
-  }
-}
-
-function children(value: unknown, work: Work): readonly unknown[] {
-  const all = Array.isArray(value) ? (value as unknown[]) : isObject(value) ? Object.values(value) : [];
-  work.left -= all.length;
-  return work.left > 0 ? all : [];
-}
-
-function descendants(value: unknown, work: Work): unknown[] {
-  const out: unknown[] = [value];
-  for (let at = 0; at < out.length; at++) for (const inner of children(out[at], work)) out.push(inner);
-  return out;
-}
-
-function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, item: unknown, work: Work): boolean {
-  const a = resolve(left, item, work);
-  if (operator === 'exists') return a !== undefined;
-  const b = right === undefined ? undefined : resolve(right, item, work);
-  if (a === undefined || b === undefined) return false;
-  if (operator === '==') return a === b;
-  if (operator === '!=') return a !== b;
-  if (typeof a !== typeof b || (typeof a !== 'number' && typeof a !== 'string')) return false;
-  const order = a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0;
-  return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
-}
-
-function resolve(of: Operand, item: unknown, work: Work): unknown {
-  return 'literal' in of ? of.literal : search(of.path, item, work)[0];
 }

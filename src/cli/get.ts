@@ -10,7 +10,7 @@ export function getCommand(): Command {
     .action(async (words: string[], raw: RawObjectOptions & { readonly at: string; readonly output: string }) => {
       const { withNamedObject } = await import('./history/connect.ts');
       const { askAt } = await import('./history/ask-history.ts');
-      const { stringifyYaml } = await import('../api/codec/yaml.ts');
+      const { stringifyYaml } = await import('../api/codec/yaml-writer.ts');
       const { object } = await withNamedObject(words, raw, (named) => askAt(named, raw.at));
       process.stdout.write(raw.output === 'json' ? `${JSON.stringify(object, undefined, 2)}\n` : stringifyYaml(object));
     });

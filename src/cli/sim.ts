@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
-import { stringifyYaml } from '../api/codec/yaml.ts';
+import { stringifyYaml } from '../api/codec/yaml-writer.ts';
 import { errorMessage } from '../base/errors.ts';
 import { parseScenario, type Scenario } from '../testing/scenario.ts';
-import { shrinkScenario } from './sim-shrink.ts';
 import { createSimPool, type SimPool } from './sim-pool.ts';
+import { shrinkScenario } from './sim-shrink.ts';
 import type { SimAnswer } from './sim-worker.ts';
 import { UserError } from './usage-error.ts';
 

@@ -4,7 +4,7 @@
  * offered.
  */
 import { type AcceptClause, parseAccept } from '../api/accept.ts';
-import { stringifyYaml } from '../api/codec/yaml.ts';
+import { stringifyYaml } from '../api/codec/yaml-writer.ts';
 import { dateOf, formatTime } from '../api/time.ts';
 import { KUBERNETES_VERSION } from '../base/version.ts';
 

@@ -5,7 +5,8 @@
  */
 import type { Rcode } from './record-types.ts';
 import { addressOfReverseName } from './reverse-names.ts';
-import type { DnsRecord, Zone } from './zone.ts';
+import type { DnsRecord } from './service-records.ts';
+import type { Zone } from './zone.ts';
 
 /** A question, lower case, without the trailing dot. */
 export interface Question {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
+import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createInProcessClient } from '../client/in-process-transport.ts';
 import { createInformerFactory } from '../client/informer-factory.ts';
-import { createFakeApi } from '../client/fake-api-fixture.ts';
 import { createSimPlatform } from '../platform/sim/sim-platform.ts';
-import { JUMPS } from './iptables/iptables-rules.ts';
-import { createServiceProxy } from './service-proxy.ts';
+import { JUMPS } from './iptables/fixed-chains.ts';
 import type { ProxyMode } from './proxy-config.ts';
+import { createServiceProxy } from './service-proxy.ts';
 
 async function setUp(mode: ProxyMode) {
   const platform = createSimPlatform();

@@ -79,7 +79,7 @@ async function yamlOf(object: KubernetesObject, reference: ResolvedReference): P
     status,
   };
   // Loaded here: most tests never need it.
-  const { stringifyYaml } = await import('../api/codec/yaml.ts');
+  const { stringifyYaml } = await import('../api/codec/yaml-writer.ts');
   return stringifyYaml(shown);
 }
 

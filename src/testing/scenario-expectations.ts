@@ -1,17 +1,15 @@
 /** What scenarios expect: of objects, pods and events, at once or in time, and of a cluster at rest. */
 import { Pods } from '../api/gen/resources.ts';
-import type { Pod } from '../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../api/object.ts';
-import { parseLabelSelector } from '../api/label-selector-parser.ts';
-import { isPodReady } from '../component-helpers/pods.ts';
 import { disagreements } from './agreement.ts';
 import { isInReach } from './agreement/comparisons.ts';
 import type { Cluster } from './cluster.ts';
 import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
-import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
+import { checkPods, type PodsExpectation } from './scenario-pods.ts';
 import { fields, meant, number, span, text } from './scenario-shape.ts';
+import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
 
 /** What steps work on. */
 export interface StepContext {
@@ -91,70 +89,6 @@ export async function waitFor(
   const options = within === undefined ? {} : { within };
   if (object !== undefined) await cluster.waitFor(object, until, options);
   if (pods !== undefined) await cluster.eventually(() => checkPods(cluster, pods), options);
-}
-
-/** Pods a selector matches, and how many of them are so. */
-interface PodsExpectation {
-  readonly selector: string;
-  readonly count?: number;
-  readonly ready?: number;
-  readonly phase?: string;
-  readonly node?: string;
-  readonly notOn?: string;
-  readonly restarts?: number;
-  readonly maxRestarts?: number;
-}
-
-function checkPods(cluster: Cluster, expected: PodsExpectation): void {
-  const matcher = parseLabelSelector(expected.selector);
-  const pods = cluster.peek(Pods).filter(({ metadata }) => matcher.matches(metadata.labels));
-  const podTexts = (): string => pods.map(podText).join('; ') || 'none';
-  const demand = (holds: boolean, what: string): void => {
-    if (!holds) throw new Error(`pods ${expected.selector}: ${what} expected, there are: ${podTexts()}`);
-  };
-  const { count, ready, phase, node, notOn, restarts, maxRestarts } = expected;
-  // What all pods are to be holds of none, and would test nothing.
-  if (count === undefined && (phase ?? node ?? notOn ?? restarts ?? maxRestarts) !== undefined)
-    demand(pods.length > 0, 'any');
-  if (count !== undefined) demand(pods.length === count, `${count}`);
-  if (ready !== undefined) demand(pods.filter(isPodReady).length === ready, `${ready} ready`);
-  if (phase !== undefined)
-    demand(
-      pods.every(({ status }) => status?.phase === phase),
-      `phase ${phase}`,
-    );
-  if (node !== undefined)
-    demand(
-      pods.every(({ spec }) => spec?.nodeName === node),
-      `all on ${node}`,
-    );
-  if (notOn !== undefined)
-    demand(
-      pods.every(({ spec }) => spec?.nodeName !== notOn),
-      `none on ${notOn}`,
-    );
-  if (maxRestarts !== undefined)
-    demand(
-      pods.every((pod) => restartsOf(pod) <= maxRestarts),
-      `at most ${maxRestarts} restarts`,
-    );
-  if (restarts !== undefined)
-    demand(
-      pods.every((pod) => restartsOf(pod) === restarts),
-      `${restarts} restarts`,
-    );
-}
-
-function restartsOf(pod: Pod): number {
-  return (pod.status?.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0);
-}
-
-function podText(pod: Pod): string {
-  const waiting =
-    pod.status?.containerStatuses
-      ?.map(({ state }) => state?.waiting?.reason)
-      .filter((reason) => reason !== undefined) ?? [];
-  return `${pod.metadata.name} ${pod.status?.phase}${pod.metadata.deletionTimestamp === undefined ? '' : ' terminating'} on ${pod.spec?.nodeName} restarts=${restartsOf(pod)}${waiting.length > 0 ? ` ${waiting.join()}` : ''}`;
 }
 
 interface ExpectStep {

@@ -1,7 +1,7 @@
 /** The fields of machines and images in scenario files: of the library's, those that text can say. */
 import { quantityAsFloat } from '../api/quantity.ts';
 import type { SimImageSpec } from '../cri/sim/sim-image.ts';
-import { KUBELET_DEFAULTS } from '../kubelet/kubelet-configuration.ts';
+import { KUBELET_DEFAULTS } from '../kubelet/kubelet-defaults.ts';
 import {
   anyText,
   anything,

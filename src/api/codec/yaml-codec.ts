@@ -21,11 +21,11 @@ export const yamlOnLoop: YamlCodec = {
     return parseFirstYaml(text);
   },
   async stringify(value) {
-    const { stringifyYaml } = await import('./yaml.ts');
+    const { stringifyYaml } = await import('./yaml-writer.ts');
     return stringifyYaml(value);
   },
   async fromJson(json) {
-    const { stringifyYaml } = await import('./yaml.ts');
+    const { stringifyYaml } = await import('./yaml-writer.ts');
     return stringifyYaml(parseJson(json).value);
   },
 };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { readYaml } from './yaml-codec.ts';
-import { parseYaml, parseYamlDocuments, stringifyYaml } from './yaml.ts';
+import { stringifyYaml } from './yaml-writer.ts';
+import { parseYaml, parseYamlDocuments } from './yaml.ts';
 
 test('scalars resolve as upstream resolves them', () => {
   const cases: [string, unknown][] = [

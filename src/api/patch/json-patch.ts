@@ -3,8 +3,21 @@
 // By hand rather than by fast-json-patch: clients compare upstream's errors, and its limits on work are needed.
 
 import { MAX_DEPTH } from '../codec/json-parser.ts';
-import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { isObject, setOwn } from '../codec/own-property.ts';
 import { jsonKind } from '../codec/scalars.ts';
+import {
+  badIndex,
+  child,
+  find,
+  indexOf,
+  isContainer,
+  missing,
+  parentOf,
+  put,
+  steps,
+  tooDeep,
+  type Work,
+} from './json-pointer.ts';
 import { MeasuredCopies } from './measured-copy.ts';
 import { PatchError } from './patch-error.ts';
 
@@ -14,21 +27,11 @@ const MAX_OPERATIONS = 10_000;
 /** Elements of arrays that the insertions and removals of one patch may move. Upstream has no bound; it has threads. */
 const MAX_MOVED_ELEMENTS = 50_000_000;
 
-type Container = JsonObject | unknown[];
-
 interface Operation {
   op: string;
   path: string;
   from?: string;
   value?: unknown;
-}
-
-interface Work {
-  root: unknown;
-  /** Containers made here, which may be changed in place. */
-  readonly owned: WeakSet<object>;
-  readonly copies: MeasuredCopies;
-  movedElements: number;
 }
 
 /** The document after the patch; null has no operations. Throws {@link PatchError}: 400 for a malformed patch, 422 when it does not apply. */
@@ -56,8 +59,6 @@ export function jsonPatch(original: unknown, patch: unknown): unknown {
   }
   return work.root;
 }
-
-const tooDeep = (): PatchError => new PatchError(422, 'exceeded max depth');
 
 function checkDepth(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
@@ -99,33 +100,6 @@ function run(work: Work, { op, path, from = '', value }: Operation): void {
   }
 }
 
-const missing = (text: string): PatchError => new PatchError(422, `${text}: missing value`);
-
-function steps(path: string): string[] {
-  if (path.length > MAX_DEPTH && path.split('/', MAX_DEPTH + 2).length > MAX_DEPTH + 1) throw tooDeep();
-  const all = path.split('/').slice(1);
-  return path.includes('~') ? all.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : all;
-}
-
-/** Index into a list of this length; negative counts from the end. */
-function indexOf(key: string, length: number): number | undefined {
-  if (!/^-?\d+$/.test(key)) return undefined;
-  const n = Number(key);
-  return n < 0 ? n + length : n;
-}
-
-function child(container: unknown, key: string): unknown {
-  if (Array.isArray(container)) {
-    const index = indexOf(key, container.length);
-    return index === undefined ? undefined : (container[index] as unknown);
-  }
-  return isObject(container) && Object.hasOwn(container, key) ? container[key] : undefined;
-}
-
-function find(work: Work, path: string): unknown {
-  return steps(path).reduce<unknown>(child, work.root);
-}
-
 /** What `move` and `copy` take. */
 function source(work: Work, op: 'move' | 'copy', from: string): unknown {
   const key = steps(from).at(-1) ?? '';
@@ -160,37 +134,6 @@ function checkIndex(list: readonly unknown[], key: string, path: string): void {
   if (index < 0 || index >= list.length) throw badIndex('test', path, key);
 }
 
-function own(work: Work, container: Container): Container {
-  if (work.owned.has(container)) return container;
-  const copy = Array.isArray(container) ? [...container] : { ...container };
-  work.owned.add(copy);
-  return copy;
-}
-
-const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
-
-/** The container of a path's last step, ready to be changed, or undefined when the path leads nowhere. */
-function parentOf(work: Work, path: string): { parent: Container; key: string } | undefined {
-  const all = steps(path);
-  const key = all.pop();
-  if (key === undefined || !isContainer(work.root)) return undefined;
-  let parent = own(work, work.root);
-  work.root = parent;
-  for (const step of all) {
-    const next = child(parent, step);
-    if (!isContainer(next)) return undefined;
-    const owned = own(work, next);
-    put(parent, step, owned);
-    parent = owned;
-  }
-  return { parent, key };
-}
-
-function put(parent: Container, key: string, value: unknown): void {
-  if (Array.isArray(parent)) parent[indexOf(key, parent.length) ?? 0] = value;
-  else setOwn(parent, key, value);
-}
-
 function insert(work: Work, op: string, { path, value }: { path: string; value: unknown }): void {
   const at = parentOf(work, path);
   if (at === undefined) {
@@ -216,13 +159,6 @@ function countMoved(work: Work, count: number): void {
   work.movedElements += count;
   if (work.movedElements <= MAX_MOVED_ELEMENTS) return;
   throw new PatchError(413, `The allowed maximum of array elements that a JSON patch moves is ${MAX_MOVED_ELEMENTS}`);
-}
-
-function badIndex(op: string, path: string, key: string): PatchError {
-  return new PatchError(
-    422,
-    `error in ${op} for path: '${path}': Unable to access invalid index: ${key}: invalid index referenced`,
-  );
 }
 
 function remove(work: Work, op: string, path: string): void {

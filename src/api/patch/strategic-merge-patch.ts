@@ -2,19 +2,24 @@
 // $deleteFromPrimitiveList, $setElementOrder). Upstream: apimachinery/pkg/util/strategicpatch. Pure: neither argument is
 // changed, and what the patch does not touch is shared.
 
-import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
+import { isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
 import type { StructSchema, TypeSchema } from '../schema/type-schema.ts';
-import { goPrint } from './go-print.ts';
+import {
+  DELETE_PREFIX,
+  DIRECTIVE,
+  ORDER_PREFIX,
+  RETAIN_KEYS,
+  retained,
+  unknownType,
+  unmarked,
+  withoutDirectives,
+  withoutKey,
+} from './merge-directives.ts';
 import { PatchError } from './patch-error.ts';
-import { fieldMeta, type PatchMeta } from './smp-schema.ts';
+import { checkKeys, elementType, keyText, withoutMergeKey } from './smp-elements.ts';
 import { normalizeOrder } from './smp-order.ts';
 import { orderList } from './smp-ordered-list.ts';
-import { checkKeys, elementType, goTypeName, keyText, withoutMergeKey } from './smp-elements.ts';
-
-const DIRECTIVE = '$patch';
-const RETAIN_KEYS = '$retainKeys';
-const DELETE_PREFIX = '$deleteFromPrimitiveList/';
-const ORDER_PREFIX = '$setElementOrder/';
+import { fieldMeta, type PatchMeta } from './smp-schema.ts';
 
 /** The object after the patch. Throws {@link PatchError}. */
 export function strategicMergePatch(original: JsonObject, patch: unknown, schema: StructSchema): JsonObject {
@@ -89,31 +94,6 @@ function mergeOrderedLists(out: JsonObject, patch: JsonObject, { type, work }: M
     setOwn(out, name, list);
   }
   return ordered;
-}
-
-function unknownType(patch: JsonObject): PatchError {
-  const kind = patch[DIRECTIVE];
-  const type = goTypeName(kind);
-  const shown = typeof kind === 'number' || typeof kind === 'boolean' ? `%!s(${type}=${kind})` : goPrint(kind);
-  return new PatchError(500, `unknown patch type: ${shown} in map: ${goPrint(patch)}`);
-}
-
-function withoutKey(object: JsonObject, key: string): JsonObject {
-  const out = { ...object };
-  delete out[key];
-  return out;
-}
-
-/** The original without the fields `$retainKeys` does not name. */
-function retained(original: JsonObject, patch: JsonObject): JsonObject {
-  const keep = patch[RETAIN_KEYS];
-  if (!Array.isArray(keep)) throw new PatchError(400, 'invalid patch format of retainKeys');
-  const names = new Set(keep);
-  for (const key of Object.keys(patch)) {
-    if (!key.startsWith('$') && patch[key] !== null && !names.has(key))
-      throw new PatchError(400, 'invalid patch format of retainKeys');
-  }
-  return Object.fromEntries(Object.entries(original).filter(([key]) => names.has(key)));
 }
 
 interface Change extends Merging {
@@ -233,31 +213,4 @@ function applySpecialElements(
   }
   const stays = (have: JsonObject): boolean => !deleted.has(keyText(have[mergeKey]));
   return { kept: isReplaced ? undefined : original.filter(stays), plain };
-}
-
-const isDirective = (key: string): boolean =>
-  key === DIRECTIVE || key === RETAIN_KEYS || key.startsWith(ORDER_PREFIX) || key.startsWith(DELETE_PREFIX);
-
-/** A patch value that meets nothing to merge with: what a `$patch` stands in goes; undefined when it goes itself. */
-function withoutDirectives(value: unknown, { keepsNulls = false } = {}): unknown {
-  if (Array.isArray(value))
-    return value.map((item) => withoutDirectives(item, { keepsNulls })).filter((item) => item !== undefined);
-  if (!isObject(value)) return value;
-  if (Object.hasOwn(value, DIRECTIVE)) return undefined;
-  const out: JsonObject = {};
-  for (const key of Object.keys(value)) {
-    if (isDirective(key) || (value[key] === null && !keepsNulls)) continue;
-    const inner = withoutDirectives(value[key], { keepsNulls });
-    if (inner !== undefined) setOwn(out, key, inner);
-  }
-  return out;
-}
-
-/** A patch value that is taken as it is: directives within have no effect. */
-function unmarked(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unmarked);
-  if (!isObject(value)) return value;
-  const out: JsonObject = {};
-  for (const key of Object.keys(value)) if (!isDirective(key)) setOwn(out, key, unmarked(value[key]));
-  return out;
 }

@@ -8,7 +8,8 @@ import type {
 } from '../gen/admissionregistration-v1.ts';
 import { isDns1123Subdomain, isPathSegmentName } from '../names.ts';
 import { validateMatch, validateMutatedOperations } from './admission-rules.ts';
-import { validateChoice, validateLabelSelector, validateOptionalChoice } from './common.ts';
+import { validateChoice, validateOptionalChoice } from './common.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 const EITHER_TEXT = 'name and selector are mutually exclusive';
 

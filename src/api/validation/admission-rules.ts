@@ -2,7 +2,8 @@
 import type { Field } from '../field-error.ts';
 import type { MatchResources, NamedRuleWithOperations, RuleWithOperations } from '../gen/admissionregistration-v1.ts';
 import { isPathSegmentName } from '../names.ts';
-import { validateLabelSelector, validateOptionalChoice } from './common.ts';
+import { validateOptionalChoice } from './common.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const MUTATING_OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];

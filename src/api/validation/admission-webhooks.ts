@@ -10,7 +10,8 @@ import type {
 import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import { conditionExpressions } from './admission-expressions.ts';
 import { validateRule } from './admission-rules.ts';
-import { validateLabelSelector, validateOptionalChoice } from './common.ts';
+import { validateOptionalChoice } from './common.ts';
+import { validateLabelSelector } from './selectors.ts';
 import { validateWebhookClient } from './webhook-client.ts';
 
 const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];

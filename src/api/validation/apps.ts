@@ -12,17 +12,16 @@ import type {
 } from '../gen/apps-v1.ts';
 import type { PodTemplateSpec, ReplicationController } from '../gen/core-v1.ts';
 import type { IntOrString, LabelSelector } from '../gen/meta-v1.ts';
-import { internalForm } from './internal-form.ts';
 import { compileLabelMap, compileLabelSelector } from '../label-selector.ts';
 import {
-  isEmptySelector,
   validateImmutable,
-  validateLabelSelector,
   validateNonnegative,
   validateNonnegativeIntOrPercent,
   validateNotAboveHundredPercent,
 } from './common.ts';
+import { internalForm } from './internal-form.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
+import { isEmptySelector, validateLabelSelector } from './selectors.ts';
 
 export const NO_MATCH_TEXT = '`selector` does not match template `labels`';
 

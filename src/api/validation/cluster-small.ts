@@ -9,7 +9,6 @@ import {
   validateChoice,
   validateConditions,
   validateImmutable,
-  validateLabelSelector,
   validateNonnegative,
   validateNonnegativeIntOrPercent,
   validateNotAboveHundredPercent,
@@ -18,6 +17,7 @@ import {
 } from './common.ts';
 import { internalForm } from './internal-form.ts';
 import { validateResourceRequirements } from './pod-resources.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 export function validatePodDisruptionBudget(budget: PodDisruptionBudget, field: Field): void {
   const place = field.at('spec');

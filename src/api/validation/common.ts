@@ -1,22 +1,14 @@
 /** Checks several kinds share. Upstream: apis/core/validation, apimachinery validation. */
-import { type Int64 } from '../int64.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
-import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Toleration } from '../gen/core-v1.ts';
-import type { Condition, IntOrString, LabelSelector, LabelSelectorRequirement } from '../gen/meta-v1.ts';
+import type { Toleration } from '../gen/core-v1.ts';
+import type { Condition, IntOrString } from '../gen/meta-v1.ts';
 import { percentOf } from '../int-or-string.ts';
-import { FIELD_IMMUTABLE_TEXT, validateLabelName, validateLabels } from '../meta-validation.ts';
-import { internalForm } from './internal-form.ts';
-import {
-  isDns1123Subdomain,
-  isDomainPrefixedPath,
-  isLabelValue,
-  isPercent,
-  isPortName,
-  isPortNumber,
-  regexText,
-} from '../names.ts';
+import type { Int64 } from '../int64.ts';
+import { FIELD_IMMUTABLE_TEXT, validateLabelName } from '../meta-validation.ts';
+import { isDomainPrefixedPath, isLabelValue, isPercent, isPortName, isPortNumber, regexText } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
+import { internalForm } from './internal-form.ts';
 
 /** `must be greater than or equal to 0`. */
 const NOT_NEGATIVE_TEXT = 'must be greater than or equal to 0';
@@ -84,84 +76,6 @@ export function validateNonnegativeQuantity(quantity: string, field: Field): voi
   const parsed = tryParseQuantity(quantity);
   if (parsed === undefined) field.invalid(quantity, 'must be a valid quantity');
   else if (parsed.nanos < 0n) field.invalid(quantity, NOT_NEGATIVE_TEXT);
-}
-
-/** A LabelSelector object. */
-export function validateLabelSelector(selector: LabelSelector | undefined, field: Field): void {
-  if (selector === undefined) return;
-  validateLabels(selector.matchLabels, field.at('matchLabels'));
-  for (const [index, expression] of (selector.matchExpressions ?? []).entries()) {
-    validateSelectorRequirement(expression, field.at('matchExpressions').item(index));
-  }
-}
-
-/** The operators that label selectors and node selectors share. */
-function validateSetOperator({ operator, values = [] }: LabelSelectorRequirement, field: Field): void {
-  switch (operator) {
-    case 'In':
-    case 'NotIn':
-      if (values.length === 0) field.at('values').required("must be specified when `operator` is 'In' or 'NotIn'");
-      break;
-    case 'Exists':
-    case 'DoesNotExist':
-      if (values.length > 0)
-        field.at('values').forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-      break;
-    default:
-      field.at('operator').invalid(operator, 'not a valid selector operator');
-  }
-}
-
-function validateSelectorRequirement(requirement: LabelSelectorRequirement, field: Field): void {
-  const values = requirement.values ?? [];
-  validateSetOperator(requirement, field);
-  validateLabelName(requirement.key, field.at('key'));
-  for (const [index, value] of values.entries()) field.at('values').item(index).complain(value, isLabelValue(value));
-}
-
-/** True when the selector names nothing at all. */
-export function isEmptySelector(selector: LabelSelector | undefined): boolean {
-  return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0;
-}
-
-/** A node selector: at least one term. */
-export function validateNodeSelector(selector: NodeSelector, field: Field): void {
-  const terms = field.at('nodeSelectorTerms');
-  if ((selector.nodeSelectorTerms ?? []).length === 0) terms.required('must have at least one node selector term');
-  for (const [index, term] of (selector.nodeSelectorTerms ?? []).entries())
-    validateNodeSelectorTerm(term, terms.item(index));
-}
-
-export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): void {
-  for (const [index, requirement] of (term.matchExpressions ?? []).entries())
-    validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
-  for (const [index, requirement] of (term.matchFields ?? []).entries())
-    validateFieldRequirement(requirement, field.at('matchFields').item(index));
-}
-
-function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Field): void {
-  if (requirement.operator === 'Gt' || requirement.operator === 'Lt') {
-    if (requirement.values?.length !== 1)
-      field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
-  } else validateSetOperator(requirement, field);
-  validateLabelName(requirement.key, field.at('key'));
-  for (const [index, value] of (requirement.values ?? []).entries()) {
-    const complaints = isLabelValue(value);
-    const place = field.at('values').item(index);
-    if (complaints.length > 0 && !place.wasThere(value)) place.complain(value, complaints);
-  }
-}
-
-function validateFieldRequirement(requirement: NodeSelectorRequirement, field: Field): void {
-  const values = requirement.values ?? [];
-  if (requirement.operator !== 'In' && requirement.operator !== 'NotIn')
-    field.at('operator').invalid(requirement.operator, 'not a valid selector operator');
-  else if (values.length !== 1)
-    field.at('values').required("must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
-  if (requirement.key !== 'metadata.name') field.at('key').invalid(requirement.key, 'not a valid field selector key');
-  else
-    for (const [index, value] of values.entries())
-      field.at('values').item(index).complain(value, isDns1123Subdomain(value));
 }
 
 const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;

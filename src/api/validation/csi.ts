@@ -5,11 +5,11 @@ import { isDns1123Subdomain, isQualifiedName } from '../names.ts';
 import {
   validateImmutable,
   validateImmutableStruct,
-  validateLabelSelector,
   validateNonnegative,
   validateNonnegativeQuantity,
   validateOptionalChoice,
 } from './common.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 const MAX_NAME_BYTES = 63;
 const MAX_NODE_ID_BYTES = 256;

@@ -6,8 +6,9 @@ import type { Container, PodTemplateSpec } from '../gen/core-v1.ts';
 import type { LabelSelector } from '../gen/meta-v1.ts';
 import { compileLabelSelector } from '../label-selector.ts';
 import { isDns1123Label } from '../names.ts';
-import { validateImmutable, validateImmutableStruct, validateLabelSelector } from './common.ts';
+import { validateImmutable, validateImmutableStruct } from './common.ts';
 import { validateJobSpec } from './job-spec.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 /** Pods a job makes must be its own: one that does not see them would make others for ever. */
 function validateSelector({ selector, template }: JobSpec, field: Field): void {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Field } from '../field-error.ts';
-import { validateCertificateSigningRequest, validateClusterTrustBundle } from './certificates.ts';
+import { validateCertificateSigningRequest } from './certificates.ts';
+import { validateClusterTrustBundle } from './cluster-trust-bundle.ts';
 import { validateStatefulSet } from './stateful-set.ts';
 import { validateStorageClass } from './storage-class.ts';
 

@@ -12,14 +12,10 @@ import type {
 } from '../gen/networking-v1.ts';
 import { FIELD_IMMUTABLE_TEXT } from '../meta-validation.ts';
 import { isDns1123Subdomain, isPathSegmentName, isPortNumber } from '../names.ts';
-import {
-  validateImmutableStruct,
-  validateLabelSelector,
-  validateOptionalChoice,
-  validatePortNumOrName,
-} from './common.ts';
+import { validateImmutableStruct, validateOptionalChoice, validatePortNumOrName } from './common.ts';
 import { internalForm } from './internal-form.ts';
 import { validateCanonicalCidr, validateCanonicalIp, validateCidr } from './ip-fields.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 function validatePort(port: NetworkPolicyPort, field: Field): void {
   validateOptionalChoice(port.protocol, ['TCP', 'UDP', 'SCTP'], field.at('protocol'));

@@ -4,12 +4,8 @@ import type { Affinity, PodAffinity, PodAffinityTerm, TopologySpreadConstraint }
 import type { LabelSelector } from '../gen/meta-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
 import { isDns1123Label } from '../names.ts';
-import {
-  validateLabelSelector,
-  validateNodeSelector,
-  validateNodeSelectorTerm,
-  validateOptionalChoice,
-} from './common.ts';
+import { validateOptionalChoice } from './common.ts';
+import { validateLabelSelector, validateNodeSelector, validateNodeSelectorTerm } from './selectors.ts';
 
 function validateWeight(weight: number, field: Field): void {
   if (weight < 1 || weight > 100) field.invalid(weight, 'must be in the range 1-100');

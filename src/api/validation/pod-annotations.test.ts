@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Field } from '../field-error.ts';
 import type { Pod } from '../gen/core-v1.ts';
+import { validatePodResize } from './pod-resize.ts';
 import {
   validatePod,
   validatePodEphemeralContainersUpdate,
-  validatePodResize,
   validatePodStatusUpdate,
   validatePodUpdate,
 } from './pod-update.ts';

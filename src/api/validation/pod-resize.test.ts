@@ -5,7 +5,7 @@ import { setPodDefaults } from '../defaults/pod.ts';
 import { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../gen/core-v1.ts';
 import { validateNode } from './node.ts';
-import { validatePodResize } from './pod-update.ts';
+import { validatePodResize } from './pod-resize.ts';
 
 const asks = (requests: Record<string, string>, limits?: Record<string, string>): ResourceRequirements => ({
   requests,

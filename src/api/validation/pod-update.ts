@@ -1,14 +1,12 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
-import { firstByName } from '../../base/first-by.ts';
-import { type Int64 } from '../int64.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { firstByName } from '../../base/first-by.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import type { Field } from '../field-error.ts';
-import type { Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../gen/core-v1.ts';
+import type { Container, Pod, PodSpec, Toleration } from '../gen/core-v1.ts';
+import type { Int64 } from '../int64.ts';
 import { isDns1123Subdomain } from '../names.ts';
-import { isPodPhaseTerminal } from '../pod-phase.ts';
-import { computePodQosClass, podQosClass } from '../pod-qos.ts';
 import { validateImmutable } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateObjectDiff } from './object-diff.ts';
@@ -23,7 +21,7 @@ const UPDATABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-function validateWhole(pod: Pod, field: Field): void {
+export function validateWhole(pod: Pod, field: Field): void {
   const spec = pod.spec ?? { containers: [] };
   validatePodSpec(spec, pod.metadata.name ?? '', field.at('spec'));
   if ((spec.nodeName ?? '') !== '' && (spec.schedulingGates ?? []).length > 0) {
@@ -31,7 +29,7 @@ function validateWhole(pod: Pod, field: Field): void {
   }
 }
 
-function annotationsAt(field: Field): Field {
+export function annotationsAt(field: Field): Field {
   return field.at('metadata').at('annotations');
 }
 
@@ -217,70 +215,4 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: 
         .item(index)
         .forbidden(`existing ephemeral containers "${before.name}" may not be changed\n`);
   }
-}
-
-/** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. Whether the node can follow is admission's to say. */
-export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
-  validatePodAnnotationUpdates(pod, old, annotationsAt(field));
-  const place = field.at('spec');
-  const phase = old.status?.phase;
-  if (old.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined)
-    return place.forbidden('static pods cannot be resized');
-  if (isPodPhaseTerminal(phase))
-    return field.forbidden(`pods that are not in Running or Pending phase cannot be resized`);
-  if (pod.spec?.os?.name === 'windows') return place.forbidden('windows pods cannot be resized');
-  if (computePodQosClass(pod) !== podQosClass(old))
-    place.invalid(pod.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
-  if (!deepEqual(pod.spec?.resources, old.spec?.resources)) validatePodLevelResize(pod, old, place);
-  for (const kind of ['initContainers', 'containers'] as const) {
-    for (const [index, container] of (pod.spec?.[kind] ?? []).entries()) {
-      const before = old.spec?.[kind]?.[index];
-      if (before === undefined || deepEqual(container, before)) continue;
-      const at = place.at(kind).item(index);
-      validateNothingRemoved(container.resources, before.resources, { field: at.at('resources'), what: 'resource' });
-      if (kind === 'initContainers') validateInitResize(container, before, at);
-      else if (!sameButForSize(container, before)) place.forbidden('only cpu and memory resources are mutable');
-    }
-  }
-  validateWhole(pod, field);
-}
-
-function validatePodLevelResize(pod: Pod, old: Pod, place: Field): void {
-  const [now, before] = [pod.spec?.resources, old.spec?.resources];
-  if (now === undefined) return place.at('resources').forbidden('pod-level resources cannot be removed');
-  validateNothingRemoved(now, before, { field: place.at('resources'), what: 'pod-level resource' });
-  if (!sameButForSize({ resources: now }, { resources: before ?? {} }))
-    place.forbidden('only cpu and memory resources are mutable at pod-level');
-}
-
-function validateInitResize(container: Container, before: Container, field: Field): void {
-  if (!sameButForSize(container, before))
-    field.forbidden('only cpu and memory resources for init or sidecar containers are mutable');
-  const startsAnew = container.resizePolicy?.some(({ restartPolicy }) => restartPolicy === 'RestartContainer') === true;
-  if (before.restartPolicy !== 'Always' && startsAnew)
-    field.forbidden('non-sidecar init containers with a resize policy of RestartContainer cannot be resized');
-}
-
-function validateNothingRemoved(
-  now: ResourceRequirements | undefined,
-  before: ResourceRequirements | undefined,
-  { field, what }: { readonly field: Field; readonly what: string },
-): void {
-  for (const list of ['requests', 'limits'] as const)
-    if (Object.keys(before?.[list] ?? {}).some((name) => now?.[list]?.[name] === undefined))
-      field.at(list).forbidden(`${what} ${list} cannot be removed`);
-}
-
-/** Whether nothing differs but amounts of cpu and memory. */
-function sameButForSize<T extends Pick<Container, 'resources'>>(now: T, before: T): boolean {
-  return deepEqual(withoutSize(now), withoutSize(before));
-}
-
-function withoutSize<T extends Pick<Container, 'resources'>>(container: T): T {
-  const { limits, requests, ...rest } = container.resources ?? {};
-  const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> => {
-    const { cpu: _cpu, memory: _memory, ...kept } = list;
-    return kept;
-  };
-  return { ...container, resources: { ...rest, limits: others(limits), requests: others(requests) } };
 }

@@ -14,8 +14,8 @@ import type {
 } from '../gen/core-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
 import { validateSignerName } from './certificates.ts';
-import { validateLabelSelector } from './common.ts';
 import { validateFieldRef, validateResourceFieldRef } from './pod-environment.ts';
+import { validateLabelSelector } from './selectors.ts';
 import { validateLocalPath } from './volume-sources.ts';
 
 const DOWNWARD_PATHS = [

@@ -5,7 +5,7 @@ import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { validateChoice } from './common.ts';
 import { validateHostPath, validateNfs } from './host-sources.ts';
-import { validateClaimTemplate } from './persistent-volume.ts';
+import { validateClaimTemplate } from './persistent-volume-claim.ts';
 import { validateFileVolumes } from './pod-volume-files.ts';
 import { validateVolumeSource } from './volume-sources.ts';
 

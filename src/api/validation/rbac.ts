@@ -3,7 +3,7 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../gen/rbac-v1.ts';
 import { isDns1123Subdomain, isPathSegmentName } from '../names.ts';
-import { validateLabelSelector } from './common.ts';
+import { validateLabelSelector } from './selectors.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 

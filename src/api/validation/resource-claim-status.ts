@@ -11,7 +11,7 @@ import type {
   NetworkDeviceData,
   ResourceClaim,
 } from '../gen/resource-v1.ts';
-import { validateChoice, validateConditions, validateImmutableStruct, validateNodeSelector } from './common.ts';
+import { validateChoice, validateConditions, validateImmutableStruct } from './common.ts';
 import {
   validateBindingConditions,
   validateDeviceConfiguration,
@@ -29,6 +29,7 @@ import {
   validateReference,
   validateReferences,
 } from './resource-claim.ts';
+import { validateNodeSelector } from './selectors.ts';
 
 const MAX_RESERVED = 256;
 

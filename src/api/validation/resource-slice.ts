@@ -3,7 +3,7 @@ import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 import type { Counter, Device, DeviceAttribute, ResourceSlice, ResourceSliceSpec } from '../gen/resource-v1.ts';
 import { isDns1123Subdomain } from '../names.ts';
-import { validateImmutable, validateNodeSelector } from './common.ts';
+import { validateImmutable } from './common.ts';
 import { validateAttribute, validateCapacity } from './device-attributes.ts';
 import {
   validateBindingConditions,
@@ -15,6 +15,7 @@ import {
   validatePoolName,
 } from './device-parts.ts';
 import { internalForm } from './internal-form.ts';
+import { validateNodeSelector } from './selectors.ts';
 
 const MAX_DEVICES = 128;
 /** Where devices have taints, take from counters or have lists as attributes. */

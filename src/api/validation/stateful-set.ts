@@ -15,7 +15,7 @@ import {
 } from './apps.ts';
 import { validateNonnegative, validateNonnegativeIntOrPercent, validateNotAboveHundredPercent } from './common.ts';
 import { internalForm } from './internal-form.ts';
-import { validatePersistentVolumeClaimSpec } from './persistent-volume.ts';
+import { validatePersistentVolumeClaimSpec } from './persistent-volume-claim.ts';
 
 const UPDATABLE =
   "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds'";

@@ -7,8 +7,9 @@
  */
 import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
-import { findValues, parseJsonPath } from '../../api/json-path.ts';
-import { type KubernetesObject, jsonOf, objectOf } from '../../api/object.ts';
+import { findValues } from '../../api/json-path-search.ts';
+import { parseJsonPath } from '../../api/json-path.ts';
+import { jsonOf, type KubernetesObject, objectOf } from '../../api/object.ts';
 import { apiVersionOf, type ResourceInfo, type SubresourceInfo } from '../../api/resource-info.ts';
 import { structuralSchema } from '../../api/schema/structural.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
@@ -16,9 +17,9 @@ import type { ResourceDefinition, SelectableFields } from '../registry/resource-
 import { isConditionTrue } from './conditions.ts';
 import { type ConversionDeps, webhookConversion } from './conversion.ts';
 import { customPrinter } from './custom-printer.ts';
-import { customStatusStrategy, customStrategy, type CustomRules, defaultCustom } from './custom-strategy.ts';
-import { createCustomValidator } from './validator.ts';
+import { type CustomRules, customStatusStrategy, customStrategy, defaultCustom } from './custom-strategy.ts';
 import { customScale } from './scale-access.ts';
+import { createCustomValidator } from './validator.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const SUBRESOURCE_VERBS = ['get', 'patch', 'update'];

@@ -1,8 +1,9 @@
 /** The scale sub-resource of custom resources, by the paths their definition names. Upstream: customresource ScaleREST. */
 import { isObject, type JsonObject, setOwn } from '../../api/codec/own-property.ts';
 import type { CustomResourceSubresourceScale } from '../../api/gen/apiextensions-v1.ts';
-import { findValues, parseJsonPath, plainFields } from '../../api/json-path.ts';
-import { type KubernetesObject, jsonOf } from '../../api/object.ts';
+import { findValues } from '../../api/json-path-search.ts';
+import { parseJsonPath, plainFields } from '../../api/json-path.ts';
+import { jsonOf, type KubernetesObject } from '../../api/object.ts';
 import { internalError } from '../../api/status-error.ts';
 import type { ScaleAccess } from '../registry/resource-definition.ts';
 

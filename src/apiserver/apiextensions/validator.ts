@@ -1,20 +1,21 @@
 /**
  * Validates custom resources by the schema of their version. Upstream: customresource/validator.go and what strategy.go adds.
  */
+import { compileRuleSteps, type RuleSchema } from '../../api/cel/rules/rule-schema.ts';
+import { ruleSteps } from '../../api/cel/rules/validate-rules.ts';
+import { Field, invalidValue } from '../../api/field-error.ts';
 import type {
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
 } from '../../api/gen/apiextensions-v1.ts';
-import { compileRuleSteps, type RuleSchema } from '../../api/cel/rules/rule-schema.ts';
-import { ruleSteps } from '../../api/cel/rules/validate-rules.ts';
-import { Field, invalidValue } from '../../api/field-error.ts';
-import { findValues, parseJsonPath } from '../../api/json-path.ts';
+import { findValues } from '../../api/json-path-search.ts';
+import { parseJsonPath } from '../../api/json-path.ts';
 import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
 import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { FieldCause } from '../../api/status-error.ts';
-import type { ValidateCustom } from './custom-strategy.ts';
 import { appendAll } from '../../base/lists.ts';
+import type { ValidateCustom } from './custom-strategy.ts';
 
 /** Errors after which rules are not evaluated. */
 const BLOCKING = new Set([

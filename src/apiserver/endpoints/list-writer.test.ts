@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { encodeProtobuf } from '../../api/codec/protobuf.ts';
-import { stringifyYaml } from '../../api/codec/yaml.ts';
+import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { MediaForm } from '../negotiation.ts';

@@ -5,14 +5,14 @@ import type { DeleteOptions } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { conflict, notFound } from '../../api/status-error.ts';
-import type { RequestContext } from '../request-context.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
+import type { RequestContext } from '../request-context.ts';
 import { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { deleteObject } from './delete.ts';
 import { writeFromCache } from './freshness.ts';
 import type { GenericStore } from './generic-store.ts';
 import type { ResourceRegistry } from './resource-registry.ts';
-import { isSame } from './update.ts';
+import { isSame } from './same-object.ts';
 import { canonical, nowText, putObject } from './write.ts';
 
 const MAX_ATTEMPTS = 50;

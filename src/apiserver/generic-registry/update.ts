@@ -5,7 +5,6 @@
  * `next` computes the new object from the newest one; it runs again when another writer was faster and the request does
  * not insist on a revision.
  */
-import { equal } from '../../api/patch/json-patch.ts';
 import { Field } from '../../api/field-error.ts';
 import { finalizerNamesOf, validateObjectMetaUpdate } from '../../api/meta-validation.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
@@ -16,10 +15,11 @@ import { LARGE_BYTES } from '../request-context.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import { createObject, settleNamespace } from './create.ts';
 import { repairManagedFields, trackDraft, trackFields } from './field-tracking.ts';
-import { strategyErrors } from './validation.ts';
 import { writeFromCache } from './freshness.ts';
 import type { GenericStore, ObjectName } from './generic-store.ts';
 import { removeObject, shouldDeleteDuringUpdate } from './remove.ts';
+import { isSame } from './same-object.ts';
+import { strategyErrors } from './validation.ts';
 import {
   admissionAttributes,
   canonical,
@@ -204,31 +204,6 @@ interface Ready extends Attempt {
   readonly old: KubernetesObject;
   readonly draft: KubernetesObject;
   readonly strategy: Strategy<KubernetesObject>;
-}
-
-type ManagedFields = NonNullable<KubernetesObject['metadata']['managedFields']>;
-
-function sameManagers(a: ManagedFields, b: ManagedFields): boolean {
-  if (a === b) return true;
-  return a.length === b.length && a.every((entry, index) => sameBut(entry, b[index]!, 'time'));
-}
-
-/** Whether two objects are equal but for one field. */
-function sameBut(a: object, b: object, ignored: string): boolean {
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  const keys = Object.keys(left).filter((key) => key !== ignored);
-  const others = Object.hasOwn(right, ignored) ? 1 : 0;
-  if (keys.length !== Object.keys(right).length - others) return false;
-  return keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key]));
-}
-
-/** Whether a write would change nothing but the times of managed fields: then it is none. */
-export function isSame(a: KubernetesObject, b: KubernetesObject): boolean {
-  return (
-    sameBut(a, b, 'metadata') &&
-    sameBut(a.metadata, b.metadata, 'managedFields') &&
-    sameManagers(a.metadata.managedFields ?? [], b.metadata.managedFields ?? [])
-  );
 }
 
 async function storeChange(

@@ -5,12 +5,13 @@
  * v5 is v4 with a message that ends the standard input. Runtimes of today speak v4 over WebSockets, where a client can only
  * end its input by closing all; over SPDY they have known half-closed streams all along.
  */
-import type { ApiResponse } from '../../api/transport.ts';
 import { badRequest } from '../../api/status-error.ts';
+import type { ApiResponse } from '../../api/transport.ts';
 import type { FramePace } from '../../base/frame-input.ts';
-import { acceptHead } from '../../base/websocket-frames.ts';
-import { dialUpgrade, type TunnelRequest } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import { byChannel, type ChannelPiece } from '../../base/websocket-channels.ts';
+import { acceptHead } from '../../base/websocket-frames.ts';
+import type { TunnelRequest } from '../../component-helpers/streaming/request-head.ts';
+import { dialUpgrade } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { Net } from '../../platform/net.ts';
 import type { Duplex } from '../../platform/streams.ts';

@@ -1,5 +1,5 @@
 /** Two states of an object compared: a unified diff, and who changed each field last. */
-import { stringifyYaml } from '../../api/codec/yaml.ts';
+import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
 import { UserError } from '../usage-error.ts';

@@ -1,4 +1,5 @@
 /** Restores one object to an earlier state, by the caller's own rights. */
+import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -7,7 +8,6 @@ import { askAt } from './ask-history.ts';
 import { objectDiff, withoutStatus } from './compare.ts';
 import type { NamedObject } from './connect.ts';
 import { asNew, overPresent } from './restored-object.ts';
-import { stringifyYaml } from '../../api/codec/yaml.ts';
 
 const FIELD_MANAGER = 'keelson-restore';
 

@@ -1,12 +1,13 @@
 /** Pods' cgroups as slices of a systemd on a bus of the test's own, under virtual time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Cgroups } from '../../platform/cgroups.ts';
 import { createSimCgroups, type SimCgroups } from '../../platform/sim/cgroups.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createDuplexPair } from '../../platform/sim/streams.ts';
-import type { Cgroups } from '../../platform/cgroups.ts';
 import { BusRefusal, serveBus } from '../dbus/bus-fixture.ts';
-import type { DbusMessage, DbusValue } from '../dbus/dbus-codec.ts';
+import type { DbusMessage } from '../dbus/dbus-codec.ts';
+import type { DbusValue } from '../dbus/dbus-wire.ts';
 import { createSystemBus } from '../dbus/system-bus.ts';
 import { createPodContainerManager } from './create-pod-container-manager.ts';
 import { createSystemdCgroups } from './systemd-cgroups.ts';

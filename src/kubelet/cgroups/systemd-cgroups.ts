@@ -3,11 +3,11 @@
  * over the message bus, so that systemd keeps its limits. What systemd has no property for is written to the files after
  * that, as for the other driver; reading is the other driver's. Upstream: opencontainers/cgroups/systemd (v1.go, v2.go).
  */
-import { cpuSharesToWeight, type CgroupResources, type Cgroups } from '../../platform/cgroups.ts';
+import { type CgroupResources, type Cgroups, cpuSharesToWeight } from '../../platform/cgroups.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { DbusValue } from '../dbus/dbus-codec.ts';
 import type { DbusConnection } from '../dbus/dbus-connection.ts';
-import { childNameOf, parentSliceOf, ROOT_SLICE, sliceNameOf, type SliceName } from './systemd-names.ts';
+import type { DbusValue } from '../dbus/dbus-wire.ts';
+import { childNameOf, parentSliceOf, ROOT_SLICE, type SliceName, sliceNameOf } from './systemd-names.ts';
 
 export interface SystemdCgroupsDeps {
   /** The same machine's, from its root. */

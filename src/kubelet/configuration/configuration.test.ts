@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { KUBELET_DEFAULTS } from '../kubelet-defaults.ts';
 import { KubeletConfigurationError } from './decode.ts';
 import { defaultOf, type FieldTable } from './field-table.ts';
 import { completeConfiguration, FIELDS, type SparseConfiguration } from './fields.ts';
 import { CONFIGURATION_FLAGS, KubeletFlagError } from './flags.ts';
-import { loadConfiguration, type ConfigurationSources } from './load.ts';
-import { KUBELET_DEFAULTS } from '../kubelet-configuration.ts';
+import { type ConfigurationSources, loadConfiguration } from './load.ts';
 import { settingsOf } from './settings.ts';
 import { validateConfiguration } from './validate.ts';
 

@@ -1,12 +1,13 @@
 /** The kubelet's settings from its configuration file: durations in milliseconds, sizes in bytes. Pure. */
 import { parseDurationMs } from '../../api/duration.ts';
 import { quantityValue } from '../../api/quantity.ts';
-import { tracingSettings, type TracingSettings } from '../../component-helpers/tracing/tracing-configuration.ts';
 import { declaredFeatures } from '../../component-helpers/node-declared-features.ts';
-import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
+import { tracingSettings, type TracingSettings } from '../../component-helpers/tracing/tracing-configuration.ts';
 import { parseCpuSet } from '../cpu-manager/cpu-set.ts';
 import type { VerificationPolicy } from '../images/pull-verification.ts';
-import { shutdownGroups, type ShutdownGroup } from '../node-shutdown/node-shutdown-manager.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import { KUBELET_DEFAULTS } from '../kubelet-defaults.ts';
+import { type ShutdownGroup, shutdownGroups } from '../node-shutdown/node-shutdown-manager.ts';
 import { gateEnabled } from './feature-gates.ts';
 import type { KubeletConfigurationV1Beta1 } from './fields.ts';
 

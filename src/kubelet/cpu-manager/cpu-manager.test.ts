@@ -4,9 +4,10 @@ import { afterEach, describe, it } from 'node:test';
 import type { Container } from '../../api/gen/core-v1.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createFakeDevicePlugin } from '../device-manager/fake-device-plugin-fixture.ts';
-import { KUBELET_DEFAULTS, type KubeletConfiguration } from '../kubelet-configuration.ts';
-import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
 import { createKubeletFixture, type KubeletFixture } from '../fixtures/kubelet-fixture.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import { KUBELET_DEFAULTS } from '../kubelet-defaults.ts';
+import { podResourcesTable } from '../pod-resources/pod-resources-api.ts';
 
 const GI = 2 ** 30;
 const running: KubeletFixture[] = [];

@@ -1,6 +1,7 @@
 /** The far end of a message bus, for tests: whoever connects is let in, and a function of the test answers calls. */
 import type { Duplex } from '../../platform/streams.ts';
-import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
+import { type DbusMessage, decodeMessage, encodeMessage, MESSAGE_TYPES } from './dbus-codec.ts';
+import type { DbusValue } from './dbus-wire.ts';
 
 /** The answer's types and values. Throw `BusRefusal` for an error of the bus. */
 export type BusAnswer = (message: DbusMessage) => readonly [signature: string, body: readonly DbusValue[]];

@@ -3,7 +3,8 @@
  * the kernel vouches for. It ends when the signal aborts or the bus closes it; calls in progress are then rejected.
  */
 import type { Duplex } from '../../platform/streams.ts';
-import { decodeMessage, encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from './dbus-codec.ts';
+import { type DbusMessage, decodeMessage, encodeMessage, MESSAGE_TYPES } from './dbus-codec.ts';
+import type { DbusValue } from './dbus-wire.ts';
 
 export interface DbusCall {
   readonly destination: string;

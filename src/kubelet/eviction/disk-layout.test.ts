@@ -1,10 +1,10 @@
 /** One, two or three file systems: whose thresholds hold, what is removed, whose use counts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { kubeletConfiguration } from '../kubelet-configuration.ts';
+import { kubeletConfiguration } from '../kubelet-defaults.ts';
 import { DEVICE, type NodeStats } from '../stats/summary-types.ts';
-import { diskLayoutOf, diskPartsOf, removalsFor, withContainerFs, type DiskLayout } from './disk-layout.ts';
-import { thresholdsOf, type Signal } from './thresholds.ts';
+import { type DiskLayout, diskLayoutOf, diskPartsOf, removalsFor, withContainerFs } from './disk-layout.ts';
+import { type Signal, thresholdsOf } from './thresholds.ts';
 
 const node = (root: number, images?: number, containers?: number): NodeStats => {
   const fs = (capacityBytes: number) => ({ time: '', capacityBytes, inodes: 10 });

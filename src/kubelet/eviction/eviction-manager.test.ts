@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { kubeletConfiguration, type KubeletConfiguration } from '../kubelet-configuration.ts';
+import type { KubeletConfiguration } from '../kubelet-configuration.ts';
+import { kubeletConfiguration } from '../kubelet-defaults.ts';
 import type { NodeStats, PodStats } from '../stats/summary-types.ts';
 import { createEvictionManager, type EvictionManager } from './eviction-manager.ts';
 

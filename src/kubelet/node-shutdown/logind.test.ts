@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { onAbort } from '../../base/abort.ts';
-import { createDuplexPair } from '../../platform/sim/streams.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import { createDuplexPair } from '../../platform/sim/streams.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { serveBus } from '../dbus/bus-fixture.ts';
-import { encodeMessage, MESSAGE_TYPES, type DbusMessage, type DbusValue } from '../dbus/dbus-codec.ts';
+import { type DbusMessage, encodeMessage, MESSAGE_TYPES } from '../dbus/dbus-codec.ts';
+import type { DbusValue } from '../dbus/dbus-wire.ts';
 import { createLogindSource } from './logind.ts';
 
 /** A message bus with logind and systemd on it. */

@@ -10,16 +10,17 @@
  */
 import { onAbort } from '../../base/abort.ts';
 import { errorMessage } from '../../base/errors.ts';
-import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
+import { type Clock, sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Exec } from '../../platform/exec.ts';
 import type { Files } from '../../platform/files.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Net } from '../../platform/net.ts';
-import type { DbusMessage, DbusValue } from '../dbus/dbus-codec.ts';
+import { background } from '../../platform/unexpected.ts';
+import type { DbusMessage } from '../dbus/dbus-codec.ts';
 import { addMatch, connectDbus, type DbusConnection } from '../dbus/dbus-connection.ts';
+import type { DbusValue } from '../dbus/dbus-wire.ts';
 import { SYSTEM_BUS } from '../dbus/system-bus.ts';
 import type { ShutdownSource } from './node-shutdown-manager.ts';
-import { background } from '../../platform/unexpected.ts';
 
 export interface LogindDeps {
   readonly net: Pick<Net, 'dial'>;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseTime } from '../../api/time.ts';
-import { kubeletConfiguration } from '../kubelet-configuration.ts';
+import { kubeletConfiguration } from '../kubelet-defaults.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { nodeStatusHasChanged, nodeStatusPatch } from './node-status-manager.ts';
 import { initialNode, reconcileExistingNode } from './registration.ts';

@@ -9,8 +9,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import { isProgramError } from '../../platform/unexpected.ts';
-import { isStaticPod, podFields, podUid } from '../types/pod-update.ts';
+import { isStaticPod, podUid } from '../types/pod-update.ts';
 import {
   applyKillOptions,
   firstPodSyncStatus,
@@ -19,6 +18,7 @@ import {
   setPendingUpdate,
   withKnownSpec,
 } from './apply-update.ts';
+import { logSyncFailure } from './log-sync-failure.ts';
 import { PodStates } from './pod-state.ts';
 import { createPodSteps, type RunPodStep } from './pod-steps.ts';
 import {
@@ -212,7 +212,8 @@ class Workers extends PodStates implements PodWorkers {
     let nextSyncMs: number | undefined;
     if (result.error !== undefined) {
       // A sync that was cancelled for a pending update has not failed.
-      if (status.controller?.signal.aborted !== true) this.#logFailure(status, work, result.error);
+      if (status.controller?.signal.aborted !== true)
+        logSyncFailure(this.#log, { uid: status.uid, pod: work.options.pod }, result.error);
       nextSyncMs = this.#requeueLater(status, result);
     } else if (work.workType === 'terminated') {
       this.#finish(status);
@@ -232,12 +233,6 @@ class Workers extends PodStates implements PodWorkers {
     if (status.pendingUpdate === undefined && status.controller?.signal.aborted === true)
       this.#requeueLastUpdate(status);
     return nextSyncMs;
-  }
-
-  #logFailure(status: PodSyncStatus, { options }: PodWork, error: unknown): void {
-    const fields = options.pod === undefined ? { podUID: status.uid } : podFields(options.pod);
-    if (isProgramError(error)) this.#log.unexpected('Error syncing pod, skipping', error, fields);
-    else this.#log.error('Error syncing pod, skipping', { ...fields, err: error });
   }
 
   #completeTerminating(status: PodSyncStatus, work: PodWork): void {

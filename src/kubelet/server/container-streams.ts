@@ -2,12 +2,13 @@
  * Exec, attach and port-forward: asks the runtime for the address of the stream and joins the client with it, byte for
  * byte. Upstream: getExec, getAttach, getPortForward in server.go.
  */
-import { podUid } from '../types/pod-update.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import { isUpgradeRequest, openTunnel, type IdleLimit } from '../../component-helpers/streaming/upgrade-tunnel.ts';
+import type { IdleLimit } from '../../component-helpers/streaming/request-head.ts';
+import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Net } from '../../platform/net.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
+import { podUid } from '../types/pod-update.ts';
 import type { KubeletHost } from './host.ts';
 import { ServerError, textResponse } from './text-response.ts';
 

@@ -4,16 +4,10 @@
  */
 import type { Exec, ExecResult } from '../../platform/exec.ts';
 import { createApplyLoop, type Extent } from '../apply-loop.ts';
-import type { RuleApplier, ApplierDeps } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
-import {
-  iptablesRemoval,
-  iptablesRules,
-  JUMPS,
-  OWN_CHAIN,
-  type IptablesConfig,
-  type IptablesState,
-} from './iptables-rules.ts';
+import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
+import { iptablesRemoval, JUMPS, OWN_CHAIN } from './fixed-chains.ts';
+import { type IptablesConfig, iptablesRules, type IptablesState } from './iptables-rules.ts';
 
 export interface IptablesApplierConfig {
   readonly tables: readonly { readonly config: IptablesConfig; wanted(): Omit<IptablesState, 'presentChains'> }[];

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import type { HostPortView } from '../host-port-rules.ts';
 import type { ServicePortView } from '../service-map.ts';
 import { here, port } from '../service-port-fixture.ts';
-import { iptablesRemoval, iptablesRules } from './iptables-rules.ts';
+import { iptablesRemoval } from './fixed-chains.ts';
+import { iptablesRules } from './iptables-rules.ts';
 
 const config = {
   family: 4,

@@ -1,5 +1,6 @@
 /** Calls that are expanded when they are parsed. Upstream: cel-go parser/macro.go, ext/comprehensions.go, ext/lists.go, ext/bindings.go and cel/library.go. */
-import { childrenOf, type Expr, type Fold, walk } from './expr.ts';
+import { childrenOf, type Expr, walk } from './expr.ts';
+import { ACCUMULATOR, Builder, type Parts } from './macro-builder.ts';
 
 /** A call that may be a macro. */
 interface MacroCall {
@@ -12,70 +13,7 @@ interface MacroCall {
 
 /** What a macro becomes, or a complaint about it. */
 type Expansion = Expr | { readonly at: number; readonly problem: string };
-
-/** What parts a loop consists of. */
-type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
-
-/** Names of what loops collect in; expressions cannot spell the first. */
-const ACCUMULATOR = '@result';
 const OLD_ACCUMULATOR = '__result__';
-
-/** Makes nodes at one place. */
-class Builder {
-  readonly at: number;
-
-  constructor(at: number) {
-    this.at = at;
-  }
-
-  literal(value: unknown): Expr {
-    return { kind: 'literal', at: this.at, value };
-  }
-
-  ident(name: string): Expr {
-    return { kind: 'ident', at: this.at, name };
-  }
-
-  accumulator(): Expr {
-    return this.ident(ACCUMULATOR);
-  }
-
-  list(...items: Expr[]): Expr {
-    return { kind: 'list', at: this.at, items, optional: new Set() };
-  }
-
-  call(name: string, ...args: Expr[]): Expr {
-    return { kind: 'call', at: this.at, name, target: undefined, args };
-  }
-
-  method(target: Expr, name: string, ...args: Expr[]): Expr {
-    return { kind: 'call', at: this.at, name, target, args };
-  }
-
-  loop(range: Expr, [iterVar, iterVar2]: readonly string[], { init, condition, step, result }: Parts): Expr {
-    const accuVar = ACCUMULATOR;
-    const last = result ?? this.accumulator();
-    return {
-      kind: 'fold',
-      at: this.at,
-      range,
-      iterVar: iterVar!,
-      iterVar2,
-      accuVar,
-      init,
-      condition,
-      step,
-      result: last,
-    };
-  }
-
-  /** A name for a value, as a loop over nothing. */
-  bind(name: string, value: Expr, result: Expr): Expr {
-    const never = { range: this.list(), iterVar: '#unused', iterVar2: undefined };
-    const parts = { init: value, condition: this.literal(false), step: this.ident(name), result };
-    return { kind: 'fold', at: this.at, accuVar: name, ...never, ...parts };
-  }
-}
 
 /** Builds a loop's parts from what follows its variables. */
 type LoopMacro = (build: Builder, args: readonly Expr[], names: readonly string[]) => Parts;

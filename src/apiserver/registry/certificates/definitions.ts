@@ -12,20 +12,22 @@ import {
   ClusterTrustBundles,
   ClusterTrustBundlesV1alpha1,
 } from '../../../api/gen/resources.ts';
-import { formatTime } from '../../../api/time.ts';
 import { nameIsPathSegment } from '../../../api/names.ts';
+import { formatTime } from '../../../api/time.ts';
 import {
   validateCertificateSigningRequest,
   validateCertificateSigningRequestApproval,
   validateCertificateSigningRequestStatus,
   validateCertificateSigningRequestUpdate,
+} from '../../../api/validation/certificates.ts';
+import {
   validateClusterTrustBundle,
   validateClusterTrustBundleUpdate,
-} from '../../../api/validation/certificates.ts';
+} from '../../../api/validation/cluster-trust-bundle.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { certificateSigningRequestPrinter } from '../cluster-tables.ts';
 import { defineResource } from '../define-resource.ts';
-import { statusStrategy, type KindRules } from '../kind-strategy.ts';
+import { type KindRules, statusStrategy } from '../kind-strategy.ts';
 import type { ResourceDefinition, SelectableFields } from '../resource-definition.ts';
 import type { RegistryServices } from '../services.ts';
 

@@ -21,9 +21,9 @@ import {
   Secrets,
   ServiceAccounts,
 } from '../../../api/gen/resources.ts';
-import { validateReplicaSetStatus } from '../../../api/validation/workload-status.ts';
 import { compileLabelMap } from '../../../api/label-selector.ts';
 import { notFound } from '../../../api/status-error.ts';
+import { validateReplicationController } from '../../../api/validation/apps.ts';
 import {
   validateConfigMap,
   validateConfigMapUpdate,
@@ -32,24 +32,24 @@ import {
 } from '../../../api/validation/config.ts';
 import { validateEndpoints, validateEndpointsUpdate, validatePodTemplate } from '../../../api/validation/core-small.ts';
 import { validateLimitRange } from '../../../api/validation/limit-range.ts';
-import { validateReplicationController } from '../../../api/validation/apps.ts';
 import { validatePersistentVolumeClaimStatus } from '../../../api/validation/persistent-volume-claim-status.ts';
 import {
-  validatePersistentVolume,
   validatePersistentVolumeClaim,
   validatePersistentVolumeClaimUpdate,
-  validatePersistentVolumeUpdate,
-} from '../../../api/validation/persistent-volume.ts';
+} from '../../../api/validation/persistent-volume-claim.ts';
+import { validatePersistentVolume, validatePersistentVolumeUpdate } from '../../../api/validation/persistent-volume.ts';
 import {
   validateResourceQuota,
   validateResourceQuotaStatus,
   validateResourceQuotaUpdate,
 } from '../../../api/validation/resource-quota.ts';
+import { validateReplicaSetStatus } from '../../../api/validation/workload-status.ts';
 import { defineResource, defineVirtual } from '../define-resource.ts';
 import { specOf } from '../kind-strategy.ts';
 import type { CreateSubresource, ResourceDefinition, VirtualResource } from '../resource-definition.ts';
 import type { ComponentHealth, RegistryServices } from '../services.ts';
 import { tokenSubresource } from './serviceaccounts/token.ts';
+import { endpointsPrinter } from './services/tables.ts';
 import {
   componentStatusPrinter,
   configMapPrinter,
@@ -61,7 +61,6 @@ import {
   serviceAccountPrinter,
 } from './tables.ts';
 import { persistentVolumeClaimPrinter, persistentVolumePrinter } from './volume-tables.ts';
-import { endpointsPrinter } from './services/tables.ts';
 
 /** The older of two names for a claim's source follows the newer. */
 function syncDataSource(claim: PersistentVolumeClaim): void {

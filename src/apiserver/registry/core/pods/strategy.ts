@@ -1,21 +1,21 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
-import { firstByName } from '../../../../base/first-by.ts';
-import { addInt64, type Int64 } from '../../../../api/int64.ts';
-import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
-import { deepEqual } from '../../../../base/equal.ts';
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
 import { Field } from '../../../../api/field-error.ts';
 import type { Pod, PodSpec, PodStatus } from '../../../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../../../api/gen/meta-v1.ts';
+import { addInt64, type Int64 } from '../../../../api/int64.ts';
+import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
 import { computePodQosClass } from '../../../../api/pod-qos.ts';
+import { validatePodResize } from '../../../../api/validation/pod-resize.ts';
 import {
   validatePod,
   validatePodEphemeralContainersUpdate,
-  validatePodResize,
   validatePodStatusUpdate,
   validatePodUpdate,
 } from '../../../../api/validation/pod-update.ts';
-import { keepAllBut, kindStrategy, specOf, type KindRules } from '../../kind-strategy.ts';
+import { deepEqual } from '../../../../base/equal.ts';
+import { firstByName } from '../../../../base/first-by.ts';
+import { keepAllBut, type KindRules, kindStrategy, specOf } from '../../kind-strategy.ts';
 import type { SelectableFields, Strategy } from '../../resource-definition.ts';
 
 /** Makes keys of matchLabelKeys part of the selector, with the pod's own values. */

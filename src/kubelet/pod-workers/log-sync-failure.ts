@@ -1,0 +1,15 @@
+import type { Pod } from '../../api/gen/core-v1.ts';
+import type { Log } from '../../platform/log.ts';
+import { isProgramError } from '../../platform/unexpected.ts';
+import { podFields } from '../types/pod-update.ts';
+
+/** Logs that a pod could not be synced. `pod`: absent for one that is no longer configured. */
+export function logSyncFailure(
+  log: Log,
+  { uid, pod }: { readonly uid: string; readonly pod: Pod | undefined },
+  error: unknown,
+): void {
+  const fields = pod === undefined ? { podUID: uid } : podFields(pod);
+  if (isProgramError(error)) log.unexpected('Error syncing pod, skipping', error, fields);
+  else log.error('Error syncing pod, skipping', { ...fields, err: error });
+}
