@@ -2,22 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
-import { checkRules } from './check-rules.ts';
 import { escapeName } from './escape.ts';
-import { compileRuleSchema, compileRuleSteps } from './rule-schema.ts';
-import { ruleSteps, validateRules } from './validate-rules.ts';
-
-function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
-  return { type: 'object', 'x-kubernetes-validations': rules, properties: { spec } };
-}
-
-function object(properties: Record<string, JSONSchemaProps>, ...rules: (ValidationRule | string)[]): JSONSchemaProps {
-  return {
-    type: 'object',
-    properties,
-    'x-kubernetes-validations': rules.map((rule) => (typeof rule === 'string' ? { rule } : rule)),
-  };
-}
+import { compileRuleSchema } from './rule-schema.ts';
+import { complaints, crd, integer, object, text } from './rules-fixture.ts';
+import { validateRules } from './validate-rules.ts';
 
 function findings(schema: JSONSchemaProps, spec: unknown, old?: unknown): { errors: string[]; warnings: string[] } {
   const compiled = compileRuleSchema(schema);
@@ -32,9 +20,6 @@ function findings(schema: JSONSchemaProps, spec: unknown, old?: unknown): { erro
     warnings: found.warnings.map((error) => `${error.field}: ${error.text}`),
   };
 }
-
-const integer: JSONSchemaProps = { type: 'integer' };
-const text: JSONSchemaProps = { type: 'string' };
 
 test('rules see values by schema', () => {
   const properties: Record<string, JSONSchemaProps> = {
@@ -275,82 +260,6 @@ test('rules stop at their budget', () => {
   ]);
 });
 
-function complaints(schema: JSONSchemaProps): string[] {
-  const field = Field.named('spec.validation.openAPIV3Schema');
-  checkRules(compileRuleSchema(schema), field);
-  return field.errors.map((error) => `${error.field}: ${error.text}`);
-}
-
-test('definitions with bad rules are refused', () => {
-  const base = 'spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]';
-  const shown = (rule: string, more: object = {}): string =>
-    JSON.stringify({
-      Rule: rule,
-      Message: '',
-      MessageExpression: '',
-      Reason: null,
-      FieldPath: '',
-      OptionalOldSelf: null,
-      ...more,
-    });
-  const cases: readonly [ValidationRule, string[]][] = [
-    [{ rule: 'self.min > 1' }, []],
-    [{ rule: '' }, [`${base}.rule: Required value: rule is not specified`]],
-    [
-      { rule: 'self.nope > 1' },
-      [
-        `${base}.rule: Invalid value: ${shown('self.nope > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'nope'\n | self.nope > 1\n | ....^`,
-      ],
-    ],
-    [
-      { rule: 'self.min' },
-      [`${base}.rule: Invalid value: ${shown('self.min')}: cel expression must evaluate to a bool`],
-    ],
-    [
-      { rule: 'true', messageExpression: '1' },
-      [
-        `${base}.messageExpression: Invalid value: ${shown('true', { MessageExpression: '1' })}: messageExpression must evaluate to a string`,
-      ],
-    ],
-    [
-      { rule: 'true', reason: 'Nope' },
-      [
-        `${base}.reason: Unsupported value: "Nope": supported values: "FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"`,
-      ],
-    ],
-    [
-      { rule: 'true', fieldPath: '.nope' },
-      [`${base}.fieldPath: Invalid value: ".nope": fieldPath must be a valid path: does not refer to a valid field`],
-    ],
-    [
-      { rule: 'true', optionalOldSelf: true },
-      [`${base}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`],
-    ],
-  ];
-  for (const [rule, wanted] of cases)
-    assert.deepEqual(complaints(crd(object({ min: integer }, rule))), wanted, JSON.stringify(rule));
-});
-
-test('definitions with unbounded costs or uncorrelatable transitions are refused', () => {
-  const nested = 'self.all(a, self.all(b, a != b))';
-  const list = (more: JSONSchemaProps, rule: string): JSONSchemaProps =>
-    crd({ type: 'array', items: text, 'x-kubernetes-validations': [{ rule }], ...more });
-  const path = 'spec.validation.openAPIV3Schema.properties[spec]';
-  assert.match(
-    complaints(list({}, nested))[0] ?? '',
-    /rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x \(try/,
-  );
-  assert.deepEqual(complaints(list({ maxItems: 10, items: { ...text, maxLength: 20 } }, nested)), []);
-  const items = {
-    ...text,
-    'x-kubernetes-validations': [{ rule: 'self == oldSelf' }],
-    maxLength: 5,
-  };
-  assert.deepEqual(complaints(crd({ type: 'array', maxItems: 5, items })), [
-    `${path}.items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${path}`,
-  ]);
-});
-
 test('fields named by keywords are read escaped and, but for literals and operators, as they are', () => {
   const plain = 'as break const continue else for function if import let loop package namespace return var void while';
   const properties = Object.fromEntries(
@@ -380,31 +289,4 @@ test('names are escaped as upstream does', () => {
     ['a$', undefined],
   ];
   for (const [name, wanted] of cases) assert.equal(escapeName(name), wanted, name);
-});
-
-test('rules of many items have steps', () => {
-  const items = {
-    type: 'array',
-    items: { ...text, 'x-kubernetes-validations': [{ rule: "self != 'a'" }] },
-  };
-  const compiled = compileRuleSchema(crd({ type: 'object', properties: { items } }));
-  const count = (length: number): number => {
-    const value = { spec: { items: Array(length).fill('b') as string[] } };
-    return [...ruleSteps(compiled, { value }, Field.root())].length;
-  };
-  assert.equal(count(10), 0);
-  assert.ok(count(20_000) > 20);
-});
-
-test('many rules are compiled in steps, and share a limit', () => {
-  const long = Array.from({ length: 1000 }, (_, i) => `self.a != "${i}"`).join(' && ');
-  const schema = object({ a: text }, ...Array.from({ length: 60 }, () => long));
-  const steps = compileRuleSteps(schema);
-  let count = 0;
-  let compiled = steps.next();
-  for (; compiled.done !== true; compiled = steps.next()) count++;
-  assert.ok(count > 40, String(count));
-  const errors = compiled.value.rules.map(({ error }) => error);
-  assert.equal(errors[0], undefined);
-  assert.match(errors.at(-1)!, /compiling takes too much work/);
 });
