@@ -1,18 +1,22 @@
 // Two commits side by side: what a request, a start and idling cost the server, as ratios with their spread.
 //
-//   node bench/pairs.ts BASE [OTHER] [--only get,post,pod,start,idle,memory] [--rounds N] [--processes N] [--seconds N] [--keep]
+//   node bench/pairs.ts BASE [OTHER] [--only get,post,pod,start,idle,memory,resident] [--rounds N] [--processes N]
+//     [--seconds N] [--base-flags FLAGS] [--other-flags FLAGS] [--keep]
 //
 // OTHER is by default what the checkout holds, without files git does not know. Each commit is built in a worktree of its
 // own below a temporary directory; BASE may be such a directory that an earlier run kept. Figures are the server's processor
 // time, which other work on the machine changes less than time on the clock. Both servers run at the same time and work in
 // turns, the first of which changes: what the machine does meanwhile meets both. V8 compiles the same code better in one
 // process than in another, which no number of rounds evens out: `--processes` compares so many pairs of servers.
+// `--base-flags` and `--other-flags` are flags of `up` between spaces: `. . --base-flags=--history-size=0` compares a commit
+// without history to the same one with it.
 import { parseArgs } from 'node:util';
 
 import { compareMemory } from './pairs/memory.ts';
-import { compareRequests, kinds, type Kind } from './pairs/requests.ts';
+import { compareRequests, kinds, type Kind, type Spent } from './pairs/requests.ts';
 import { processesLine, ratioLine } from './pairs/ratio.ts';
-import { type Server, type Sides, startServer, withServers } from './pairs/server.ts';
+import { compareResident } from './pairs/resident.ts';
+import { type Build, type Server, type Sides, startServer, withServers } from './pairs/server.ts';
 import { compareStarts } from './pairs/starts.ts';
 import { removeTrees, makeTree } from './pairs/trees.ts';
 import { sleep } from './run/wait.ts';
@@ -26,6 +30,8 @@ const { values: options, positionals } = parseArgs({
     processes: { type: 'string', default: '1' },
     /** Of idling. */
     seconds: { type: 'string', default: '60' },
+    'base-flags': { type: 'string', default: '' },
+    'other-flags': { type: 'string', default: '' },
     keep: { type: 'boolean', default: false },
   },
 });
@@ -48,30 +54,50 @@ async function compareIdling(servers: Sides<Server>): Promise<string> {
   return ratioLine('idle, CPU µs a second', pairs);
 }
 
-async function measure(trees: Sides<string>): Promise<void> {
+async function measure(builds: Sides<Build>): Promise<void> {
   // The first start of a build compiles what later ones find compiled.
-  for (const tree of trees) await (await startServer(tree)).stop();
+  for (const build of builds) await (await startServer(build)).stop();
   const wanted = (Object.keys(kinds) as Kind[]).filter((kind) => parts.includes(kind));
-  if (parts.includes('idle')) await withServers(trees, async (servers) => console.log(await compareIdling(servers)));
-  const found = new Map<Kind, Sides<number>[][]>(wanted.map((kind) => [kind, []]));
+  if (parts.includes('idle')) await withServers(builds, async (servers) => console.log(await compareIdling(servers)));
+  const found = new Map<Kind, Spent[]>(wanted.map((kind) => [kind, []]));
   for (let process = 0; wanted.length > 0 && process < Number(options.processes); process++)
-    await withServers(trees, async (servers) => {
-      for (const kind of wanted) found.get(kind)!.push(await compareRequests(servers, kind, rounds));
-    });
+    await withServers(
+      builds,
+      async (servers) => {
+        for (const kind of wanted) {
+          const spent = await compareRequests(servers, kind, { rounds, pair: process });
+          found.get(kind)!.push(spent);
+          console.error(`${kind} of pair ${process + 1}: ${(spent.whole[1] / spent.whole[0]).toFixed(3)}`);
+        }
+      },
+      process,
+    );
   for (const [kind, processes] of found) {
-    console.log(ratioLine(kinds[kind].what, processes.flat()));
-    if (processes.length > 1) console.log(processesLine(processes));
+    console.log(
+      ratioLine(
+        kinds[kind].what,
+        processes.flatMap(({ turns }) => turns),
+      ),
+    );
+    console.log(processesLine(processes.map(({ whole }) => whole)));
   }
-  if (parts.includes('memory')) for (const line of await compareMemory(trees)) console.log(line);
-  if (parts.includes('start')) for (const line of await compareStarts(trees, Math.ceil(rounds / 5))) console.log(line);
+  if (parts.includes('memory')) for (const line of await compareMemory(builds)) console.log(line);
+  if (parts.includes('resident'))
+    for (const line of await compareResident(builds, Number(options.processes))) console.log(line);
+  if (parts.includes('start')) for (const line of await compareStarts(builds, Math.ceil(rounds / 5))) console.log(line);
 }
 
 const [base, other = '.'] = positionals;
 if (base === undefined) throw new Error('usage: node bench/pairs.ts BASE [OTHER] [options]: see the head of this file');
 try {
-  const trees = [await makeTree(base), await makeTree(other)] as const;
-  console.log(`${trees[0]}\n${trees[1]}\n`);
-  await measure(trees);
+  const tree = await makeTree(base);
+  const flagsOf = (text: string): string[] => text.split(' ').filter((flag) => flag !== '');
+  const builds: Sides<Build> = [
+    { tree, flags: flagsOf(options['base-flags']) },
+    { tree: other === base ? tree : await makeTree(other), flags: flagsOf(options['other-flags']) },
+  ];
+  for (const build of builds) console.log(build.tree, ...build.flags);
+  await measure(builds);
 } finally {
   if (!options.keep) removeTrees();
 }

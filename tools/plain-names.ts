@@ -26,9 +26,6 @@ const PRIVATE_WORDS: ReadonlySet<string> = new Set(
 /** Names that others rely on: fields of answers and words of scenarios. */
 const PUBLISHED: ReadonlySet<string> = new Set(['lookedAt', 'notLookedAt', 'says']);
 
-/** Files that are still to be renamed. */
-const UNDONE: ReadonlySet<string> = new Set(['src/scheduler/why/explain-nodes.ts', 'src/scheduler/why/explain-pod.ts']);
-
 /** The fields of nodes of the syntax tree that hold the name that the node declares. */
 const DECLARED: Readonly<Record<string, readonly string[]>> = {
   VariableDeclarator: ['id'],
@@ -104,7 +101,7 @@ function isPrivate(name: string): boolean {
 /** The private names of the product below `root`, as `path:line name`; generated files and tests are exempt. */
 export function privateNamesBelow(root: string): readonly string[] {
   return globSync('src/**/*.{ts,tsx}', { cwd: root })
-    .filter((path) => !UNDONE.has(path) && !/\/gen\/|(?:\.test|-fixture|-suite)\.tsx?$|\.d\.ts$/.test(path))
+    .filter((path) => !/\/gen\/|(?:\.test|-fixture|-suite)\.tsx?$|\.d\.ts$/.test(path))
     .sort()
     .flatMap((path) => {
       const source = readFileSync(join(root, path), 'utf8');

@@ -2,14 +2,14 @@
 import { sleep } from '../run/wait.ts';
 import { ratioLine } from './ratio.ts';
 import { sendMany } from './requests.ts';
-import { type Server, type Sides, startServer } from './server.ts';
+import { type Build, type Server, type Sides, startServer } from './server.ts';
 
 const WARM_UP = 3000;
 const COUNT = 12_000;
 
 /** The figures of both sides. */
-export async function compareMemory(trees: Sides<string>): Promise<string[]> {
-  const figures = [await measure(trees[0]), await measure(trees[1])] as const;
+export async function compareMemory(builds: Sides<Build>): Promise<string[]> {
+  const figures = [await measure(builds[0]), await measure(builds[1])] as const;
   return (['allocated', 'promoted', 'pauses'] as const).map((key) =>
     ratioLine(`POST of a config map, ${labels[key]}`, [[figures[0][key], figures[1][key]]]),
   );
@@ -20,8 +20,8 @@ const labels = { allocated: 'allocated B', promoted: 'promoted B', pauses: 'GC Â
 /** Of one request. */
 type Figures = Readonly<Record<keyof typeof labels, number>>;
 
-async function measure(tree: string): Promise<Figures> {
-  const server = await startServer(tree, ['--trace-gc-nvp']);
+async function measure(build: Build): Promise<Figures> {
+  const server = await startServer(build, ['--trace-gc-nvp']);
   try {
     await sendMany(server, 'post', WARM_UP);
     await sleep(200);

@@ -19,8 +19,9 @@ export function ratioLine(what: string, pairs: readonly Sides<number>[]): string
   return `${what.padEnd(34)}${side(0)}${side(1)}  ratio ${median(ratios).toFixed(3)}${spread}`;
 }
 
-/** The ratio in each pair of processes, and the middle one. */
-export function processesLine(processes: readonly (readonly Sides<number>[])[]): string {
-  const ratios = processes.map((pairs) => median(pairs.map(([first, second]) => second / first)));
-  return `${'  by pairs of processes'.padEnd(54)}  ratio ${median(ratios).toFixed(3)}  ${ratios.map((ratio) => ratio.toFixed(3)).join(' ')}`;
+/** The same of whole runs of processes, one pair each. */
+export function processesLine(wholes: readonly Sides<number>[]): string {
+  const ratios = wholes.map(([first, second]) => (second / first).toFixed(3));
+  return `${ratioLine('  with what follows, by processes', wholes)}
+${' '.repeat(54)}  ${ratios.join(' ')}`;
 }

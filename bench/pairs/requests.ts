@@ -1,5 +1,5 @@
 // Requests in alternating turns.
-import { inParallel } from '../run/wait.ts';
+import { inParallel, sleep } from '../run/wait.ts';
 import { CONNECTIONS, type Server, type Sides } from './server.ts';
 
 /** A kind of request. */
@@ -49,16 +49,32 @@ export const kinds: Readonly<Record<Kind, Requests>> = {
 };
 
 const WARM_UP_TURNS = 15;
+/** The history is written a second after the changes. */
+const AFTERWARDS_MS = 2500;
 
 /** Sends so many requests of a kind over all connections. */
 export async function sendMany(server: Server, kind: Kind, count: number): Promise<void> {
   await inParallel({ count, width: CONNECTIONS }, () => kinds[kind].send(server));
 }
 
-/** Processor time of one request of each side, in turns. */
-export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds: number): Promise<Sides<number>[]> {
+/** What a pair of processes spent on requests, in microseconds each. */
+export interface Spent {
+  readonly turns: readonly Sides<number>[];
+  /** All turns, and what the servers did between and after them: what is put off to another moment is in it. */
+  readonly whole: Sides<number>;
+}
+
+/** Processor time of one request of each side, in turns. Odd pairs of processes begin with the second side. */
+export async function compareRequests(
+  servers: Sides<Server>,
+  kind: Kind,
+  { rounds, pair }: { readonly rounds: number; readonly pair: number },
+): Promise<Spent> {
   const { count } = kinds[kind];
-  for (const server of servers) await sendMany(server, kind, count * WARM_UP_TURNS);
+  const order = pair % 2 === 0 ? servers : servers.toReversed();
+  for (const server of order) await sendMany(server, kind, count * WARM_UP_TURNS);
+  await sleep(AFTERWARDS_MS);
+  const before = [servers[0].cpuUs(), servers[1].cpuUs()] as const;
   const turn = async (server: Server): Promise<number> => {
     const beforeUs = server.cpuUs();
     await sendMany(server, kind, count);
@@ -66,11 +82,13 @@ export async function compareRequests(servers: Sides<Server>, kind: Kind, rounds
   };
   const pairs: Sides<number>[] = [];
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) pairs.push([await turn(servers[0]), await turn(servers[1])]);
+    if ((round + pair) % 2 === 0) pairs.push([await turn(servers[0]), await turn(servers[1])]);
     else {
       const second = await turn(servers[1]);
       pairs.push([await turn(servers[0]), second]);
     }
   }
-  return pairs;
+  await sleep(AFTERWARDS_MS);
+  const perRequest = (side: 0 | 1): number => (servers[side].cpuUs() - before[side]) / (count * rounds);
+  return { turns: pairs, whole: [perRequest(0), perRequest(1)] };
 }

@@ -28,15 +28,24 @@ export interface Server {
   output(): string;
   /** Processor time of all its threads, in microseconds. Threads that have ended are not in it. */
   cpuUs(): number;
+  /** Memory of its own, in bytes: private pages, none that it maps from a file. */
+  anonymousBytes(): number;
   send(method: string, path: string, body?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** What is started. */
+export interface Build {
+  readonly tree: string;
+  /** Flags of `up` beside those that every server has. */
+  readonly flags: readonly string[];
+}
+
 /** Starts `up --simulate` with one node and waits until it is ready. */
-export async function startServer(tree: string, nodeArgs: readonly string[] = []): Promise<Server> {
+export async function startServer({ tree, flags }: Build, nodeArgs: readonly string[] = []): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'keelson-pair-'));
   const port = await freePort();
-  const up = ['up', '--simulate', '--nodes', '1', '--data-dir', dataDir, '--https-port', String(port)];
+  const up = ['up', '--simulate', '--nodes', '1', '--data-dir', dataDir, '--https-port', String(port), ...flags];
   const startedMs = performance.now();
   const child = spawn(process.execPath, [...nodeArgs, join(tree, 'bin', 'keelson'), ...up], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -57,6 +66,7 @@ export async function startServer(tree: string, nodeArgs: readonly string[] = []
       startCpuMs: endedToo(child.pid!),
       output: () => chunks.join(''),
       cpuUs: () => threadsUs(child.pid!),
+      anonymousBytes: () => anonymousBytes(child.pid!),
       send,
       stop() {
         agent.destroy();
@@ -69,13 +79,18 @@ export async function startServer(tree: string, nodeArgs: readonly string[] = []
   }
 }
 
-/** Works with one server of each side, and ends both. */
-export async function withServers<T>(trees: Sides<string>, work: (servers: Sides<Server>) => Promise<T>): Promise<T> {
-  const first = await startServer(trees[0]);
+/** Works with one server of each side, and ends both. `round` alternates which of them starts first. */
+export async function withServers<T>(
+  builds: Sides<Build>,
+  work: (servers: Sides<Server>) => Promise<T>,
+  round = 0,
+): Promise<T> {
+  const isTurned = round % 2 === 1;
+  const first = await startServer(builds[isTurned ? 1 : 0]);
   try {
-    const second = await startServer(trees[1]);
+    const second = await startServer(builds[isTurned ? 0 : 1]);
     try {
-      return await work([first, second]);
+      return await work(isTurned ? [second, first] : [first, second]);
     } finally {
       await second.stop();
     }
@@ -147,6 +162,12 @@ function threadsUs(pid: number): number {
     if (existsSync(path)) ns += Number(readFileSync(path, 'utf8').split(' ')[0]);
   }
   return ns / 1000;
+}
+
+function anonymousBytes(pid: number): number {
+  const kib = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  if (kib === undefined) throw new Error(`/proc/${pid}/status has no RssAnon`);
+  return Number(kib) * 1024;
 }
 
 /** With threads that have ended, but in the kernel's ticks of 10 ms. */

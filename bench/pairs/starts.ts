@@ -1,15 +1,15 @@
 // Starts in alternating turns.
 import { ratioLine } from './ratio.ts';
-import { type Sides, startServer } from './server.ts';
+import { type Build, type Sides, startServer } from './server.ts';
 
 /** Fresh starts of each side until they are ready. */
-export async function compareStarts(trees: Sides<string>, rounds: number): Promise<string[]> {
+export async function compareStarts(builds: Sides<Build>, rounds: number): Promise<string[]> {
   const clock: Sides<number>[] = [];
   const cpu: Sides<number>[] = [];
   for (let round = 0; round < rounds; round++) {
     const first = round % 2 === 0 ? 0 : 1;
-    const one = await start(trees[first]);
-    const two = await start(trees[1 - first]!);
+    const one = await start(builds[first]);
+    const two = await start(builds[1 - first]!);
     const [a, b] = first === 0 ? [one, two] : [two, one];
     clock.push([a.startMs, b.startMs]);
     cpu.push([a.startCpuMs, b.startCpuMs]);
@@ -17,8 +17,8 @@ export async function compareStarts(trees: Sides<string>, rounds: number): Promi
   return [ratioLine('start to ready, CPU ms', cpu), ratioLine('start to ready, ms on the clock', clock)];
 }
 
-async function start(tree: string): Promise<{ startMs: number; startCpuMs: number }> {
-  const server = await startServer(tree);
+async function start(build: Build): Promise<{ startMs: number; startCpuMs: number }> {
+  const server = await startServer(build);
   await server.stop();
   return server;
 }

@@ -40,6 +40,17 @@ export interface ProbeAnswer {
   readonly threshold: number;
 }
 
+/** Why the kubelet ended a container of a pod that goes on: a probe has failed often enough, or the hook after its start. */
+export interface ContainerEnding {
+  readonly container: string;
+  /** As in the container's status, without the name of the runtime. */
+  readonly containerId: string;
+  readonly reason: 'LivenessProbe' | 'StartupProbe' | 'PostStartHook';
+  /** What the probe or the hook answered last. */
+  readonly output: string;
+  readonly at: string;
+}
+
 /** A volume that is not ready, or not gone yet. */
 export interface AwaitedVolume {
   readonly name: string;
@@ -57,5 +68,7 @@ export interface PodNodeState {
   readonly heldBack: readonly HeldBackContainer[];
   readonly failedPulls: readonly FailedPull[];
   readonly probes: readonly ProbeAnswer[];
+  /** The newest of each container and reason. */
+  readonly endings: readonly ContainerEnding[];
   readonly volumes: readonly AwaitedVolume[];
 }

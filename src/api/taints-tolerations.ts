@@ -1,6 +1,11 @@
 /** Whether tolerations bear taints. Upstream: component-helpers/scheduling/corev1, api/core/v1 toleration.go. */
 import type { Taint, Toleration } from './gen/core-v1.ts';
 
+/** `key=value:effect`, as kubectl takes it. */
+export function taintText({ key, value = '', effect }: Taint): string {
+  return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
+}
+
 /** Orders two integer texts; undefined when either is none. */
 function compareIntegers(a: string, b: string): number | undefined {
   if (!/^(0|-?[1-9]\d*)$/.test(a) || !/^(0|-?[1-9]\d*)$/.test(b)) return undefined;

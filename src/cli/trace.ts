@@ -44,8 +44,9 @@ async function readTrace(name: string, options: RawTraceOptions): Promise<PodTra
     const { body } = await client.raw({ path: `/keelson/v1/trace${path}` });
     return JSON.parse(Buffer.from(body).toString()) as PodTrace;
   } catch (error) {
-    if (error instanceof StatusError) throw new UserError(error.message);
-    throw error;
+    if (!(error instanceof StatusError)) throw error;
+    const isOther = error.reason === 'NotFound' && error.status.details?.name === undefined;
+    throw new UserError(isOther ? "this server keeps no steps of pods' starts: it is not Keelson" : error.message);
   } finally {
     close();
   }

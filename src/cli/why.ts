@@ -63,15 +63,17 @@ function verdictOf({ answers, notLookedAt }: Answers): string {
   );
 }
 
-async function textOf({ answers, notLookedAt }: Answers, output: string): Promise<string> {
+async function textOf({ answers, notLookedAt, isList }: Answers, output: string): Promise<string> {
   if (answers.length === 0 && notLookedAt === 0 && output !== 'json') return 'nothing is in trouble\n';
   const text = await answerText(
     answers.map(({ explanation }) => explanation),
-    output,
-    answers.map(({ decision }) => decision),
+    { output, isList, more: answers.map(({ decision }) => decision) },
   );
-  const more = notLookedAt === 0 || output === 'json' ? '' : `\n${notLookedAt} more were not looked at: name fewer\n`;
-  return `${text}${more}`;
+  if (notLookedAt === 0) return text;
+  const rest = `${notLookedAt} more were not looked at: name fewer\n`;
+  if (output !== 'json') return `${text}\n${rest}`;
+  process.stderr.write(rest);
+  return text;
 }
 
 async function pause(): Promise<true> {

@@ -83,9 +83,15 @@ export interface ResourceClient<T extends KubernetesObject> {
   delete(key: ObjectKey, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options: ListOptions & DeleteOptions): Promise<unknown>;
   /** GET on a sub-resource, e.g. scale. */
-  getSubresource<S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }): Promise<S>;
+  getSubresource<S>(key: ObjectKey, subresource: string, options?: SubresourceOptions): Promise<S>;
   /** POST to a sub-resource: binding, eviction, token. */
   createSubresource<S>(key: ObjectKey, subresource: string, body: object, options?: WriteOptions): Promise<S>;
+}
+
+/** How a sub-resource is read. */
+export interface SubresourceOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Client {

@@ -17,6 +17,7 @@ import type {
   ObjectKey,
   Patch,
   ResourceClient,
+  SubresourceOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -232,9 +233,10 @@ class TransportResourceClient<T extends KubernetesObject> implements ResourceCli
     });
   }
 
-  getSubresource<S>(key: ObjectKey, subresource: string, options?: { signal?: AbortSignal }): Promise<S> {
+  getSubresource<S>(key: ObjectKey, subresource: string, options: SubresourceOptions = {}): Promise<S> {
     const path = objectPath(this.info, key, subresource);
-    return this.#deps.call<S>({ method: 'GET', path, query: '', ...signalOf(options) });
+    const query = new URLSearchParams(options.query).toString();
+    return this.#deps.call<S>({ method: 'GET', path, query, ...signalOf(options) });
   }
 
   createSubresource<S>(key: ObjectKey, subresource: string, body: object, options: WriteOptions = {}): Promise<S> {

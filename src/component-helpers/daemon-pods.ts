@@ -2,7 +2,7 @@
  * Which node a daemon pod is for, what it tolerates, and whether it belongs there. Upstream: daemon/util, daemon_controller
  * NodeShouldRunDaemonPod. For the DaemonSet controller, and whoever drains or shuts down nodes.
  */
-import type { Affinity, Node, NodeSelectorRequirement, Pod, PodSpec, Toleration } from '../api/gen/core-v1.ts';
+import type { Affinity, Node, NodeSelectorRequirement, Pod, PodSpec, Taint, Toleration } from '../api/gen/core-v1.ts';
 import { findUntoleratedTaint } from '../api/taints-tolerations.ts';
 import { nodeSelectorMatches } from './node-affinity.ts';
 
@@ -58,6 +58,13 @@ export function daemonPodNode(pod: Pod): string | undefined {
     }
   }
   return undefined;
+}
+
+/** The taint that keeps new daemon pods of this spec from the node; undefined: none does. */
+export function daemonPodTaint(spec: PodSpec, node: Node): Taint | undefined {
+  return findUntoleratedTaint(node.spec?.taints ?? [], daemonTolerations(spec), ({ effect }) =>
+    ['NoSchedule', 'NoExecute'].includes(effect),
+  );
 }
 
 /** Whether a new daemon pod of this spec is wanted on the node, and whether one that is there may stay. */

@@ -13,6 +13,20 @@ export function nodeSelectorMatches(pod: Pod, node: Node): boolean {
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
 
+/** What of the pod's node selector and required affinity the node does not meet, for people; empty where it meets all. */
+export function selectorLacks(pod: Pod, node: Node): string[] {
+  const labels = node.metadata.labels ?? {};
+  const terms =
+    pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const isMet = terms.length === 0 || someTermMatches(terms, node);
+  return [
+    ...Object.entries(pod.spec?.nodeSelector ?? {})
+      .filter(([key, value]) => labels[key] !== value)
+      .map(([key, value]) => `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`),
+    ...(isMet ? [] : [`nodeAffinity asks for ${terms.map(termText).join(' or ')}`]),
+  ];
+}
+
 export function someTermMatches(terms: readonly NodeSelectorTerm[], node: Node): boolean {
   return termsToTry(terms, node.metadata.labels).some((term) => nodeSelectorTermMatches(term, node));
 }

@@ -42,8 +42,12 @@ export interface PodDecision {
   readonly nodeCount: number;
   /** The plugin that refused the pod before any node was looked at. */
   readonly rejectedBy?: string;
+  /** Plugins that refused nodes, those of the nearest node first; absent where all nodes are in the answer. */
+  readonly refusedBy?: readonly string[];
   /** Best first: by score, then by how little is missing. Nodes that were not looked at are not here. */
   readonly nodes: readonly NodeVerdict[];
+  /** Nodes that were looked at and are left out, for their number. */
+  readonly nodesNotShown?: number;
 }
 
 /** Where a pod stands with the scheduler. */
@@ -70,6 +74,37 @@ export interface PodWhy {
 
 /** Answers for a pod; undefined: this scheduler knows nothing of it. */
 export type ExplainPod = (namespace: string, name: string) => Promise<PodWhy | undefined>;
+
+/** The answer with so many nodes of each decision at most. */
+export function boundedPodWhy(why: PodWhy, most: number): PodWhy {
+  const { lastDecision, now } = why;
+  return {
+    ...why,
+    lastDecision: lastDecision && boundedDecision(lastDecision, most),
+    now: now && boundedDecision(now, most),
+  };
+}
+
+function boundedDecision(decision: PodDecision, most: number): PodDecision {
+  const { nodes } = decision;
+  if (nodes.length <= most) return decision;
+  return {
+    ...decision,
+    refusedBy: refusedBy(decision),
+    nodes: nodes.slice(0, most),
+    nodesNotShown: nodes.length - most,
+  };
+}
+
+/** Plugins that refused nodes, those of the nearest node first. */
+export function refusedBy({ refusedBy: known, nodes }: PodDecision): readonly string[] {
+  return known ?? [...new Set(nodes.flatMap((node) => refusals(node).map(({ name }) => name)))];
+}
+
+/** What refused the node. */
+export function refusals({ plugins }: NodeVerdict): readonly PluginVerdict[] {
+  return plugins.filter(({ verdict }) => verdict !== 'Passed');
+}
 
 /** The answer as text, `nodes` nodes at most. */
 export function podWhyText(why: PodWhy, nodes: number = 5): string {
@@ -98,21 +133,23 @@ function queueText({ attempts, waitingSeconds, nextTrySeconds, rejectedBy }: Non
 function decisionLines(title: string, decision: PodDecision, most: number): string[] {
   const shown = decision.nodes.slice(0, most);
   const rejected = decision.result === 'Unschedulable';
+  const more = decision.nodes.length + (decision.nodesNotShown ?? 0) - shown.length;
   return [
     `  ${title}, ${decision.time}: ${decision.message}`,
     ...(shown.length === 0 ? [] : [rejected ? '  nearest nodes:' : '  nodes:']),
     ...shown.flatMap(nodeLines),
-    ...(decision.nodes.length > shown.length ? [`    and ${decision.nodes.length - shown.length} more`] : []),
+    ...(more > 0 ? [`    and ${more} more`] : []),
   ];
 }
 
 function nodeLines(node: NodeVerdict): string[] {
-  const refused = node.plugins.filter(({ verdict }) => verdict !== 'Passed');
   const scores = (node.scores ?? []).map(
     ({ name, score, weight }) => `${name} ${score}${weight === 1 ? '' : ` x ${weight}`}`,
   );
   return [
     `    ${node.name}: ${node.verdict}${node.totalScore === undefined ? '' : `, score ${node.totalScore} (${scores.join(', ')})`}`,
-    ...refused.map(({ name, reasons = [], lacks = [] }) => `      ${name}: ${[...reasons, ...lacks].join('; ')}`),
+    ...refusals(node).map(
+      ({ name, reasons = [], lacks = [] }) => `      ${name}: ${[...reasons, ...lacks].join('; ')}`,
+    ),
   ];
 }

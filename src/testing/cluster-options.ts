@@ -37,6 +37,8 @@ export interface ClusterOptions {
   readonly controllers?: readonly string[];
   /** Default true. */
   readonly scheduler?: boolean;
+  /** As the file of `--scheduler-config`: a KubeSchedulerConfiguration or a Policy, in YAML. */
+  readonly schedulerConfig?: string | undefined;
   /** `virtual`: time moves only while the test waits, straight to the next thing to happen. Default virtual. */
   readonly clock?: 'real' | 'virtual';
   /** Where virtual time starts. Default 2026-01-01T00:00:00Z. */
@@ -78,6 +80,7 @@ const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   nodes: listOr(listOf(fields(plainNodeFields)), plainNumber),
   controllers: listOf(text),
   scheduler: flag,
+  schedulerConfig: text,
   clock: oneOf('virtual', 'real'),
   startAt: anything,
   seed: anything,

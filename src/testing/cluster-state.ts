@@ -4,6 +4,7 @@
  */
 import type { Pod } from '../api/gen/core-v1.ts';
 import { Pods } from '../api/gen/resources.ts';
+import type { SchedulerSetup } from '../cluster/control-plane/scheduler-setup.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -17,6 +18,7 @@ import { loadConsole } from './load-console.ts';
 import { image as describeImage } from './option-shapes.ts';
 import type { Pace } from './pace.ts';
 import { createTestNet, type TestNet } from './real-net.ts';
+import { readSchedulerConfig } from './scheduler-config.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
 import type { WorldIdentity } from './sim-world-deps.ts';
 import { SimWorld } from './sim-world.ts';
@@ -50,6 +52,7 @@ export class ClusterState {
   /** The keys and the authority of the world before this one, of this cluster or of the one it was forked from. */
   #identity: WorldIdentity | undefined;
   #restores = 0;
+  #schedulerSetup: SchedulerSetup | undefined;
   #forks = 0;
 
   /** Nothing runs before `begin`. */
@@ -101,6 +104,7 @@ export class ClusterState {
   /** @param nodes machines that the stored state knows already */
   async begin(nodes: readonly SimNodeSpec[] = []): Promise<void> {
     const world = this.#world;
+    this.#schedulerSetup = await readSchedulerConfig(this.options, { pace: this.pace, platform: world.platform });
     await this.pace.drive(world.startServer());
     const components = [world.startComponent('controllers'), world.startComponent('scheduler')];
     await this.pace.drive(Promise.all([...components, ...nodes.map((spec) => world.addNode(spec).start())]));
@@ -174,6 +178,7 @@ export class ClusterState {
       seed,
       repeatable: this.pace.kind === 'virtual',
       scheduler,
+      schedulerSetup: () => this.#schedulerSetup,
       realNet: this.#realNet,
       unknownImages,
       cloud,

@@ -143,6 +143,16 @@ export class TestNodes {
     this.#node(name).platform.files.occupy(undefined);
   }
 
+  /** Lets no volume be unmounted on the machine, as when a program still uses it. */
+  failUnmounts(name: string, message: string = 'device or resource busy'): void {
+    this.#node(name).platform.mounter.failUnmounts(new Error(message));
+  }
+
+  /** Ends `failUnmounts`. */
+  mendUnmounts(name: string): void {
+    this.#node(name).platform.mounter.failUnmounts(undefined);
+  }
+
   /** Marks the node unschedulable. */
   async cordon(name: string): Promise<void> {
     await this.#setUnschedulable(name, true);

@@ -168,6 +168,10 @@ export const steps: Readonly<Record<string, StepWord>> = {
     (cluster, value) => cluster.nodes.fillDisk(value.node, value.leaveBytes),
   ),
   freeDisk: word<string>(node, (cluster, value) => cluster.nodes.freeDisk(value)),
+  failUnmounts: word<{ node: string; error?: string }>(fields({ node, error: text }, ['node']), (cluster, value) =>
+    cluster.nodes.failUnmounts(value.node, value.error),
+  ),
+  mendUnmounts: word<string>(node, (cluster, value) => cluster.nodes.mendUnmounts(value)),
   failRuntime: word<{ node: string; call: string; error?: string }>(
     fields({ node, call: text, error: text }, ['node', 'call']),
     (cluster, value) => failRuntime(cluster, value),

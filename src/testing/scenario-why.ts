@@ -17,6 +17,8 @@ export interface WhyExpectation {
   readonly at?: string;
   /** Text that the answer for people contains. */
   readonly says?: string;
+  /** Text that the answer for people does not contain. */
+  readonly omits?: string;
   /** Text that the cure of the first cause, or its command, contains. */
   readonly cure?: string;
 }
@@ -28,7 +30,7 @@ const canShape = fields(
 
 /** What `expect: { why: ... }` may be given. */
 export const whyShape = meant(
-  fields({ of: text, can: canShape, state: text, cause: text, at: text, cure: text, says: text }),
+  fields({ of: text, can: canShape, state: text, cause: text, at: text, cure: text, says: text, omits: text }),
   (why) => {
     if ((why['of'] === undefined) === (why['can'] === undefined)) return 'asks of an object or of a right: of or can';
     return Object.keys(why).length === 1 ? 'says nothing of the answer, such as cause: SecretMissing' : undefined;
@@ -37,7 +39,7 @@ export const whyShape = meant(
 
 /** Asks now. */
 export async function expectWhy(cluster: Cluster, expectation: WhyExpectation): Promise<void> {
-  const { of = '', can, state, cause, at, cure, says } = expectation;
+  const { of = '', can, state, cause, at, cure, says, omits } = expectation;
   const explanation = await (can === undefined ? cluster.why(of) : cluster.whyCan(can));
   const asked = can === undefined ? of : `can ${can.user} ${can.verb} ${can.resource}`;
   const first = firstCauses(explanation.causes)[0];
@@ -49,5 +51,6 @@ export async function expectWhy(cluster: Cluster, expectation: WhyExpectation): 
   if (at !== undefined) demand(first !== undefined && objectText(first.object) === at, `object at fault ${at}`);
   const help = `${first?.cure?.text ?? ''}\n${first?.cure?.command ?? ''}`;
   if (says !== undefined) demand(explanationText(explanation).includes(says), `"${says}" in the answer`);
+  if (omits !== undefined) demand(!explanationText(explanation).includes(omits), `"${omits}" not in the answer`);
   if (cure !== undefined) demand(help.includes(cure), `a cure with "${cure}"`);
 }

@@ -39,6 +39,8 @@ export interface Scenario {
   readonly regressions?: readonly number[];
   readonly nodes?: number | readonly Partial<SimNodeSpec>[];
   readonly controllers?: readonly string[];
+  /** A KubeSchedulerConfiguration or a Policy. */
+  readonly schedulerConfig?: string;
   readonly images?: Readonly<Record<string, SimImageSpec>>;
   readonly steps: readonly ScenarioStep[];
 }
@@ -76,6 +78,7 @@ const scenarioShape = fields(
     regressions: listOf(seedNumber),
     nodes: listOr(listOf(fields(nodeFields)), number),
     controllers: listOf(text),
+    schedulerConfig: text,
     images: namesTo(fields(imageFields)),
     steps: stepList,
   },
@@ -136,12 +139,13 @@ export async function runScenario(scenario: Scenario, seed: number): Promise<Sce
   let step = -1;
   let cluster: Cluster | undefined;
   try {
-    const { nodes = 1, controllers, images = {}, steps } = drawScenario(scenario, seed);
+    const { nodes = 1, controllers, schedulerConfig, images = {}, steps } = drawScenario(scenario, seed);
     cluster = await Cluster.start({
       seed,
       sleepHint: false,
       nodes,
       controllers,
+      schedulerConfig,
       images: Object.entries(images).map(([name, spec]) => image(name, spec)),
     });
     const startMs = cluster.nowMs;

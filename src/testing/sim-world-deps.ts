@@ -1,4 +1,5 @@
 /** What a simulated cluster is made from. */
+import type { SchedulerSetup } from '../cluster/control-plane/scheduler-setup.ts';
 import type { ApiServer } from '../apiserver/api-server-contract.ts';
 import type { LoadConsole } from '../apiserver/console/contract.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
@@ -31,6 +32,8 @@ export interface SimWorldDeps {
   /** Names of the controllers to run; all when absent, none when empty. */
   readonly controllers?: readonly string[];
   readonly scheduler: boolean;
+  /** How the scheduler is configured; undefined: by its defaults. */
+  readonly schedulerSetup?: () => SchedulerSetup | undefined;
   readonly images: () => readonly SimImage[];
   /** Reaches servers of the test on this machine. */
   readonly realNet: RealNet;

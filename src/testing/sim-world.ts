@@ -19,6 +19,8 @@ import { type ClusterPki, createTokenKey } from '../component-helpers/pki/cluste
 import type { ExplainPod } from '../component-helpers/pod-why.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { SimPlatform } from '../platform/sim/sim-platform.ts';
 import type { Store } from '../storage/store.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
 import { createFaultyStore, noStoreFaults, type StoreFaults } from './faulty-store.ts';
@@ -159,6 +161,11 @@ export class SimWorld {
     this.#lastBreath = controlPlane?.stop();
   }
 
+  /** The machine of the control plane. */
+  get platform(): SimPlatform<Clock> {
+    return this.#deps.platform;
+  }
+
   /** The running API server's way to the store. */
   get storeGate(): StoreGate | undefined {
     return this.serverUp ? this.#storeGate : undefined;
@@ -213,7 +220,8 @@ export class SimWorld {
 
   async #startScheduler(deps: Parameters<typeof startBuiltInScheduler>[0], signal: AbortSignal): Promise<void> {
     onAbort(signal, () => (this.#scheduler = undefined));
-    const scheduler = await startBuiltInScheduler(deps, { hostName: 'simulated' }, signal);
+    const config = { hostName: 'simulated', setup: this.#deps.schedulerSetup?.() };
+    const scheduler = await startBuiltInScheduler(deps, config, signal);
     if (!signal.aborted) this.#scheduler = scheduler;
   }
 

@@ -6,7 +6,7 @@ import { Events } from '../api/gen/resources.ts';
 import type { Event } from '../api/gen/core-v1.ts';
 import type { KubernetesObject, Stored } from '../api/object.ts';
 import { groupResourceOf, type ResourceInfo } from '../api/resource-info.ts';
-import { StatusError } from '../api/status-error.ts';
+import { isReason, StatusError } from '../api/status-error.ts';
 import { parseTime } from '../api/time.ts';
 import type { Client, ListOptions, ObjectKey } from '../client/client.ts';
 import { discoverResources } from '../client/discovery.ts';
@@ -35,6 +35,13 @@ export interface EvidenceOptions extends ReadLimits {
   readonly nowMs: number;
   /** Explains objects that causes lead to. */
   readonly explain: Explain;
+}
+
+/** A sub-resource to read, and how the answer names it. */
+interface SubresourceRead {
+  readonly name: string;
+  readonly what: string;
+  readonly query?: Readonly<Record<string, string>>;
 }
 
 /** Longer chains than any real one; a cycle ends sooner. */
@@ -149,11 +156,18 @@ export class Evidence {
   subresource<S>(
     info: ResourceInfo<KubernetesObject>,
     key: ObjectKey,
-    { name: subresource, what }: { readonly name: string; readonly what: string },
+    { name: subresource, what, query }: SubresourceRead,
   ): Promise<S | undefined> {
-    return this.#reads.once<S | undefined>(what, undefined, () =>
-      this.client.resource(info).getSubresource<S>(key, subresource, this.#options()),
-    );
+    return this.#reads.once<S | undefined>(what, undefined, async () => {
+      try {
+        return await this.client.resource(info).getSubresource<S>(key, subresource, { query, ...this.#options() });
+      } catch (error) {
+        // A 404 that names no object: the server has no such sub-resource.
+        if (!isReason(error, 'NotFound') || isAbsent(error)) throw error;
+        this.#reads.isAbsent(what, what);
+        return undefined;
+      }
+    });
   }
 
   /** A text of a raw path; undefined where it cannot be read. */

@@ -13,6 +13,7 @@ import { objectText, type Diagnosis, type Explanation, type ObjectName } from '.
 import { finalizerCauses } from './finalizers.ts';
 import { explainerOf } from './list.ts';
 import { nameOfObject } from './object-name.ts';
+import { shownConditions } from './shown-conditions.ts';
 import { explainRefused } from './requests/explain-refused.ts';
 import type { ReadLimits } from './reads.ts';
 
@@ -32,7 +33,8 @@ export async function explainObject(
   options: ExplainOptions,
 ): Promise<Explanation> {
   const evidence = new Evidence({ ...options, explain: diagnose });
-  return explanationOf(nameOfObject(info, object), await evidence.explain(info, object), evidence);
+  const found = explanationOf(nameOfObject(info, object), await evidence.explain(info, object), evidence);
+  return { ...found, conditions: shownConditions(info, object) };
 }
 
 /** Explains why a user may do something, or may not. Rejects only when the signal aborts. */

@@ -54,11 +54,25 @@ export interface Diagnosis {
   readonly causes: readonly Cause[];
 }
 
+/** A condition of the object, with words where its component leaves them out. */
+export interface ShownCondition {
+  readonly type: string;
+  readonly status: string;
+  /** As the component writes it; absent where it writes none. */
+  readonly reason?: string;
+  /** What the component says, else what the condition means. */
+  readonly message?: string;
+  /** When it changed last. RFC 3339. */
+  readonly since?: string;
+}
+
 /** The whole answer. */
 export interface Explanation extends Diagnosis {
   readonly apiVersion: 'keelson/v1';
   readonly kind: 'Explanation';
   readonly object: ObjectName;
+  /** Conditions of the object itself, those in trouble as well; absent where it has none. */
+  readonly conditions?: readonly ShownCondition[] | undefined;
   /** What was read: `events of pod/web-1`. */
   readonly lookedAt: readonly string[];
   /** What the caller may not read, or what the server does not serve: causes may hide there. */

@@ -1,19 +1,26 @@
 /** An explanation as text for people: the verdict first, then the chain of causes. */
-import { objectText, type Cause, type Explanation } from './explanation.ts';
+import { objectText, type Cause, type Explanation, type ShownCondition } from './explanation.ts';
 
 const INDENTATION = '  ';
 
 /** The answer as text, with a line break at its end. */
 export function explanationText(explanation: Explanation): string {
-  const { object, state, summary, causes, lookedAt, notReadable } = explanation;
+  const { object, state, summary, causes, conditions = [], lookedAt, notReadable } = explanation;
   return `${[
     `${objectText(object)} ${summary}${verdictOf(explanation)}`,
     ...causes.flatMap((cause) => causeLines(cause, 1)),
     ...(state === 'Unknown' && causes.length === 0
       ? ['  not known: nothing that was looked at says why', ...lookedAt.map((what) => `    looked at ${what}`)]
       : []),
+    // Where there are causes, they say what conditions would.
+    ...(causes.length === 0 ? conditions.map(conditionLine) : []),
     ...notReadable.map((what) => `  ${what.startsWith('cannot see ') ? '' : 'not readable: '}${what}`),
   ].join('\n')}\n`;
+}
+
+function conditionLine({ type, status, reason, message, since }: ShownCondition): string {
+  const why = reason === undefined ? '' : ` (${reason})`;
+  return `  ${type}: ${status}${why}${since === undefined ? '' : ` since ${since}`}${message === undefined ? '' : `: ${message}`}`;
 }
 
 /** What the first line adds: the first cause at the end of the first chain. */

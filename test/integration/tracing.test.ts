@@ -1,18 +1,42 @@
 /** Spans of the API server and the kubelet on a real node, as a collector gets them over OTLP. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { kubeconfigOf } from '../../bench/hostile/kubeconfig.ts';
 import { images, startCluster, type TestCluster } from './cluster-fixture.ts';
+import { startTracedWebhook, type TracedWebhook } from './fixtures/traced-webhook.ts';
 import { startTraceCollector, type CollectedSpan, type TraceCollector } from './fixtures/trace-collector.ts';
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const CLIENT_SPAN = 'b7ad6b7169203331';
+
+/** A POST of an administrator with a trace of theirs; the status of the answer. */
+function post(
+  { kubeconfig }: TestCluster,
+  path: string,
+  { body, traceparent }: { readonly body: object; readonly traceparent: string },
+): Promise<number> {
+  const { server, tls } = kubeconfigOf(readFileSync(kubeconfig, 'utf8'));
+  const headers = { 'content-type': 'application/json', traceparent };
+  return new Promise((resolve, reject) => {
+    const call = request(new URL(path, server), { method: 'POST', headers, ...tls }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+    });
+    call.on('error', reject).end(JSON.stringify(body));
+  });
+}
 
 describe('tracing', () => {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-tracing-'));
   let collector: TraceCollector;
   let cluster: TestCluster;
+  let webhook: TracedWebhook;
   before(async () => {
     collector = await startTraceCollector();
+    webhook = await startTracedWebhook();
     const rate = `endpoint: ${collector.endpoint}\nsamplingRatePerMillion: 1000000\n`;
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);
@@ -28,6 +52,7 @@ describe('tracing', () => {
   after(async () => {
     await cluster?.stop();
     await collector?.close();
+    webhook?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -58,6 +83,37 @@ describe('tracing', () => {
       const requests = spansNamed(collector, 'POST /api/v1/namespaces/{:namespace}/pods');
       return requests.find(({ attributes }) => attributes['url.path'] === '/api/v1/namespaces/traced/pods');
     });
+  });
+
+  it("a client's context reaches a webhook by way of the API server's spans, in one trace", async () => {
+    const space = await cluster.space('context');
+    await space.apply(webhook.configuration('context'));
+    const send = (name: string, flags: string): Promise<number> =>
+      post(cluster, '/api/v1/namespaces/context/configmaps', {
+        body: { metadata: { name } },
+        traceparent: `00-${TRACE_ID}-${CLIENT_SPAN}-${flags}`,
+      });
+    let tries = 0;
+    await space.until('the webhook is asked', async () => {
+      await send(`asked-${tries++}`, '00');
+      return webhook.received.length > 0;
+    });
+    assert.deepEqual(
+      webhook.received.map(({ traceparent }) => traceparent).filter((one) => one !== undefined),
+      [],
+      'a client that does not sample is asked about without a trace',
+    );
+    assert.equal(await send('traced', '01'), 201);
+    const named = (name: string): Promise<CollectedSpan> =>
+      space.until(`span ${name}`, async () => spansNamed(collector, name).find(({ traceId }) => traceId === TRACE_ID));
+    const handled = await named('POST /api/v1/namespaces/{:namespace}/configmaps');
+    const [call, sent] = [await named('Call validating webhook'), await named('HTTP POST')];
+    assert.deepEqual(
+      [handled.service, handled.parentSpanId, sent.parentSpanId],
+      ['apiserver', CLIENT_SPAN, call.spanId],
+    );
+    const received = webhook.received.find(({ name }) => name === 'traced');
+    assert.equal(received?.traceparent, `00-${TRACE_ID}-${sent.spanId}-01`);
   });
 });
 

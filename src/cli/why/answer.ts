@@ -1,14 +1,21 @@
 /** Answers as the command prints them. */
 import type { Explanation } from '../../why/explanation.ts';
 
-/** One answer, or a list of several, as text or JSON. `more` follows each answer's text. */
+/** How answers are printed. */
+interface Printing {
+  readonly output: string;
+  /** Whether JSON is an array whatever the number of answers: of a list, its length is not known to who asks. */
+  readonly isList: boolean;
+  /** Follows each answer's text. */
+  readonly more?: readonly string[];
+}
+
+/** One answer, or a list, as text or JSON. */
 export async function answerText(
   explanations: readonly Explanation[],
-  output: string,
-  more: readonly string[] = [],
+  { output, isList, more = [] }: Printing,
 ): Promise<string> {
   const { explanationText } = await import('../../why/text.ts');
-  if (output === 'json')
-    return `${JSON.stringify(explanations.length === 1 ? explanations[0] : explanations, undefined, 2)}\n`;
+  if (output === 'json') return `${JSON.stringify(isList ? explanations : explanations[0], undefined, 2)}\n`;
   return explanations.map((explanation, at) => `${explanationText(explanation)}${more[at] ?? ''}`).join('\n');
 }

@@ -29,6 +29,8 @@ export interface Answer {
 
 export interface Answers {
   readonly answers: readonly Answer[];
+  /** Whether there may be any number of answers: all of a kind, or several names. */
+  readonly isList: boolean;
   /** Objects that were not looked at for their number. */
   readonly notLookedAt: number;
 }
@@ -67,7 +69,8 @@ async function explainTargets(targets: readonly Target[], asked: Asked): Promise
     for (const explanation of found.items)
       answers.push({ explanation, decision: await decisionText(info, explanation.object, asked) });
   }
-  return { answers, notLookedAt };
+  const isList = targets.length !== 1 || targets[0]?.name === undefined;
+  return { answers, isList, notLookedAt };
 }
 
 function listed(
@@ -106,7 +109,8 @@ async function decisionText(
   const nodes = Number(question.nodes);
   if (nodes === 0 || info.group !== '' || info.kind !== 'Pod') return '';
   try {
-    return podWhyText(await client.resource(Pods).getSubresource<PodWhy>({ namespace, name }, 'why'), nodes);
+    const options = { query: { nodes: question.nodes } };
+    return podWhyText(await client.resource(Pods).getSubresource<PodWhy>({ namespace, name }, 'why', options), nodes);
   } catch (error) {
     if (error instanceof StatusError) return `  the scheduler's decision: ${error.message}\n`;
     throw error;

@@ -51,7 +51,8 @@ async function explainRight(
     const { group: groups, subresource = '', allNamespaces } = raw;
     const place = allNamespaces === true ? '' : namespace;
     const request = accessRequestOf({ user, verb, resource, groups, subresource, namespace: place }, resources);
-    process.stdout.write(await answerText([await explainRequest(request, { client, nowMs: nowMs() })], raw.output));
+    const explanation = await explainRequest(request, { client, nowMs: nowMs() });
+    process.stdout.write(await answerText([explanation], { output: raw.output, isList: false }));
   } finally {
     close();
   }

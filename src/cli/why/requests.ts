@@ -36,10 +36,11 @@ export async function requestsText(question: RequestsQuestion): Promise<string> 
       throw new UserError(
         `why: no refused request ${id} is known: its server may have forgotten it, or it is not yours`,
       );
-    return await answerText([await explainRefusal(found, { client, nowMs: nowMs() })], output);
+    return await answerText([await explainRefusal(found, { client, nowMs: nowMs() })], { output, isList: false });
   } catch (error) {
-    if (error instanceof StatusError) throw new UserError(`why: refused requests cannot be read: ${error.message}`);
-    throw error;
+    if (!(error instanceof StatusError)) throw error;
+    const text = error.reason === 'NotFound' ? 'this server remembers none: it is not Keelson' : error.message;
+    throw new UserError(`why: refused requests cannot be read: ${text}`);
   } finally {
     close();
   }

@@ -21,24 +21,28 @@ interface SetupPlatform {
   readonly net: Pick<Net, 'http'>;
 }
 
-/**
- * Reads a KubeSchedulerConfiguration or a Policy for the scheduler of a whole cluster, which has its own client and elects as the cluster
- * does: the file's `clientConnection` and `leaderElection` are for `keelson scheduler`. Throws `PreflightError`.
- */
+/** Reads the file of `--scheduler-config`. Throws `PreflightError`. */
 export async function loadSchedulerSetup(platform: SetupPlatform, path: string): Promise<SchedulerSetup> {
   try {
-    const text = await platform.files.readText(path);
-    if (isPolicy(text)) {
-      const policy = readPolicy(text, 'default-scheduler');
-      return { config: policy, extenders: await makeExtenders(platform, policy.extenders) };
-    }
-    const config = readSchedulerConfig(text);
-    if (config.kubeconfig !== '')
-      throw new SchedulerConfigError(['clientConnection.kubeconfig: Forbidden: this scheduler belongs to the cluster']);
-    return { config, extenders: await makeExtenders(platform, config.extenders) };
+    return await readSchedulerSetup(platform, await platform.files.readText(path));
   } catch (error) {
     throw new PreflightError(`--scheduler-config: ${path}: ${errorMessage(error)}`);
   }
+}
+
+/**
+ * Reads a KubeSchedulerConfiguration or a Policy for the scheduler of a whole cluster, which has its own client and elects as the cluster
+ * does: the file's `clientConnection` and `leaderElection` are for `keelson scheduler`. Rejects when it is not understood.
+ */
+export async function readSchedulerSetup(platform: SetupPlatform, text: string): Promise<SchedulerSetup> {
+  if (isPolicy(text)) {
+    const policy = readPolicy(text, 'default-scheduler');
+    return { config: policy, extenders: await makeExtenders(platform, policy.extenders) };
+  }
+  const config = readSchedulerConfig(text);
+  if (config.kubeconfig !== '')
+    throw new SchedulerConfigError(['clientConnection.kubeconfig: Forbidden: this scheduler belongs to the cluster']);
+  return { config, extenders: await makeExtenders(platform, config.extenders) };
 }
 
 function isPolicy(text: string): boolean {

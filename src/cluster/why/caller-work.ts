@@ -12,7 +12,8 @@ import { linkedController } from '../../base/abort.ts';
 import type { Client } from '../../client/client.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { Places } from './places.ts';
+import { jsonPieces } from './json-pieces.ts';
+import { Places, type Asker } from './places.ts';
 
 export interface CallerWorkDeps {
   readonly handler: () => ApiHandler;
@@ -38,10 +39,11 @@ const MAX_MS = 10_000;
 
 export class CallerWork {
   readonly #deps: CallerWorkDeps;
-  readonly #places = new Places();
+  readonly #places: Places;
 
   constructor(deps: CallerWorkDeps) {
     this.#deps = deps;
+    this.#places = new Places(deps.clock);
   }
 
   /** Rejects with 429 when the caller has too many such questions, and with 504 when the time was too short. */
@@ -50,9 +52,10 @@ export class CallerWork {
     load: () => Promise<M>,
     make: (module: M, tools: AnswerTools) => Promise<object>,
   ): Promise<ApiResponse> {
-    return this.#places.use(scope.user, async () => {
+    return this.#places.use(askerOf(scope), async () => {
       const module = await load();
-      return jsonAnswer(scope, await this.#withTimeLimit(scope, (tools) => make(module, tools), module));
+      const found = await this.#withTimeLimit(scope, (tools) => make(module, tools), module);
+      return jsonAnswer(scope, found, new Turns(this.#deps.clock));
     });
   }
 
@@ -84,11 +87,21 @@ export class CallerWork {
   }
 }
 
+function askerOf({ user, signal, place }: RequestScope): Asker {
+  return { user, signal, waitFor: (waiting) => place?.waitFor(waiting) ?? waiting };
+}
+
 /** Whoever asks again and again gets 304 while the answer stays. */
-function jsonAnswer({ request }: RequestScope, object: object): ApiResponse {
-  const text = `${JSON.stringify(object)}\n`;
-  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
-  const headers = { ...JSON_HEADERS, etag };
-  if (request.headers['if-none-match'] === etag) return { kind: 'bytes', status: 304, headers, chunks: [] };
-  return { kind: 'bytes', status: 200, headers, chunks: [Buffer.from(text)] };
+async function jsonAnswer({ request }: RequestScope, object: object, turns: Turns): Promise<ApiResponse> {
+  const chunks: Buffer[] = [];
+  const hash = createHash('sha256');
+  for (const piece of jsonPieces(object)) {
+    const chunk = Buffer.from(piece);
+    chunks.push(chunk);
+    hash.update(chunk);
+    await turns.next();
+  }
+  const headers = { ...JSON_HEADERS, etag: `"${hash.digest('base64url')}"` };
+  if (request.headers['if-none-match'] === headers.etag) return { kind: 'bytes', status: 304, headers, chunks: [] };
+  return { kind: 'bytes', status: 200, headers, chunks };
 }

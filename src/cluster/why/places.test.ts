@@ -1,8 +1,9 @@
-/** Explanations at once: whose accounts keep whom from asking. */
+/** Explanations at once: whose accounts keep whom from asking, and who waits. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StatusError } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { Places } from './places.ts';
 
 const user = (name: string, ...groups: string[]): Principal => ({ name, groups });
@@ -12,22 +13,81 @@ const account = (namespace: string, name: string, node: string): Principal => ({
 });
 const admin = user('kubernetes-admin', 'system:masters');
 const isRefused = (error: unknown): boolean => error instanceof StatusError && error.status.code === 429;
+const OTHERS = ['jane', 'joe', 'ann', 'bob', 'eve', 'kim', 'lee'];
+
+/** Places, and work in them that lasts until it is ended. */
+function scene() {
+  const clock = new VirtualClock();
+  const places = new Places(clock);
+  const ends = new Map<string, () => void>();
+  const entered: string[] = [];
+  const ask = (who: Principal, signal = new AbortController().signal, name = who.name): Promise<string> =>
+    places.use({ user: who, signal, waitFor: (waiting) => waiting }, async () => {
+      entered.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      return 'made';
+    });
+  const end = async (name: string): Promise<void> => {
+    ends.get(name)!();
+    await clock.advance(0);
+  };
+  return { clock, entered, ask, end };
+}
 
 describe('places of explanations', () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
-  const places = new Places();
-  const hold = (who: Principal): Promise<undefined> => places.use(who, () => held);
+  test('accounts of one namespace share two, on all nodes', async () => {
+    const { ask, end } = scene();
+    const works = [ask(account('tenant', 'a', 'n1')), ask(account('tenant', 'b', 'n2'))];
+    await assert.rejects(ask(account('tenant', 'c', 'n3')), isRefused);
+    await end('system:serviceaccount:tenant:a');
+    works.push(ask(account('tenant', 'c', 'n3')));
+    for (const name of ['b', 'c']) await end(`system:serviceaccount:tenant:${name}`);
+    assert.deepEqual(await Promise.all(works), ['made', 'made', 'made']);
+  });
 
-  test('accounts of one namespace share two, on all nodes; the last of all is kept for administrators', async () => {
-    const works = [hold(account('tenant', 'a', 'n1')), hold(account('tenant', 'b', 'n2'))];
-    await assert.rejects(hold(account('tenant', 'c', 'n3')), isRefused);
-    for (const name of ['jane', 'joe', 'ann', 'bob', 'eve']) works.push(hold(user(name)));
-    await assert.rejects(hold(user('tom')), isRefused);
-    works.push(hold(admin));
-    await assert.rejects(hold(admin), isRefused);
-    release(undefined);
-    await Promise.all(works);
-    assert.equal(await places.use(user('tom'), () => Promise.resolve('made')), 'made');
-    assert.equal(await places.use(account('tenant', 'c', 'n3'), () => Promise.resolve('made')), 'made');
+  test('the last of all is kept for administrators; others wait in line, each with one question', async () => {
+    const { ask, end, entered } = scene();
+    const works = OTHERS.map((name) => ask(user(name)));
+    const tom = ask(user('tom'));
+    await assert.rejects(ask(user('tom')), isRefused);
+    const lou = ask(user('lou'));
+    works.push(ask(admin));
+    assert.deepEqual(entered, [...OTHERS, admin.name]);
+    await end(admin.name);
+    assert.equal(entered.length, 8, 'the place of administrators is no one else’s');
+    await end('joe');
+    await end('ann');
+    assert.deepEqual(entered.slice(8), ['tom', 'lou']);
+    for (const name of [...OTHERS.filter((one) => one !== 'joe' && one !== 'ann'), 'tom', 'lou']) await end(name);
+    assert.deepEqual(
+      await Promise.all([...works, tom, lou]),
+      Array.from({ length: 10 }, () => 'made'),
+    );
+  });
+
+  test('who waited ten seconds is refused, and who left takes no place', async () => {
+    const { ask, end, entered, clock } = scene();
+    const works = OTHERS.map((name) => ask(user(name)));
+    const leaves = new AbortController();
+    const left = assert.rejects(ask(user('tom'), leaves.signal), /gone/);
+    const late = assert.rejects(ask(user('lou')), isRefused);
+    leaves.abort(new Error('gone'));
+    await left;
+    await clock.advance(10_000);
+    await late;
+    await end('joe');
+    const later = ask(user('max'));
+    for (const name of [...OTHERS.filter((one) => one !== 'joe'), 'max']) await end(name);
+    await Promise.all([...works, later]);
+    assert.deepEqual(entered, [...OTHERS, 'max']);
+  });
+
+  test('fifty wait at most', async () => {
+    const { ask, clock } = scene();
+    for (const name of OTHERS) void ask(user(name));
+    const waiting = Array.from({ length: 50 }, (_, at) => assert.rejects(ask(user(`waiting-${at}`)), isRefused));
+    await assert.rejects(ask(user('one-more')), isRefused);
+    await clock.advance(10_000);
+    await Promise.all(waiting);
   });
 });

@@ -2,7 +2,7 @@
  * Contract between the kubelet's core (sync loop, pod workers, PLEG) and its container runtime manager.
  * Upstream: pkg/kubelet/container (Runtime, PodStatus, Pod) and kuberuntime behind it.
  */
-import type { FailedPull } from '../../api/pod-node-state.ts';
+import type { ContainerEnding, FailedPull } from '../../api/pod-node-state.ts';
 import type { ContainerResources } from '../allocation/resources.ts';
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
@@ -165,6 +165,8 @@ export interface ContainerRuntime {
   restartDelayMs(uid: string, containerName: string): number;
   /** The pod's pulls that failed last. */
   failedPulls(uid: string): readonly FailedPull[];
+  /** Containers of the pod that were ended because the hook after their start had failed. */
+  endings(uid: string): readonly ContainerEnding[];
   /** Forgets back-off and caches of a pod that is gone. */
   forgetPod(uid: string): void;
   /** Removes dead containers and sandboxes beyond what the policy keeps; `evictNonDeleted` also those of finished pods. */

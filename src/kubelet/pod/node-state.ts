@@ -6,8 +6,8 @@ import type { ProbeManager } from '../prober/prober-manager.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
 
 export interface NodeStateDeps {
-  readonly runtime: Pick<ContainerRuntime, 'restartDelayMs' | 'failedPulls'>;
-  readonly probes: Pick<ProbeManager, 'answers'>;
+  readonly runtime: Pick<ContainerRuntime, 'restartDelayMs' | 'failedPulls' | 'endings'>;
+  readonly probes: Pick<ProbeManager, 'answers' | 'endings'>;
   readonly volumes: Pick<VolumeManager, 'awaitedVolumes'>;
 }
 
@@ -24,6 +24,7 @@ export function podNodeState(
     heldBack: heldBack(uid, status, { runtime, nowMs }),
     failedPulls: runtime.failedPulls(uid),
     probes: probes.answers(uid),
+    endings: [...probes.endings(uid), ...runtime.endings(uid)],
     volumes: volumes.awaitedVolumes(uid),
   };
 }

@@ -9,7 +9,8 @@ import type { Log } from '../../platform/log.ts';
 import type { Counter } from '../../platform/metrics.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
-import type { ProbeAnswer } from '../../api/pod-node-state.ts';
+import type { ContainerEnding, ProbeAnswer } from '../../api/pod-node-state.ts';
+import { ContainerEndings } from '../pod/container-endings.ts';
 import type { PodStartSteps } from '../pod/start-steps.ts';
 import { podName, podNamespace, podUid } from '../types/pod-update.ts';
 import { probePeriod } from './probe-period.ts';
@@ -30,6 +31,8 @@ export interface ProbeManager {
   updatePodStatus(pod: Pod, status: PodStatus): PodStatus;
   /** The last answers to the probes of a pod. */
   answers(uid: string): readonly ProbeAnswer[];
+  /** Containers of the pod that were ended on account of their probes. */
+  endings(uid: string): readonly ContainerEnding[];
   stop(): void;
 }
 
@@ -80,6 +83,7 @@ class PodProbeManager implements ProbeManager {
   readonly #random: Random;
   readonly #startedAtMs: number;
   readonly #probeTotal: Counter;
+  readonly #endings = new ContainerEndings();
   /** By pod uid, then `container/type`. */
   readonly #workers = new Map<string, Map<string, RunningProbe>>();
 
@@ -148,6 +152,10 @@ class PodProbeManager implements ProbeManager {
     return [...(this.#workers.get(uid)?.values() ?? [])].flatMap(({ worker }) => worker.answer() ?? []);
   }
 
+  endings(uid: string): readonly ContainerEnding[] {
+    return this.#endings.ofPod(uid);
+  }
+
   stop(): void {
     for (const uid of [...this.#workers.keys()]) this.#removeAll(uid);
   }
@@ -179,6 +187,7 @@ class PodProbeManager implements ProbeManager {
         random: () => this.#random.next(),
         probing: () => this.#deps.startSteps.probing(uid, { container: container.name, type: probe.type }),
         onEnd: () => this.#remove(uid, key),
+        ended: (ending) => this.#endings.add(uid, ending),
         count: (result) => this.#probeTotal.inc({ ...labels, result: result === 'success' ? 'successful' : 'failed' }),
       },
       { container, ...probe },

@@ -13,7 +13,7 @@ import { formatTime, parseTime } from '../../api/time.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
-import type { ProbeAnswer } from '../../api/pod-node-state.ts';
+import type { ContainerEnding, ProbeAnswer } from '../../api/pod-node-state.ts';
 import { containerShouldRestart } from '../container/restart-policy.ts';
 import type { AwaitedProbe } from '../pod/start-steps.ts';
 import { podUid } from '../types/pod-update.ts';
@@ -48,6 +48,8 @@ export interface ProbeWorkerDeps {
   /** The worker ended by itself. */
   readonly onEnd: () => void;
   readonly count: (result: ProbeResult) => void;
+  /** It has failed so often that the container is ended. */
+  readonly ended: (ending: ContainerEnding) => void;
   readonly log: Log;
 }
 
@@ -59,6 +61,8 @@ const INITIAL: Readonly<Record<ProbeType, ProbeResult>> = {
   readiness: 'failure',
   startup: 'unknown',
 };
+
+const ENDINGS = { liveness: 'LivenessProbe', startup: 'StartupProbe' } as const;
 
 /** `containerd://x` → `x`. */
 export function bareContainerId(containerId: string | undefined): string {
@@ -256,11 +260,18 @@ class ContainerProbeWorker implements ProbeWorker {
     this.#lastResult = result;
     if (this.#resultRun < this.#threshold(result)) return;
     this.#setResult(result);
+    if (this.type !== 'readiness' && result === 'failure') this.#noteEnding(ENDINGS[this.type]);
     if (this.type === 'startup' || (this.type === 'liveness' && result === 'failure')) {
       // The container is restarted, or has started: no more probes until there is a new one.
       this.#onHold = true;
       this.#resultRun = 0;
     }
+  }
+
+  #noteEnding(reason: ContainerEnding['reason']): void {
+    const { output = '', atMs = 0 } = this.#lastTry ?? {};
+    const { name: container } = this.#container;
+    this.#deps.ended({ container, containerId: this.#containerId, reason, output, at: formatTime(atMs) });
   }
 
   #threshold(result: ProbeResult): number {

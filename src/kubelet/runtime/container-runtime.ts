@@ -94,6 +94,7 @@ export function createContainerRuntime(deps: ContainerRuntimeDeps, config: Conta
     killPod: (request) => killPod(request, context),
     restartDelayMs: (uid, containerName) => context.crashBackOff.delayOf(`${uid}/${containerName}/`),
     failedPulls: (uid) => context.images.failedPulls(uid),
+    endings: (uid) => context.endings.ofPod(uid),
     forgetPod(uid) {
       context.reader.forgetPod(uid);
       context.images.forgetPod(uid);

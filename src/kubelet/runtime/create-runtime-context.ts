@@ -1,4 +1,5 @@
 /** Puts together what the steps of the container runtime manager share. */
+import { ContainerEndings } from '../pod/container-endings.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { ConfigMap, Pod, Secret, Service } from '../../api/gen/core-v1.ts';
 import { hasErrorCode } from '../../base/errors.ts';
@@ -192,6 +193,7 @@ export function createContext(
     }),
     actuated: deps.actuated,
     preStops: new Map(),
+    endings: new ContainerEndings(),
     containerConfig: {
       ...createContainerConfigDeps(deps, config, base),
       recursiveReadOnlySupported: (pod) => handlers.recursiveReadOnly.has(pod.spec?.runtimeClassName ?? ''),

@@ -13,6 +13,7 @@ import type { PodContainerManager } from '../cgroups/pod-container-manager.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { StartCounts } from '../metrics/start-counts.ts';
 import type { HookRunner } from '../lifecycle/hooks.ts';
+import type { ContainerEndings } from '../pod/container-endings.ts';
 import type { DnsConfigurer } from '../network/dns.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import type { VolumeManager } from '../volumes/volume-manager-contract.ts';
@@ -59,6 +60,8 @@ export interface RuntimeContext {
   readonly actuated?: ActuatedResources;
   /** preStop hooks that run or have run, by container id, until the container has stopped. */
   readonly preStops: Map<string, Promise<void>>;
+  /** Containers that were ended because the hook after their start had failed. */
+  readonly endings: ContainerEndings;
   readonly containerConfig: ContainerConfigDeps;
   readonly paths: RuntimePaths;
   readonly resources: LinuxResourceConfig;

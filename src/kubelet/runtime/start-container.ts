@@ -3,6 +3,7 @@
  *
  * Two CRI calls when all goes well. A failure carries upstream's reason, which becomes the container's waiting reason.
  */
+import { formatTime } from '../../api/time.ts';
 import type { Container, Pod, Secret } from '../../api/gen/core-v1.ts';
 import { largest } from '../../base/lists.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
@@ -175,13 +176,17 @@ async function postStart(start: StartContainer, context: RuntimeContext, contain
     });
     // The hook's message may have secrets: it goes to the log and the pod's status, not into events.
     context.recorder.event(containerTarget(pod, container), 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
+    const output = runtimeErrorMessage(error);
+    const at = formatTime(context.clock.nowMs());
+    const ending = { container: container.name, containerId, reason: 'PostStartHook', output, at } as const;
+    context.endings.add(podUid(pod), ending);
     await killContainer(
       { pod, container, containerId, message: 'FailedPostStartHook', reason: 'FailedPostStartHook', signal },
       context,
     ).catch((killError: unknown) =>
       context.log.error('container cannot be killed after its hook failed', { containerId, err: killError }),
     );
-    throw new StartContainerError('PostStartHookError', runtimeErrorMessage(error), { cause: error });
+    throw new StartContainerError('PostStartHookError', output, { cause: error });
   }
 }
 

@@ -7,12 +7,15 @@ export interface SimMounter extends Mounter {
   readonly mounts: readonly MountPoint[];
   /** Makes the next mount or unmount of this path fail. */
   failNext(path: string, error: Error): void;
+  /** Makes every unmount fail from now on; undefined: no more. */
+  failUnmounts(error: Error | undefined): void;
 }
 
 /** Makes a host on which nothing is mounted. */
 export function createSimMounter(): SimMounter {
   const mounts: MountPoint[] = [];
   const failures = new Map<string, Error>();
+  let unmountFailure: Error | undefined;
   const failIfAsked = (path: string): void => {
     const error = failures.get(path);
     failures.delete(path);
@@ -22,6 +25,9 @@ export function createSimMounter(): SimMounter {
   return {
     mounts,
     failNext: (path, error) => void failures.set(path, error),
+    failUnmounts(error) {
+      unmountFailure = error;
+    },
     async mount({ source, target, type, options = [] }) {
       failIfAsked(target);
       mounts.push({
@@ -33,6 +39,7 @@ export function createSimMounter(): SimMounter {
     },
     async unmount(target) {
       failIfAsked(target);
+      if (unmountFailure !== undefined) throw unmountFailure;
       const at = lastAt(target);
       if (at >= 0) mounts.splice(at, 1);
     },

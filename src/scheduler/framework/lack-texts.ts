@@ -13,19 +13,21 @@ export function podText({ metadata }: Stored<Pod>): string {
 
 /** Pods of which the first is named and all are counted. */
 export class CountedPods {
-  readonly #first: { readonly pod: Stored<Pod>; readonly node: string };
-  #count = 1;
+  #first: { readonly pod: Stored<Pod>; readonly node: string } | undefined;
+  #count = 0;
 
-  constructor(pod: Stored<Pod>, node: string) {
-    this.#first = { pod, node };
+  get count(): number {
+    return this.#count;
   }
 
-  addOne(): void {
+  add(pod: Stored<Pod>, node: string): void {
+    this.#first ??= { pod, node };
     this.#count++;
   }
 
-  /** `pod default/a on node-1`, or that and how many more. */
+  /** `pod default/a on node-1`, or that and how many more; '' of none. */
   toString(): string {
+    if (this.#first === undefined) return '';
     const more = this.#count === 1 ? '' : ` and ${this.#count - 1} more`;
     return `pod ${podText(this.#first.pod)} on ${this.#first.node}${more}`;
   }
@@ -33,12 +35,7 @@ export class CountedPods {
 
 /** The pods of the nodes that match: the first, and how many more. Undefined: there is none. */
 export function podsText(nodes: readonly NodeInfo[], matches: (pod: Stored<Pod>) => boolean): string | undefined {
-  let counted: CountedPods | undefined;
-  for (const { name, pods } of nodes)
-    for (const pod of pods.values())
-      if (matches(pod)) {
-        if (counted === undefined) counted = new CountedPods(pod, name);
-        else counted.addOne();
-      }
-  return counted?.toString();
+  const counted = new CountedPods();
+  for (const { name, pods } of nodes) for (const pod of pods.values()) if (matches(pod)) counted.add(pod, name);
+  return counted.count === 0 ? undefined : counted.toString();
 }

@@ -91,6 +91,12 @@ export interface Lack {
   readonly distance: number;
 }
 
+/** Turns of an explanation on the event loop. */
+export interface ExplainTurns {
+  /** A promise to await when the turn has lasted long enough for others to have theirs. */
+  next(): Promise<void> | undefined;
+}
+
 /** One plugin. Methods of the filter and score points must be pure and synchronous: they run per node. */
 export interface SchedulerPlugin {
   readonly name: string;
@@ -108,10 +114,15 @@ export interface SchedulerPlugin {
   preFilter?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot): PreFilterResult | Status | undefined;
   filter?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): Status | undefined;
   /**
-   * What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. It is
-   * called for every node with one state: what does not depend on the node is computed once and kept there.
+   * Computes what `explain` needs of the whole snapshot and keeps it in the state. Called once, when `filter` has refused a
+   * first node. It walks over all pods, so it takes a turn per node.
    */
-  explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo, snapshot: Snapshot): readonly Lack[];
+  prepareExplain?(state: CycleState, pod: Stored<Pod>, snapshot: Snapshot, turns: ExplainTurns): Promise<void>;
+  /**
+   * What a node that `filter` refused lacks, more closely than the reason says. On request only, never while scheduling. It is
+   * called for every such node with one state, after `prepareExplain`.
+   */
+  explain?(state: CycleState, pod: Stored<Pod>, node: NodeInfo): readonly Lack[];
   /** What if `other` were on the node too? Changes the state PreFilter left, for preemption and nominated pods. */
   addPod?(state: CycleState, pod: Stored<Pod>, change: PodChange): void;
   /** What if `other` were not on the node? */

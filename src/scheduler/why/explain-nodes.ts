@@ -6,14 +6,14 @@ import type { NodeVerdict, PluginVerdict, PodDecision } from '../../component-he
 import type { Clock } from '../../platform/clock.ts';
 import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import { fitErrorMessage } from '../fit-error.ts';
-import type { CycleState, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
+import type { CycleState, ExplainTurns, Lack, Nominations, SchedulerPlugin } from '../framework/plugin.ts';
 import { runPreFilter, runScores, type PreFiltered, type Profile, type Scored } from '../framework/profile.ts';
 import { runFiltersWithNominated } from '../framework/run-filters.ts';
 import { unresolvable, type Status } from '../framework/status.ts';
 import type { Decision } from './decision-log.ts';
 
 /** A decision that was made. */
-export function toldDecision(decision: Decision): PodDecision {
+export function podDecisionOf(decision: Decision): PodDecision {
   const { statuses, scored, nodeName, filters } = decision;
   const nodes: NodeVerdict[] = scoredVerdicts(scored, nodeName, passed(filters));
   if (scored === undefined && nodeName !== undefined)
@@ -36,7 +36,7 @@ export function toldDecision(decision: Decision): PodDecision {
 }
 
 /** What is looked at on request. */
-export interface Look {
+export interface ExplainInput {
   readonly profile: Profile;
   readonly pod: Stored<Pod>;
   readonly snapshot: Snapshot;
@@ -47,17 +47,17 @@ export interface Look {
 /** The walk over the nodes goes on for so long, then others have their turn. */
 const TURN_MS = 2;
 
-interface Judged {
+interface ExplainedNode {
   readonly node: NodeInfo;
   readonly statuses: readonly Status[];
   readonly verdict: NodeVerdict;
-  /** How far from fitting; orders the nearest first. */
+  /** How far from fitting; orders the nearest first. Nodes that the pod itself excludes come after all others. */
   readonly distance: readonly number[];
 }
 
 /** Looks at every node with every plugin, as the cluster is now. Others have their turn meanwhile, and may change it. */
-export async function lookNow(look: Look): Promise<PodDecision> {
-  const { profile, pod, snapshot, clock } = look;
+export async function explainNow(input: ExplainInput): Promise<PodDecision> {
+  const { profile, pod, snapshot, clock } = input;
   const state: CycleState = new Map();
   const pre = runPreFilter(profile, state, { pod, snapshot });
   const nodeCount = snapshot.nodes.length;
@@ -70,9 +70,9 @@ export async function lookNow(look: Look): Promise<PodDecision> {
       rejectedBy: nodeCount === 0 ? undefined : pre.rejection.plugin,
       nodes: [],
     };
-  const explained = await explainNodes(look, state, pre);
+  const explained = await explainNodes(input, state, pre);
   const feasible = explained.filter(({ statuses }) => statuses.length === 0).map(({ node }) => node);
-  if (feasible.length > 0) return feasibleNow(look, state, { head, judged: explained, feasible, pre });
+  if (feasible.length > 0) return feasibleNow(input, state, { head, explained, feasible, pre });
   const statuses = new Map(explained.map(({ node, statuses: [first] }) => [node.name, first as Status]));
   return {
     ...head,
@@ -83,19 +83,19 @@ export async function lookNow(look: Look): Promise<PodDecision> {
 }
 
 function feasibleNow(
-  { profile, pod, snapshot }: Look,
+  { profile, pod, snapshot }: ExplainInput,
   state: CycleState,
   found: {
     head: { time: string; nodeCount: number };
-    judged: readonly Judged[];
+    explained: readonly ExplainedNode[];
     feasible: readonly NodeInfo[];
     pre: PreFiltered;
   },
 ): PodDecision {
-  const { head, judged, feasible, pre } = found;
+  const { head, explained, feasible, pre } = found;
   const scored = runScores(profile, state, { pod, nodes: feasible, snapshot });
   const plugins = passed(pre.filters.map(({ name }) => name));
-  const rejected = judged.filter(({ statuses }) => statuses.length > 0).toSorted(nearer);
+  const rejected = explained.filter(({ statuses }) => statuses.length > 0).toSorted(nearer);
   return {
     ...head,
     result: 'Schedulable',
@@ -104,24 +104,53 @@ function feasibleNow(
   };
 }
 
-async function explainNodes(look: Look, state: CycleState, pre: PreFiltered): Promise<readonly Judged[]> {
-  const { clock, snapshot } = look;
-  const explained: Judged[] = [];
-  let sinceMs = clock.monotonicMs();
-  for (const node of snapshot.nodes) {
-    explained.push(explainNode(look, state, { pre, node }));
-    if (clock.monotonicMs() - sinceMs <= TURN_MS) continue;
-    await clock.yield();
-    sinceMs = clock.monotonicMs();
+async function explainNodes(
+  input: ExplainInput,
+  state: CycleState,
+  pre: PreFiltered,
+): Promise<readonly ExplainedNode[]> {
+  const turns = turnsOf(input.clock);
+  const explained: ExplainedNode[] = [];
+  const prepared = new Set<SchedulerPlugin>();
+  for (const node of input.snapshot.nodes) {
+    const refusals: Refusal[] = [];
+    for (const plugin of pre.filters) {
+      const status = plugin.filter?.(state, input.pod, node);
+      if (status === undefined) continue;
+      refusals.push({ plugin, status });
+      if (prepared.has(plugin)) continue;
+      prepared.add(plugin);
+      await plugin.prepareExplain?.(state, input.pod, input.snapshot, turns);
+    }
+    explained.push(explainNode(input, state, { pre, node, refusals }));
+    await turns.next();
   }
   return explained;
 }
 
+/** Plugins that say which nodes the pod is for. */
+const OWN_CHOICE: ReadonlySet<string> = new Set(['NodeName', 'NodeAffinity']);
+
+/** What a plugin said of a node. */
+interface Refusal {
+  readonly plugin: SchedulerPlugin;
+  readonly status: Status;
+}
+
+function turnsOf(clock: ExplainInput['clock']): ExplainTurns {
+  let sinceMs = clock.monotonicMs();
+  const goOn = async (): Promise<void> => {
+    await clock.yield();
+    sinceMs = clock.monotonicMs();
+  };
+  return { next: () => (clock.monotonicMs() - sinceMs <= TURN_MS ? undefined : goOn()) };
+}
+
 function explainNode(
-  { pod, nominations, snapshot }: Look,
+  { pod, nominations }: ExplainInput,
   state: CycleState,
-  { pre, node }: { pre: PreFiltered; node: NodeInfo },
-): Judged {
+  { pre, node, refusals }: { pre: PreFiltered; node: NodeInfo; refusals: readonly Refusal[] },
+): ExplainedNode {
   const statuses: Status[] = [];
   const plugins: PluginVerdict[] = [];
   let shortage = 0;
@@ -140,9 +169,9 @@ function explainNode(
     refuse(unresolvable(first, `node(s) didn't satisfy plugin(s) [${pre.narrowedBy?.join(' ')}]`), []);
   }
   for (const plugin of pre.filters) {
-    const status = plugin.filter?.(state, pod, node);
-    if (status === undefined) plugins.push({ name: plugin.name, verdict: 'Passed' });
-    else refuse(status, plugin.explain?.(state, pod, node, snapshot) ?? []);
+    const refusal = refusals.find((one) => one.plugin === plugin);
+    if (refusal === undefined) plugins.push({ name: plugin.name, verdict: 'Passed' });
+    else refuse(refusal.status, plugin.explain?.(state, pod, node) ?? []);
   }
   const expected = statuses.length === 0 ? withNominated(pre.filters, state, { pod, node, nominations }) : undefined;
   if (expected !== undefined) refuse(expected, [{ what: 'room is kept for pods nominated to the node', distance: 1 }]);
@@ -152,7 +181,7 @@ function explainNode(
     node,
     statuses,
     verdict: { name: node.name, verdict, plugins },
-    distance: [statuses.length, hopeless, shortage],
+    distance: [statuses.some(({ plugin }) => OWN_CHOICE.has(plugin)) ? 1 : 0, statuses.length, hopeless, shortage],
   };
 }
 
@@ -166,7 +195,7 @@ function withNominated(
     : runFiltersWithNominated(filters, state, input);
 }
 
-function nearer(a: Judged, b: Judged): number {
+function nearer(a: ExplainedNode, b: ExplainedNode): number {
   for (let i = 0; i < a.distance.length; i++) {
     const difference = (a.distance[i] ?? 0) - (b.distance[i] ?? 0);
     if (difference !== 0) return difference;

@@ -8,7 +8,7 @@ import type { Nominations } from '../framework/plugin.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { QueuePlace, SchedulingQueue } from '../queue/contract.ts';
 import type { DecisionLog } from './decision-log.ts';
-import { type Look, lookNow, toldDecision } from './explain-nodes.ts';
+import { type ExplainInput, explainNow, podDecisionOf } from './explain-nodes.ts';
 
 /** What the explanation is made from. */
 export interface ExplainDeps {
@@ -18,7 +18,7 @@ export interface ExplainDeps {
   readonly queue: SchedulingQueue;
   readonly decisions: DecisionLog;
   readonly nominations: Nominations;
-  readonly clock: Look['clock'];
+  readonly clock: ExplainInput['clock'];
 }
 
 export async function explainPod(deps: ExplainDeps, pod: Stored<Pod>): Promise<PodWhy> {
@@ -28,13 +28,19 @@ export async function explainPod(deps: ExplainDeps, pod: Stored<Pod>): Promise<P
   const place = deps.queue.place(uid);
   const nodeName = pod.spec?.nodeName ?? (deps.cache.isAssumed(uid) ? deps.cache.nodeOf(uid) : undefined);
   const profile = deps.profileOf(schedulerName);
-  const lastDecision = decision === undefined ? undefined : toldDecision(decision);
+  const lastDecision = decision === undefined ? undefined : podDecisionOf(decision);
   const stands = standing(pod, { nodeName, foreign: profile === undefined, place });
   const waits =
     profile !== undefined &&
     (stands.state === 'Unschedulable' || stands.state === 'Backoff' || stands.state === 'Active');
   const now = waits
-    ? await lookNow({ profile, pod, snapshot: deps.cache.snapshot(), nominations: deps.nominations, clock: deps.clock })
+    ? await explainNow({
+        profile,
+        pod,
+        snapshot: deps.cache.snapshot(),
+        nominations: deps.nominations,
+        clock: deps.clock,
+      })
     : undefined;
   const message =
     waits && deps.decisions.waitingMessage(uid) !== undefined ? deps.decisions.waitingMessage(uid) : undefined;

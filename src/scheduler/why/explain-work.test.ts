@@ -9,7 +9,7 @@ import { createProfile } from '../framework/profile.ts';
 import { defaultPlugins } from '../plugins/list.ts';
 import { HOST, pod, ZONE, zoned } from '../plugins/scene-fixture.ts';
 import { testPluginDeps } from '../scheduler-fixture.ts';
-import { lookNow } from './explain-nodes.ts';
+import { explainNow } from './explain-nodes.ts';
 
 const NODES = 100;
 const PODS_PER_NODE = 30;
@@ -60,9 +60,9 @@ async function readsOf(waiting: Stored<Pod>, running: Partial<PodSpec>): Promise
     for (let i = 0; i < PODS_PER_NODE; i++)
       cache.assume(counted(pod(`p${node}-${i}`, { app: 'web' }, running)), `n${node}`);
   }
-  const look = { profile, pod: counted(waiting), nominations: createNominator(), clock: new VirtualClock() };
+  const input = { profile, pod: counted(waiting), nominations: createNominator(), clock: new VirtualClock() };
   reads = 0;
-  const { nodes } = await lookNow({ ...look, snapshot: cache.snapshot() });
+  const { nodes } = await explainNow({ ...input, snapshot: cache.snapshot() });
   assert.equal(nodes.length, NODES);
   return { reads, lacks: nodes[0]?.plugins.flatMap(({ lacks = [] }) => lacks) ?? [] };
 }
@@ -93,9 +93,8 @@ for (const [title, waiting, running, wanted] of cases)
     assert.ok(reads < NODES * PODS_PER_NODE * READS_PER_POD, `${reads} reads of pods`);
   });
 
-test('the walk over the nodes leaves others their turn', async () => {
-  const cache = createSchedulerCache();
-  for (let i = 0; i < NODES; i++) cache.addNode(zoned(`n${i}`, 'z'));
+/** A clock that goes on by a millisecond with every look at it; counts how often others had their turn. */
+function countedTurns() {
   let nowMs = 0;
   let turns = 0;
   const clock = {
@@ -106,6 +105,32 @@ test('the walk over the nodes leaves others their turn', async () => {
       return Promise.resolve();
     },
   };
-  await lookNow({ profile, pod: pod('p'), snapshot: cache.snapshot(), nominations: createNominator(), clock });
-  assert.ok(turns >= NODES / 4, `${turns} turns for ${NODES} nodes`);
+  return { clock, turns: () => turns };
+}
+
+test('the walk over the nodes leaves others their turn', async () => {
+  const cache = createSchedulerCache();
+  for (let i = 0; i < NODES; i++) cache.addNode(zoned(`n${i}`, 'z'));
+  const { clock, turns } = countedTurns();
+  await explainNow({ profile, pod: pod('p'), snapshot: cache.snapshot(), nominations: createNominator(), clock });
+  assert.ok(turns() >= NODES / 4, `${turns()} turns for ${NODES} nodes`);
 });
+
+const MANY = 200;
+const many = (kind: 'podAffinity' | 'podAntiAffinity'): Partial<PodSpec> =>
+  affinity(kind, ...Array.from({ length: MANY }, (_, i) => term(ZONE, { app: i === 0 ? 'web' : `other-${i}` })));
+const walks: readonly [string, Stored<Pod>, Partial<PodSpec>][] = [
+  ['its own terms', pod('p', {}, many('podAntiAffinity')), {}],
+  ['pods that could meet its terms', pod('p', {}, many('podAffinity')), {}],
+  ['terms of running pods', pod('p', { app: 'web' }), affinity('podAntiAffinity', term(ZONE, { app: 'web' }))],
+];
+for (const [title, waiting, running] of walks)
+  test(`a walk over ${title} on a single node leaves others their turn`, async () => {
+    const cache = createSchedulerCache();
+    cache.addNode(zoned('n0', 'z'));
+    for (let i = 0; i < MANY; i++) cache.assume(pod(`p${i}`, { app: 'web' }, running), 'n0');
+    const { clock, turns } = countedTurns();
+    const input = { profile, pod: waiting, snapshot: cache.snapshot(), nominations: createNominator(), clock };
+    assert.equal((await explainNow(input)).result, 'Unschedulable');
+    assert.ok(turns() >= MANY / 4, `${turns()} turns`);
+  });

@@ -11,7 +11,7 @@ import { defaultPlugins } from '../plugins/list.ts';
 import { schedulePod } from '../schedule-pod.ts';
 import { testNode, testPluginDeps, testPod } from '../scheduler-fixture.ts';
 import { createDecisionLog, type Decision } from './decision-log.ts';
-import { lookNow, toldDecision } from './explain-nodes.ts';
+import { explainNow, podDecisionOf } from './explain-nodes.ts';
 
 const profile = createProfile({
   schedulerName: 'default-scheduler',
@@ -29,7 +29,7 @@ function cluster() {
 }
 
 const look = (pod = testPod('p', { cpu: '900m' }), cache = cluster()) =>
-  lookNow({ profile, pod, snapshot: cache.snapshot(), nominations: createNominator(), clock: new VirtualClock() });
+  explainNow({ profile, pod, snapshot: cache.snapshot(), nominations: createNominator(), clock: new VirtualClock() });
 
 test('a look names the nearest nodes first, and everything each lacks', async () => {
   const { result, message, nodes } = await look();
@@ -90,7 +90,7 @@ test('a decision that was made is told with the chosen node first', () => {
   );
   assert.ok(result.node !== undefined);
   const { node, scored, statuses, filters } = result;
-  const told = toldDecision({
+  const told = podDecisionOf({
     uid: 'u',
     atMs: 0,
     nodeName: node,

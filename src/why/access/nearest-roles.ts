@@ -31,15 +31,39 @@ function breadthOf({ rules = [] }: AnyRole): number {
   }, 0);
 }
 
-/** What would grant it: to bind a role that is there, else a role for this alone. */
+/** Verbs that come together wherever somebody may read. */
+const READING = ['get', 'list', 'watch'];
+
+/** Whether the role grants next to nothing else: this object, resource or path alone, and this verb, or the verbs of reading. */
+function isForThisAlone({ rules = [] }: AnyRole, request: AccessRequest): boolean {
+  const { verb, isResourceRequest, path, apiGroup, resource, subresource, name } = request;
+  const verbsAlike = READING.includes(verb) ? READING : [verb];
+  const target = subresource === '' ? resource : `${resource}/${subresource}`;
+  return rules.every(({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => {
+    const isSameTarget = isResourceRequest
+      ? nonResourceURLs.length === 0 &&
+        apiGroups.every((one) => one === apiGroup) &&
+        resources.every((one) => one === target)
+      : resources.length === 0 && nonResourceURLs.every((one) => one === path);
+    const isSameName = name === '' || (resourceNames.length === 1 && resourceNames[0] === name);
+    return isSameTarget && isSameName && verbs.every((one) => verbsAlike.includes(one));
+  });
+}
+
+/** What would grant it and little else: to bind a role for it that is there, else to make one. Wider roles are named. */
 export function cureOf(request: AccessRequest, roles: readonly AnyRole[]): Cure {
   const nearest = nearestRoles(request, roles);
-  const [first] = nearest;
-  if (first === undefined)
-    return { text: `make a role that allows to ${actionText(request)}, and bind it`, command: ownRole(request) };
-  const named = nearest.slice(0, MAX_NAMED).map((role) => `${nameOfRole(role).kind} ${role.metadata.name}`);
-  const text = `bind ${named.join(', or ')}, or a role for this alone`;
-  return { text, command: bindCommand(request, nameOfRole(first)) };
+  const narrow = nearest.find((role) => isForThisAlone(role, request));
+  if (narrow !== undefined) {
+    const { kind, name } = nameOfRole(narrow);
+    return { text: `bind ${kind} ${name}`, command: bindCommand(request, { kind, name }) };
+  }
+  const wider = nearest.slice(0, MAX_NAMED).map((role) => `${nameOfRole(role).kind} ${role.metadata.name}`);
+  const text = `make a role that allows to ${actionText(request)} and nothing else, and bind it`;
+  return {
+    text: wider.length === 0 ? text : `${text}; ${wider.join(', or ')}, would allow much more as well`,
+    command: ownRole(request, roles),
+  };
 }
 
 function bindCommand(request: AccessRequest, role: { readonly kind: string; readonly name: string }): string {
@@ -55,16 +79,24 @@ function bindCommand(request: AccessRequest, role: { readonly kind: string; read
     : `kubectl create clusterrolebinding ${name} ${what}`;
 }
 
-function ownRole(request: AccessRequest): string {
+function ownRole(request: AccessRequest, roles: readonly AnyRole[]): string {
   const { verb, isResourceRequest, path, resource, subresource, name, namespace } = request;
   const kind = isInNamespace(request) ? 'role' : 'clusterrole';
   const target = isResourceRequest ? [resource, subresource] : [path];
-  const role = wordOf([verb, ...target, name].filter((part) => part !== '').join('-'));
+  const role = freeName(wordOf([verb, ...target, name].filter((part) => part !== '').join('-')), kind, roles);
   const what = isResourceRequest
     ? `--resource=${shellWord(resourceText(request))}${name === '' ? '' : ` --resource-name=${shellWord(name)}`}`
     : `--non-resource-url=${shellWord(path)}`;
   const where = isInNamespace(request) ? ` -n ${namespace}` : '';
   return `kubectl create ${kind} ${role} --verb=${shellWord(verb)} ${what}${where} && ${bindCommand(request, { kind, name: role })}`;
+}
+
+/** The name, or with a number where a role that grants something else has it. */
+function freeName(name: string, kind: string, roles: readonly AnyRole[]): string {
+  const taken = new Set(roles.map(nameOfRole).map((role) => `${role.kind}/${role.name}`));
+  let free = name;
+  for (let count = 2; taken.has(`${kind}/${free}`); count++) free = `${name}-${count}`;
+  return free;
 }
 
 function isInNamespace({ namespace }: AccessRequest): boolean {

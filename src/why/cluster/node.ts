@@ -1,6 +1,7 @@
 /** Why a node is not ready, or takes no pods. */
 import { Leases, Nodes } from '../../api/gen/resources.ts';
 import type { Node } from '../../api/gen/core-v1.ts';
+import { taintText } from '../../api/taints-tolerations.ts';
 import { parseTime } from '../../api/time.ts';
 import { nodeCondition, isNodeReady } from '../../component-helpers/nodes.ts';
 import { conditionCause } from '../conditions.ts';
@@ -78,12 +79,12 @@ function closedCauses(node: Node): readonly Cause[] {
   // Taints of conditions are told by the conditions.
   return (node.spec?.taints ?? [])
     .filter(({ key, effect }) => !key.startsWith('node.kubernetes.io/') && effect !== 'PreferNoSchedule')
-    .map(({ key, value = '', effect }) =>
+    .map((taint) =>
       cause({
         code: 'Tainted',
         object,
-        message: `its taint ${key}${value === '' ? '' : `=${value}`}:${effect} keeps pods away that do not tolerate it`,
-        cure: { text: 'remove the taint', command: `kubectl taint node ${object.name} ${key}:${effect}-` },
+        message: `its taint ${taintText(taint)} keeps pods away that do not tolerate it`,
+        cure: { text: 'remove the taint', command: `kubectl taint node ${object.name} ${taint.key}:${taint.effect}-` },
       }),
     );
 }

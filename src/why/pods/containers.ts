@@ -56,9 +56,16 @@ async function causesOf(
   }
   if (waiting !== undefined && !['ContainerCreating', 'PodInitializing', ''].includes(reason))
     return [waitingCause(pod, status)];
+  if (isInitRetry(pod, status)) return [await crashCause(pod, status, evidence)];
   if (terminated !== undefined && terminated.exitCode !== 0)
     return [await terminationCause(pod, { status, terminated, previous: false }, evidence)];
   return [];
+}
+
+/** An init container that runs again after it has failed: until it ends well the pod does not start, so that it is no recovery yet. */
+function isInitRetry({ spec }: Pod, { name, state, lastState }: ContainerStatus): boolean {
+  const isInit = spec?.initContainers?.some((one) => one.name === name && one.restartPolicy !== 'Always') === true;
+  return isInit && state?.running !== undefined && (lastState?.terminated?.exitCode ?? 0) !== 0;
 }
 
 async function crashCause(pod: Pod, status: ContainerStatus, evidence: Evidence): Promise<Cause> {

@@ -32,5 +32,8 @@ export const PLUGIN_CURES: Readonly<Record<string, PluginCure>> = {
     command: (_node, namespace) => `kubectl get resourceclaims -n ${namespace}`,
   },
   NodeDeclaredFeatures: { text: 'the nodes lack a feature the pod needs: upgrade their kubelets' },
-  ServiceAffinity: { text: 'the pods of the service run on nodes with other labels' },
+  ServiceAffinity: {
+    text: 'give nodes the labels of those where the other pods of the service run, or make room there',
+    command: () => 'kubectl get nodes --show-labels',
+  },
 };

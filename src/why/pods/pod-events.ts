@@ -13,16 +13,19 @@ export interface EventCause {
   readonly cure: Cure;
   /** Text that the path of the involved field ends with: `{web}` for a container. */
   readonly field?: string;
+  /** How many different messages are shown, the newest first. Default 1. */
+  readonly messages?: number;
 }
 
-/** A cause from the newest event with one of the reasons; none where there is no such event. */
+/** A cause from the events with one of the reasons; none where there is no such event. */
 export async function latestEventCause(pod: Pod, evidence: Evidence, wanted: EventCause): Promise<readonly Cause[]> {
-  const { reasons, code, message, cure, field = '' } = wanted;
-  const event = (await evidence.events(pod)).find(
+  const { reasons, code, message, cure, field = '', messages = 1 } = wanted;
+  const events = (await evidence.events(pod)).filter(
     ({ reason = '', involvedObject }) => reasons.includes(reason) && (involvedObject.fieldPath ?? '').endsWith(field),
   );
-  if (event === undefined) return [];
-  const object = nameOfObject(Pods, pod);
-  const since = formatTime(timeOfEvent(event));
-  return [cause({ code, object, message, since, facts: [(event.message ?? '').trimEnd()], cure })];
+  const [newest] = events;
+  if (newest === undefined) return [];
+  const texts = new Set(events.map((event) => (event.message ?? '').trimEnd()));
+  const since = formatTime(timeOfEvent(newest));
+  return [cause({ code, object: nameOfObject(Pods, pod), message, since, facts: [...texts].slice(0, messages), cure })];
 }

@@ -3,6 +3,7 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import { isPodReady, podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Cause, Diagnosis } from '../explanation.ts';
+import { endingCauses } from './container-endings.ts';
 import { containerCauses } from './containers.ts';
 import { explainDeletion } from './deletion.ts';
 import { endCauses } from './end.ts';
@@ -30,13 +31,23 @@ const checksOnNode: readonly Check[] = [
 export async function explainPod(pod: Pod, evidence: Evidence): Promise<Diagnosis> {
   if (pod.metadata.deletionTimestamp !== undefined) return explainDeletion(pod, evidence);
   const phase = pod.status?.phase ?? 'Pending';
-  if (phase === 'Succeeded') return { state: 'Fine', summary: 'ran to its end', causes: [] };
+  if (phase === 'Succeeded')
+    return { state: 'Fine', summary: 'ran to its end', causes: await earlyEndNotes(pod, evidence) };
   if (phase === 'Failed') return { state: 'Trouble', summary: 'has failed', causes: await endCauses(pod, evidence) };
   if ((pod.spec?.nodeName ?? '') === '') return explainScheduling(pod, evidence);
   const causes: Cause[] = [];
   for (const check of checksOnNode) appendAll(causes, await check(pod, evidence));
   const found = stateOf(pod, causes);
   return { ...found, causes: found.state === 'Fine' ? await restartNotes(pod, evidence) : causes };
+}
+
+/** Containers that ended well when they were asked to, because a probe had failed. */
+async function earlyEndNotes(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
+  const notes: Cause[] = [];
+  for (const { name, state } of pod.status?.containerStatuses ?? [])
+    if (state?.terminated !== undefined)
+      appendAll(notes, await endingCauses(pod, { name, terminated: state.terminated }, evidence));
+  return notes;
 }
 
 function stateOf(pod: Pod, causes: readonly Cause[]): Pick<Diagnosis, 'state' | 'summary'> {

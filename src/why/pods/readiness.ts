@@ -1,6 +1,6 @@
 /** Why a pod whose containers run is not ready: probes and readiness gates. */
 import { Pods } from '../../api/gen/resources.ts';
-import type { Container, ContainerStatus, Pod, Probe } from '../../api/gen/core-v1.ts';
+import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { ProbeAnswer } from '../../api/pod-node-state.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
@@ -8,6 +8,7 @@ import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 import { nodeStateOf } from './node-state.ts';
 import { latestEventCause } from './pod-events.ts';
+import { probeText } from './probe-text.ts';
 import { appendAll } from '../../base/lists.ts';
 
 /** Containers beyond so many causes are not looked at: they mostly have the same. */
@@ -64,17 +65,6 @@ function waitingForProbe(pod: Pod, { name }: Container, kind: string): Cause {
     object: nameOfObject(Pods, pod),
     message: `the ${kind} probe of container ${name} has not succeeded yet`,
   });
-}
-
-/** `GET http://:8080/ready`, `tcp :80`, `grpc :9000`, `exec cat /tmp/ready`. */
-function probeText({ httpGet, tcpSocket, grpc, exec }: Probe): string {
-  if (httpGet !== undefined) {
-    const { scheme = 'HTTP', host = '', port, path = '/' } = httpGet;
-    return `GET ${scheme.toLowerCase()}://${host}:${port}${path}`;
-  }
-  if (tcpSocket !== undefined) return `tcp ${tcpSocket.host ?? ''}:${tcpSocket.port}`;
-  if (grpc !== undefined) return `grpc :${grpc.port}`;
-  return `exec ${(exec?.command ?? []).join(' ')}`;
 }
 
 function gateCauses(pod: Pod): readonly Cause[] {

@@ -4,8 +4,7 @@ import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
-import { rebootCauses } from './reboot.ts';
-import { endText } from './termination.ts';
+import { containerEndCauses, endText } from './termination.ts';
 
 /** Containers that are told. */
 const MAX_LISTED = 3;
@@ -36,6 +35,6 @@ async function restartNote(
       text: 'read what it said before it ended',
       command: `kubectl logs ${object.name}${inNamespace(object)} -c ${name} --previous`,
     },
-    because: await rebootCauses(pod, terminated, evidence),
+    because: await containerEndCauses(pod, { name, terminated }, evidence),
   });
 }

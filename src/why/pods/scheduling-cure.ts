@@ -1,21 +1,18 @@
 /** What would help against the refusals of the nearest nodes. Pure. */
-import type { NodeVerdict } from '../../component-helpers/pod-why.ts';
+import { refusals, type NodeVerdict } from '../../component-helpers/pod-why.ts';
 import type { Cure } from '../explanation.ts';
 import { PLUGIN_CURES } from './plugin-cures.ts';
 
-/** What refused the node. */
-export function refusals(node: NodeVerdict): NodeVerdict['plugins'] {
-  return node.plugins.filter(({ verdict }) => verdict !== 'Passed');
-}
-
 /**
- * Every node is a way of its own: all that refuses it has to go. `first` is the plugin that refused the nearest node, or the pod
+ * Every node is a way of its own: all that refuses it has to go. Nodes that the pod excludes are none while it has a choice among others. `first` is the plugin that refused the nearest node, or the pod
  * before any node was looked at.
  */
 export function refusalCure(nodes: readonly NodeVerdict[], first: string | undefined, namespace: string): Cure {
   const [nearest] = nodes;
   const command = PLUGIN_CURES[first ?? '']?.command?.(nearest?.name ?? '', namespace);
-  const ways = nodes.filter((node) => !nodes.some((other) => isHarder(node, other))).map(wayOf);
+  const chosen = nodes.filter((node) => !isExcludedByPod(node));
+  const open = chosen.length === 0 ? nodes : chosen;
+  const ways = open.filter((node) => !open.some((other) => isHarder(node, other))).map(wayOf);
   const texts = new Set(ways.map(({ text }) => text));
   const [only] = texts;
   const text =
@@ -25,6 +22,11 @@ export function refusalCure(nodes: readonly NodeVerdict[], first: string | undef
         ? only!
         : ways.map((way) => `${way.name}: ${way.text}`).join('; ');
   return { text, command };
+}
+
+/** Whether the pod's own choice of nodes leaves it out. */
+function isExcludedByPod(node: NodeVerdict): boolean {
+  return refusals(node).some(({ name }) => name === 'NodeAffinity' || name === 'NodeName');
 }
 
 /** Whether the other is refused by some of the same plugins alone: this one is no way of its own. */

@@ -1,14 +1,16 @@
 /** Why a pod has no node: gates, no scheduler, or what each plugin of the scheduler says. */
-import { Pods } from '../../api/gen/resources.ts';
+import { Nodes, Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
-import type { PodDecision, PodWhy } from '../../component-helpers/pod-why.ts';
+import { findUntoleratedTaint, taintText } from '../../api/taints-tolerations.ts';
+import { selectorLacks } from '../../component-helpers/node-affinity.ts';
+import { refusals, refusedBy, type PodDecision, type PodWhy } from '../../component-helpers/pod-why.ts';
 import { podCondition } from '../../component-helpers/pods.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 import { unboundClaimCauses } from './claims.ts';
 import { resourceClaimCauses } from './resource-claims.ts';
-import { refusalCure, refusals } from './scheduling-cure.ts';
+import { refusalCure } from './scheduling-cure.ts';
 
 /** Nodes whose verdict is told word for word. */
 const MAX_NODES = 3;
@@ -23,7 +25,11 @@ export async function explainScheduling(pod: Pod, evidence: Evidence): Promise<D
   const why = await evidence.subresource<PodWhy>(
     Pods,
     { namespace, name },
-    { name: 'why', what: `the scheduler's verdict on pod/${namespace}/${name}` },
+    {
+      name: 'why',
+      what: `what the scheduler says of each node for pod/${namespace}/${name}`,
+      query: { nodes: String(MAX_NODES) },
+    },
   );
   const decision = why?.now ?? why?.lastDecision;
   if (decision?.result === 'Unschedulable')
@@ -73,11 +79,9 @@ async function preemptedCauses(pod: Pod, evidence: Evidence): Promise<readonly C
 
 /** What the scheduler of this cluster says of its nodes, or of the pod before it looked at any. */
 async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence): Promise<Cause> {
-  const { nodes, nodeCount, rejectedBy, message } = decision;
+  const { nodes, nodesNotShown = 0, nodeCount, rejectedBy, message } = decision;
   const object = nameOfObject(Pods, pod);
-  const plugins = [
-    ...new Set([rejectedBy ?? [], nodes.flatMap((node) => refusals(node).map(({ name }) => name))].flat()),
-  ];
+  const plugins = [...new Set([rejectedBy ?? [], refusedBy(decision)].flat())];
   const [first] = plugins;
   const because = await objectCauses(
     pod,
@@ -93,12 +97,17 @@ async function verdictCause(pod: Pod, decision: PodDecision, evidence: Evidence)
         ({ name, reasons = [], lacks = [] }) => `${node.name}: ${[...reasons, ...lacks].join('; ')} (${name})`,
       ),
     );
+  const more = nodes.length + nodesNotShown - MAX_NODES;
   return cause({
     code: first === undefined ? 'Unschedulable' : `Unschedulable.${first}`,
     object,
     message,
-    facts: [...facts, ...(nodes.length > MAX_NODES ? [`and ${nodes.length - MAX_NODES} more nodes`] : [])],
-    cure: refusalCure(nodes.slice(0, MAX_NODES), first, object.namespace ?? ''),
+    facts: more > 0 ? [...facts, `and ${more} more nodes`] : facts,
+    // A pod that was refused before any node for want of an object is cured by that object alone.
+    cure:
+      nodes.length === 0 && because.length > 0
+        ? undefined
+        : refusalCure(nodes.slice(0, MAX_NODES), first, object.namespace ?? ''),
     because,
   });
 }
@@ -135,6 +144,23 @@ async function heldBackCause(pod: Pod, message: string, evidence: Evidence): Pro
   });
 }
 
+/** What nodes themselves tell: labels that the pod asks for and they lack, and taints. */
+async function excludedNodes(pod: Pod, evidence: Evidence): Promise<readonly string[]> {
+  const refused = (await evidence.list(Nodes)).flatMap((node) => {
+    const lacks = selectorLacks(pod, node);
+    const taint = findUntoleratedTaint(
+      node.spec?.taints ?? [],
+      pod.spec?.tolerations ?? [],
+      ({ effect }) => effect !== 'PreferNoSchedule',
+    );
+    const why = [...lacks, ...(taint === undefined ? [] : [`taint ${taintText(taint)}`])];
+    return why.length === 0 ? [] : [`${node.metadata.name}: ${why.join('; ')}`];
+  });
+  return refused.length > MAX_NODES
+    ? [...refused.slice(0, MAX_NODES), `and ${refused.length - MAX_NODES} more nodes`]
+    : refused;
+}
+
 /** What the condition says, where no scheduler answers. */
 async function conditionCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {
   const claims = await unboundClaimCauses(pod, evidence);
@@ -147,7 +173,7 @@ async function conditionCauses(pod: Pod, evidence: Evidence): Promise<readonly C
       object: nameOfObject(Pods, pod),
       message: 'the scheduler finds no node for it',
       since: condition.lastTransitionTime ?? undefined,
-      facts: [condition.message ?? ''],
+      facts: [condition.message ?? '', ...(await excludedNodes(pod, evidence))],
       cure: { text: 'change what the message says of the nodes, or of the pod', command: 'kubectl describe nodes' },
       because: claims,
     }),

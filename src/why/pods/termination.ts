@@ -4,6 +4,7 @@ import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/g
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
+import { endingCauses } from './container-endings.ts';
 import { rebootCauses } from './reboot.ts';
 
 /** One end of a container; `previous`: it runs again, or waits to. */
@@ -43,8 +44,17 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
     since: finishedAt ?? undefined,
     facts: [...(message === '' ? [] : [message.trimEnd()]), ...lines],
     cure: cureOf(pod, end),
-    because: await rebootCauses(pod, terminated, evidence),
+    because: await containerEndCauses(pod, { name: status.name, terminated }, evidence),
   });
+}
+
+/** Who or what ended the container, where it did not end by itself. */
+export async function containerEndCauses(
+  pod: Pod,
+  end: { readonly name: string; readonly terminated: ContainerStateTerminated },
+  evidence: Evidence,
+): Promise<readonly Cause[]> {
+  return [...(await rebootCauses(pod, end.terminated, evidence)), ...(await endingCauses(pod, end, evidence))];
 }
 
 function cureOf(pod: Pod, { status, terminated, previous }: ContainerEnd): Cure {

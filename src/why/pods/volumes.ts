@@ -32,6 +32,8 @@ export async function volumeCauses(pod: Pod, evidence: Evidence): Promise<readon
     reasons: ['FailedMount', 'FailedAttachVolume', 'FailedMapVolume'],
     code: 'VolumeNotMounted',
     message: 'a volume could not be attached or mounted',
+    // One says that it takes too long, another why.
+    messages: 3,
     cure: { text: 'mend what the message names; the kubelet tries again by itself' },
   });
 }

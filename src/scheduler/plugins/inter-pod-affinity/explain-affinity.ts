@@ -1,30 +1,66 @@
 /** Which term of affinity a node does not meet, and which running pods it is about. On request only. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
-import type { NodeInfo, Snapshot } from '../../cache/node-info.ts';
+import type { NodeInfo } from '../../cache/node-info.ts';
 import { CountedPods, MAX_LISTED } from '../../framework/lack-texts.ts';
-import type { Lack } from '../../framework/plugin.ts';
+import type { ExplainTurns, Lack } from '../../framework/plugin.ts';
 import { termText, type AffinityTerm, type PodTerms, type TermReader } from './affinity-terms.ts';
 import { RepellingTerms } from './repelling-pods.ts';
 
-/** What keeps one pod from nodes. Walks over all pods once per term; a node is looked up by its topology values. */
+/** Pods that meet a term, by topology value. */
+interface UnwantedPods {
+  readonly term: AffinityTerm;
+  readonly byValue: Map<string, CountedPods>;
+}
+
+/** What keeps one pod from nodes. One walk over all pods, in turns; a node is looked up by its topology values. */
 export class AffinityLacks {
   readonly #terms: PodTerms;
   /** Nodes with a pod that meets all affinity terms have these values of the terms' topology keys. */
-  readonly #wanted: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly #isFirst: boolean;
-  /** By anti-affinity term and topology value. */
-  readonly #unwanted: ReadonlyMap<AffinityTerm, ReadonlyMap<string, CountedPods>>;
+  readonly #wanted: ReadonlyMap<string, Set<string>>;
+  readonly #meetsItself: boolean;
+  #hasWanted = false;
+  readonly #unwanted: readonly UnwantedPods[];
   readonly #repelling: RepellingTerms;
 
-  constructor(termsOf: TermReader, pod: Stored<Pod>, { nodes }: Snapshot) {
+  constructor(termsOf: TermReader, pod: Stored<Pod>) {
     this.#terms = termsOf(pod);
     const { affinity, antiAffinity } = this.#terms;
-    const wanted = affinity.length === 0 ? [] : nodes.filter((node) => hasPod(node, affinity));
-    this.#isFirst = wanted.length === 0 && affinity.every((term) => term.matches(pod));
-    this.#wanted = new Map(affinity.map(({ topologyKey }) => [topologyKey, valuesOf(topologyKey, wanted)]));
-    this.#unwanted = new Map(antiAffinity.map((term) => [term, matchingPods(term, nodes)]));
-    this.#repelling = new RepellingTerms(termsOf, pod, nodes);
+    this.#wanted = new Map(affinity.map(({ topologyKey }) => [topologyKey, new Set()]));
+    this.#meetsItself = affinity.every((term) => term.matches(pod));
+    this.#unwanted = antiAffinity.map((term) => ({ term, byValue: new Map() }));
+    this.#repelling = new RepellingTerms(termsOf, pod);
+  }
+
+  /** Takes in the pods of one node. */
+  async add(node: NodeInfo, turns: ExplainTurns): Promise<void> {
+    if (await this.#hasPod(node, turns)) this.#addWanted(node);
+    for (const unwanted of this.#unwanted) {
+      addMatching(unwanted, node);
+      await turns.next();
+    }
+    for (const running of node.podsWithRequiredAntiAffinity.values()) {
+      this.#repelling.add(running, node);
+      await turns.next();
+    }
+  }
+
+  async #hasPod({ pods }: NodeInfo, turns: ExplainTurns): Promise<boolean> {
+    const { affinity } = this.#terms;
+    if (affinity.length === 0) return false;
+    for (const pod of pods.values()) {
+      if (affinity.every((term) => term.matches(pod))) return true;
+      await turns.next();
+    }
+    return false;
+  }
+
+  #addWanted({ node }: NodeInfo): void {
+    this.#hasWanted = true;
+    for (const [topologyKey, values] of this.#wanted) {
+      const value = node.metadata.labels?.[topologyKey];
+      if (value !== undefined) values.add(value);
+    }
   }
 
   /** No more than are shown. */
@@ -36,13 +72,14 @@ export class AffinityLacks {
   }
 
   *#texts(labels: Readonly<Record<string, string>>): Generator<string> {
+    const isFirst = !this.#hasWanted && this.#meetsItself;
     for (const { topologyKey, selector } of this.#terms.affinity) {
       const value = labels[topologyKey];
       if (value === undefined) yield `the node has no label ${topologyKey}, which podAffinity asks for`;
-      else if (!this.#isFirst && this.#wanted.get(topologyKey)?.has(value) !== true)
+      else if (!isFirst && this.#wanted.get(topologyKey)?.has(value) !== true)
         yield `no pod that podAffinity asks for (${selector.toString()}) runs in ${topologyKey}=${value}`;
     }
-    for (const [term, byValue] of this.#unwanted) {
+    for (const { term, byValue } of this.#unwanted) {
       const value = labels[term.topologyKey];
       const met = value === undefined ? undefined : byValue.get(value);
       if (met !== undefined) yield `podAntiAffinity (${termText(term)}) keeps it away from ${met.toString()}`;
@@ -52,26 +89,13 @@ export class AffinityLacks {
   }
 }
 
-function hasPod(node: NodeInfo, terms: readonly AffinityTerm[]): boolean {
-  return node.pods.values().some((other) => terms.every((term) => term.matches(other)));
-}
-
-function valuesOf(topologyKey: string, nodes: readonly NodeInfo[]): ReadonlySet<string> {
-  return new Set(nodes.map(({ node }) => node.metadata.labels?.[topologyKey]).filter((value) => value !== undefined));
-}
-
-/** Pods that match, by topology value. */
-function matchingPods(term: AffinityTerm, nodes: readonly NodeInfo[]): ReadonlyMap<string, CountedPods> {
-  const counted = new Map<string, CountedPods>();
-  for (const { name, node, pods } of nodes) {
-    const value = node.metadata.labels?.[term.topologyKey];
-    if (value === undefined) continue;
-    for (const pod of pods.values()) {
-      if (!term.matches(pod)) continue;
-      const known = counted.get(value);
-      if (known === undefined) counted.set(value, new CountedPods(pod, name));
-      else known.addOne();
-    }
+function addMatching({ term, byValue }: UnwantedPods, { name, node, pods }: NodeInfo): void {
+  const value = node.metadata.labels?.[term.topologyKey];
+  if (value === undefined) return;
+  for (const pod of pods.values()) {
+    if (!term.matches(pod)) continue;
+    let counted = byValue.get(value);
+    if (counted === undefined) byValue.set(value, (counted = new CountedPods()));
+    counted.add(pod, name);
   }
-  return counted;
 }

@@ -110,10 +110,12 @@ export function createInterPodAffinity(
       if (antiAffinity.some((list) => countAt(list, node) > 0)) return ANTI_AFFINITY;
       return existingAnti.some((list) => countAt(list, node) > 0) ? EXISTING : undefined;
     },
-    explain(state, pod, node, snapshot) {
-      if (!state.has(LACKS)) state.set(LACKS, new AffinityLacks(termsOf, pod, snapshot));
-      return (state.get(LACKS) as AffinityLacks).of(node);
+    async prepareExplain(state, pod, { nodes }, turns) {
+      const lacks = new AffinityLacks(termsOf, pod);
+      for (const node of nodes) await lacks.add(node, turns);
+      state.set(LACKS, lacks);
     },
+    explain: (state, _pod, node) => (state.get(LACKS) as AffinityLacks).of(node),
     addPod: (state, pod, { other, node }) => change(state, pod, { other, node, by: 1 }),
     removePod: (state, pod, { other, node }) => change(state, pod, { other, node, by: -1 }),
     cloneState(value) {

@@ -18,20 +18,30 @@ interface RepellingPods {
 export class RepellingTerms {
   readonly #byKey = new Map<string, Map<string, Map<string, RepellingPods>>>();
 
-  constructor(termsOf: TermReader, pod: Stored<Pod>, nodes: readonly NodeInfo[]) {
-    let place = 0;
-    for (const { name, node, podsWithRequiredAntiAffinity } of nodes)
-      for (const other of podsWithRequiredAntiAffinity.values())
-        for (const term of termsOf(other).antiAffinity) {
-          const value = node.metadata.labels?.[term.topologyKey];
-          if (value === undefined || !term.matches(pod)) continue;
-          const found = this.#at(term.topologyKey, value);
-          const text = termText(term);
-          const known = found.get(text);
-          if (known !== undefined) known.pods.addOne();
-          else if (found.size < MAX_LISTED)
-            found.set(text, { term: text, pods: new CountedPods(other, name), place: place++ });
-        }
+  #places = 0;
+  readonly #termsOf: TermReader;
+  readonly #pod: Stored<Pod>;
+
+  constructor(termsOf: TermReader, pod: Stored<Pod>) {
+    this.#termsOf = termsOf;
+    this.#pod = pod;
+  }
+
+  /** Adds what the running pod, on the node, has against the other. */
+  add(running: Stored<Pod>, { name, node }: NodeInfo): void {
+    for (const term of this.#termsOf(running).antiAffinity) {
+      const value = node.metadata.labels?.[term.topologyKey];
+      if (value === undefined || !term.matches(this.#pod)) continue;
+      const found = this.#at(term.topologyKey, value);
+      const text = termText(term);
+      let known = found.get(text);
+      if (known === undefined) {
+        if (found.size >= MAX_LISTED) continue;
+        known = { term: text, pods: new CountedPods(), place: this.#places++ };
+        found.set(text, known);
+      }
+      known.pods.add(running, name);
+    }
   }
 
   /** Those that keep the pod away from a node with these labels, in the order they were found. */

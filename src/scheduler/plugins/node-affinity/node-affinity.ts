@@ -3,9 +3,8 @@ import type { Node, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import {
   nodeSelectorMatches,
-  someTermMatches,
   preferredNodeAffinityWeight,
-  termText,
+  selectorLacks,
 } from '../../../component-helpers/node-affinity.ts';
 import { defaultArgs, type NodeAffinityArgs } from '../../config/plugin-args.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
@@ -43,18 +42,7 @@ export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = default
       if (added !== undefined && !nodeSelectorMatches(added, info.node)) return ENFORCED;
       return nodeSelectorMatches(pod, info.node) ? undefined : MISMATCH;
     },
-    explain(_state, pod, info) {
-      const labels = info.node.metadata.labels ?? {};
-      const terms =
-        pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-      const isMet = terms.length === 0 || someTermMatches(terms, info.node);
-      return [
-        ...Object.entries(pod.spec?.nodeSelector ?? {})
-          .filter(([key, value]) => labels[key] !== value)
-          .map(([key, value]) => `label ${key} is ${labels[key] ?? 'not set'}, not ${value}`),
-        ...(isMet ? [] : [`nodeAffinity asks for ${terms.map(termText).join(' or ')}`]),
-      ].map((what) => ({ what, distance: 1 }));
-    },
+    explain: (_state, pod, { node }) => selectorLacks(pod, node).map((what) => ({ what, distance: 1 })),
     preScore: (_state, pod) =>
       (pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0 &&
       (addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length === 0

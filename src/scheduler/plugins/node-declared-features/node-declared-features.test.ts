@@ -48,7 +48,7 @@ describe('a pod that needs a feature', () => {
         refused === undefined ? [undefined, undefined] : ['unresolvable', refused],
       );
       assert.deepEqual(
-        plugin.explain?.(state, needing, info, snapshot).map(({ what: lacks }) => lacks),
+        plugin.explain?.(state, needing, info).map(({ what: lacks }) => lacks),
         refused === undefined ? [] : [`the kubelet does not declare the feature ${RESTART}`],
       );
     });

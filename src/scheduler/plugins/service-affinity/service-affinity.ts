@@ -41,6 +41,16 @@ export function createServiceAffinity(args: ServiceAffinityArgs, servicesOf: Ser
         if (labels[key] !== value) return REFUSED;
       return undefined;
     },
+    explain(state, pod, { node }) {
+      const labels = node.metadata.labels ?? {};
+      const service = servicesOf(pod)[0]?.metadata.name ?? '';
+      return [...(state.get(NAME) as ReadonlyMap<string, string>)]
+        .filter(([key, value]) => labels[key] !== value)
+        .map(([key, value]) => ({
+          what: `label ${key} is ${labels[key] ?? 'not set'}, not ${value}, where the pods of service ${service} run`,
+          distance: 1,
+        }));
+    },
     preScore(state, pod, { snapshot }) {
       if (args.antiAffinityLabelsPreference.length === 0) return { code: 'skip', reasons: [], plugin: NAME };
       state.set(SCORES, countSiblings(args.antiAffinityLabelsPreference, pod, { snapshot, servicesOf }));

@@ -1,6 +1,6 @@
 /** TaintToleration: untolerated NoSchedule and NoExecute taints filter, PreferNoSchedule ones score. Upstream: plugins/tainttoleration. */
 import type { Node, Pod, Taint } from '../../../api/gen/core-v1.ts';
-import { findUntoleratedTaint, tolerationsTolerateTaint } from '../../../api/taints-tolerations.ts';
+import { findUntoleratedTaint, taintText, tolerationsTolerateTaint } from '../../../api/taints-tolerations.ts';
 import type { Stored } from '../../../api/object.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { normalizeToHundred } from '../../framework/profile.ts';
@@ -24,12 +24,7 @@ export function createTaintToleration(): SchedulerPlugin {
     explain(_state, pod, info) {
       const taint = untolerated(pod, info.node);
       if (taint === undefined) return [];
-      return [
-        {
-          what: `taint ${taint.key}${taint.value === undefined ? '' : `=${taint.value}`}:${taint.effect}`,
-          distance: 1,
-        },
-      ];
+      return [{ what: `taint ${taintText(taint)}`, distance: 1 }];
     },
     /** Without such taints all nodes score alike. */
     preScore: (_state, _pod, { snapshot }) => (snapshot.preferNoScheduleNodes > 0 ? undefined : SKIP),

@@ -1,8 +1,7 @@
 /** VolumeRestrictions: a ReadWriteOncePod claim serves one pod at a time, and disks are not shared by pods of one node where they must not be. Upstream: plugins/volumerestrictions (disks: disk-conflict.ts). */
 import type { PersistentVolumeClaim, Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
-import type { Snapshot } from '../../cache/node-info.ts';
-import { podsText } from '../../framework/lack-texts.ts';
+import { CountedPods, podsText } from '../../framework/lack-texts.ts';
 import { createNodeCounts } from '../../framework/node-counts.ts';
 import type { CycleState, PodChange, SchedulerPlugin } from '../../framework/plugin.ts';
 import { unresolvable, unschedulable } from '../../framework/status.ts';
@@ -54,8 +53,18 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       if (!hasExclusiveDisk(pod)) return undefined;
       return node.pods.values().some((other) => disksConflict(pod, other)) ? DISK_CONFLICT : undefined;
     },
-    explain(state, pod, node, snapshot) {
-      if (!state.has(USERS)) state.set(USERS, usersText(pod, (state.get(NAME) as Kept).names, snapshot));
+    async prepareExplain(state, pod, { nodes }, turns) {
+      const { names } = state.get(NAME) as Kept;
+      if (names.size === 0) return;
+      const users = new CountedPods();
+      for (const node of nodes) {
+        for (const other of node.pods.values())
+          if (uses(other, pod.metadata.namespace, names)) users.add(other, node.name);
+        await turns.next();
+      }
+      if (users.count > 0) state.set(USERS, `claim ${[...names].join(', ')} is used by ${users}`);
+    },
+    explain(state, pod, node) {
       const users = state.get(USERS) as string | undefined;
       const disks = hasExclusiveDisk(pod) ? podsText([node], (other) => disksConflict(pod, other)) : undefined;
       return [
@@ -75,13 +84,6 @@ export function createVolumeRestrictions(findClaim: FindClaim): SchedulerPlugin 
       { event: 'node/add' },
     ],
   };
-}
-
-/** Who uses claims that serve one pod at a time; undefined: nobody. */
-function usersText(pod: Stored<Pod>, names: ReadonlySet<string>, { nodes }: Snapshot): string | undefined {
-  if (names.size === 0) return undefined;
-  const users = podsText(nodes, (other) => uses(other, pod.metadata.namespace, names));
-  return users && `claim ${[...names].join(', ')} is used by ${users}`;
 }
 
 /** Whether what the other used may be what the pod waits for. */

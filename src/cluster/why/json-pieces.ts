@@ -1,0 +1,24 @@
+/** The JSON of a long answer in pieces: each element of its lists is one, so that none takes long to write. */
+
+/** Together the text of the object, with a line break at its end. */
+export function* jsonPieces(object: object): Generator<string> {
+  let before = '{';
+  for (const [key, value] of Object.entries(object) as [string, unknown][]) {
+    if (value === undefined) continue;
+    const name = `${before}${JSON.stringify(key)}:`;
+    before = ',';
+    if (Array.isArray(value)) yield* listPieces(name, value);
+    else yield `${name}${JSON.stringify(value)}`;
+  }
+  yield before === '{' ? '{}\n' : '}\n';
+}
+
+function* listPieces(name: string, list: readonly unknown[]): Generator<string> {
+  let before = `${name}[`;
+  for (const element of list) {
+    // As JSON.stringify has what no JSON can say.
+    yield `${before}${JSON.stringify(element) ?? 'null'}`;
+    before = ',';
+  }
+  yield list.length === 0 ? `${name}[]` : ']';
+}
