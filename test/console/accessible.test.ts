@@ -39,6 +39,10 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await topology('services', '.flow .flow-box');
     await topology('policies', '.topology-matrix button');
     await topology('volumes', '.flow .flow-box');
+    await page.evaluate(() => (location.hash = '#/object/deployments.apps/shop/front'));
+    await page.locator('.object-graph .flow-box').first().waitFor();
+    await page.locator('.object-why .badge').waitFor();
+    await check('object');
     await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
     await page.locator('.grid .row').first().waitFor();
     await page.keyboard.press(':');

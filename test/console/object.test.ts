@@ -87,12 +87,16 @@ test('an edit is tried first, names whose fields are in the way, and is applied'
   assert.deepEqual(await accessibilityProblems(page), []);
   const line = page.locator('.cm-line', { hasText: /^ {2}replicas: 2$/ });
   await line.click();
+  const help = page.getByRole('complementary', { name: 'What the field at the cursor means' });
+  await help.getByRole('heading', { name: 'spec.replicas' }).waitFor();
+  await help.getByText('kubectl explain deployment.spec.replicas').waitFor();
+  await help.getByText('integer').waitFor();
   await page.keyboard.press('End');
   await page.keyboard.press('Backspace');
   await page.keyboard.type('4');
   await page.getByRole('button', { name: 'Try on the server' }).click();
   await page.getByText('Other managers set these fields:').waitFor();
-  await page.getByText('.spec.replicas').waitFor();
+  await page.getByText('.spec.replicas', { exact: true }).waitFor();
   await page.getByLabel('Take these fields over').check();
   await page.getByRole('button', { name: 'Try on the server' }).click();
   await page.locator('.object-changes ins', { hasText: 'replicas: 4' }).waitFor();

@@ -39,16 +39,36 @@ export async function applyObject(
   return response.text();
 }
 
-/** A JSON merge patch of the object or a subresource of it. */
+export interface PatchOptions extends Trial {
+  readonly subresource?: string;
+  readonly type?: 'merge' | 'json' | 'strategic';
+}
+
+const PATCH_TYPES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
+
+/** A patch of the object or a subresource of it; a JSON merge patch unless another type is named. */
 export function patchObject(
   ref: ObjectRef,
   patch: object,
-  { dryRun, subresource = '' }: Trial & { readonly subresource?: string } = {},
+  { dryRun, subresource = '', type = 'merge' }: PatchOptions = {},
 ): Promise<KubernetesObject> {
   return sendJson(`${objectPath(ref, subresource)}${paramsOf({ dryRun }, { fieldManager: MANAGER })}`, {
     method: 'PATCH',
-    headers: { 'Content-Type': 'application/merge-patch+json' },
+    headers: { 'Content-Type': PATCH_TYPES[type] },
     body: JSON.stringify(patch),
+  });
+}
+
+/** Creates an object, or by a subresource of one: an eviction of a pod. */
+export function createObject(path: string, object: object): Promise<KubernetesObject> {
+  return sendJson(`${path}${paramsOf({}, { fieldManager: MANAGER })}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(object),
   });
 }
 

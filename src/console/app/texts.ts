@@ -1,5 +1,6 @@
 /** Every text of the console, by subject. Objects' own texts come from the server. */
 import { count, numberText } from './number-text.ts';
+import { drainTexts } from './drain-texts.ts';
 import { topologyTexts } from './topology-texts.ts';
 
 export { numberText } from './number-text.ts';
@@ -70,6 +71,16 @@ export const texts = {
     finalizers: 'Finalizers',
     conditions: 'Conditions',
     refersTo: 'Refers to',
+    graph: {
+      title: 'Related objects',
+      columns: {
+        routes: 'Routes',
+        owners: 'Owners and services',
+        this: 'This object',
+        uses: 'What it owns and uses',
+        behind: 'Behind that',
+      },
+    },
     events: 'Events',
     noEvents: 'No events about it are kept.',
     more: (left: number): string => `and ${numberText(left)} more`,
@@ -90,10 +101,29 @@ export const texts = {
       suspend: 'Suspend',
       unsuspend: 'Resume',
       delete: 'Delete',
+      trigger: { label: 'Run now', name: 'Name of the Job' },
+      rollback: {
+        label: 'Roll back',
+        revisions: 'Revisions',
+        revision: (number: number): string => `Revision ${number}`,
+        current: 'as it is now',
+        none: 'There is no earlier revision.',
+        paused: 'A paused rollout cannot be rolled back: resume it first.',
+        wouldChange: 'The pod template would change so:',
+      },
+      drain: drainTexts,
     },
   },
   edit: {
     begin: 'Edit',
+    help: {
+      title: 'What the field at the cursor means',
+      none: 'The server does not describe this kind.',
+      undescribed: 'The server says nothing about it.',
+      values: (values: string): string => `One of: ${values}`,
+      preset: (value: string): string => `Without it: ${value}`,
+      required: 'required',
+    },
     cancel: 'Cancel',
     editor: 'Object as YAML',
     tryFirst: 'Try on the server',

@@ -13,10 +13,10 @@ export type MayDo = (need: Need) => boolean;
 /** False for everything until the rules are known. */
 export function useMayDo({ kind, namespace, name }: ObjectRef): MayDo {
   const access = useAccess(namespace);
-  return ({ verb, subresource = '', resource = '' }) => {
+  return ({ verb, subresource = '', resource = '', group = '' }) => {
     if (access === undefined) return false;
     if (resource === '') return allows(access, { verb, kind, subresource, name });
-    return allows(access, { verb, kind: { group: '', resource }, subresource });
+    return allows(access, { verb, kind: { group, resource }, subresource });
   };
 }
 

@@ -53,7 +53,7 @@ function equalities(labels: Readonly<Record<string, string>>): string {
 }
 
 /** A selector as the API's parameter has it. */
-function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const more = matchExpressions.map(({ key, operator, values = [] }) => {
     if (operator === 'Exists') return key;
     if (operator === 'DoesNotExist') return `!${key}`;

@@ -1,7 +1,7 @@
 /** What other views offer on the objects of a list, as far as the user may do it. */
 import { kindNamed, may } from '../app/cluster-state.ts';
 import { allViews } from '../app/registered-views.ts';
-import type { Kind } from '../api/kinds.ts';
+import { type Kind, kindId } from '../api/kinds.ts';
 import type { Need, ObjectAction } from '../views/contract.ts';
 
 export function actionsFor(kind: Kind): readonly ObjectAction[] {
@@ -10,7 +10,7 @@ export function actionsFor(kind: Kind): readonly ObjectAction[] {
     .filter(({ needs, applies }) => applies(kind) && needs.every((need) => mayOn(kind, need)));
 }
 
-function mayOn(kind: Kind, { verb, subresource, resource }: Need): boolean {
-  const on = resource === undefined ? kind : kindNamed(resource);
+function mayOn(kind: Kind, { verb, subresource, resource, group = '' }: Need): boolean {
+  const on = resource === undefined ? kind : kindNamed(kindId({ group, resource }));
   return on !== undefined && may(verb, on, subresource);
 }

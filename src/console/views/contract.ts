@@ -15,8 +15,10 @@ export interface ViewModule {
 export interface Need {
   readonly verb: string;
   readonly subresource?: string;
-  /** In the core group; absent: the object's own. */
+  /** Absent: the object's own. */
   readonly resource?: string;
+  /** The group of that resource; absent: the core group. */
+  readonly group?: string;
 }
 
 /** What a view offers on an object of a list, by a key. */

@@ -7,7 +7,8 @@ import type { ObjectRef } from '../../api/kinds.ts';
 import { texts } from '../../app/texts.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import type { MayDo } from '../../parts/access.ts';
-import { type Deed, deedsOf } from './deeds.ts';
+import type { Deed, PlainDeed } from './deed.ts';
+import { deedsOf } from './deeds.ts';
 
 interface DeedBarProps {
   readonly of: ObjectRef;
@@ -25,23 +26,29 @@ export function DeedBar({ of: ref, object, mayDo }: DeedBarProps) {
   return (
     <>
       {deedsOf(ref, object)
-        .filter(({ needs }) => mayDo(needs))
+        .filter(({ needs }) => needs.every(mayDo))
         .map((deed) => (
           <button key={deed.label} type="button" onClick={() => choose(deed)}>
             {deed.label}
           </button>
         ))}
       <Dialog open={open} title={chosen === undefined ? '' : `${chosen.label}: ${ref.kind.kind} ${ref.name}`}>
-        {chosen === undefined ? null : <Confirm deed={chosen} onDone={() => (open.value = false)} />}
+        {chosen === undefined ? null : 'Dialog' in chosen ? (
+          <chosen.Dialog of={ref} object={object} onDone={() => (open.value = false)} />
+        ) : (
+          <Confirm deed={chosen} onDone={() => (open.value = false)} />
+        )}
       </Dialog>
     </>
   );
 }
 
-function Confirm({ deed, onDone }: { readonly deed: Deed; readonly onDone: () => void }) {
-  const [input, setInput] = useState(deed.input?.value ?? 0);
+function Confirm({ deed, onDone }: { readonly deed: PlainDeed; readonly onDone: () => void }) {
+  const [input, setInput] = useState(deed.input?.value ?? '');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
+  const typed = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
+    setInput(currentTarget.value);
   const act = (event: Event): void => {
     event.preventDefault();
     setBusy(true);
@@ -56,18 +63,15 @@ function Confirm({ deed, onDone }: { readonly deed: Deed; readonly onDone: () =>
       {deed.input === undefined ? null : (
         <label>
           {deed.input.label}
-          <input
-            type="number"
-            min={0}
-            step={1}
-            required
-            value={input}
-            onInput={({ currentTarget }) => setInput(currentTarget.valueAsNumber)}
-          />
+          {deed.input.type === 'number' ? (
+            <input type="number" min={0} step={1} required value={input} onInput={typed} />
+          ) : (
+            <input type="text" required spellcheck={false} value={input} onInput={typed} />
+          )}
         </label>
       )}
       <p class="dim">{texts.object.equals}</p>
-      <pre class="mono">{deed.command(Number.isNaN(input) ? 0 : input)}</pre>
+      <pre class="mono">{deed.command(input)}</pre>
       {error === '' ? null : <p role="alert">{error}</p>}
       <button type="submit" class={deed.destroys === true ? 'object-destroys' : 'primary'} disabled={busy}>
         {deed.label}

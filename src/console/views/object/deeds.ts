@@ -1,19 +1,15 @@
-/** What can be done to an object, each with the kubectl command it equals. */
+/** What can be done to an object of each kind. */
+import type { CronJob } from '../../../api/gen/batch-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
-import { kindId, type ObjectRef } from '../../api/kinds.ts';
-import { deleteObject, patchObject } from '../../api/objects.ts';
+import { type Kind, kindId, listPath, type ObjectRef } from '../../api/kinds.ts';
+import { createObject, deleteObject, patchObject } from '../../api/objects.ts';
+import { objectHref } from '../../app/places.ts';
+import { navigate } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import type { Need } from '../../parts/access.ts';
-
-/** One deed. `input` is a number that it takes: replicas. */
-export interface Deed {
-  readonly label: string;
-  readonly needs: Need;
-  readonly destroys?: boolean;
-  readonly input?: { readonly label: string; readonly value: number };
-  command(input: number): string;
-  run(input: number): Promise<unknown>;
-}
+import { type Deed, type PlainDeed, target } from './deed.ts';
+import { Drain } from './drain.tsx';
+import { Rollback } from './rollback.tsx';
 
 interface Fields {
   readonly replicas?: number;
@@ -22,7 +18,7 @@ interface Fields {
   readonly suspend?: boolean;
 }
 
-const PATCH: Need = { verb: 'patch' };
+const PATCH: readonly Need[] = [{ verb: 'patch' }];
 const RESTARTABLE = ['deployments.apps', 'statefulsets.apps', 'daemonsets.apps'];
 
 /** Those that the kind has, as the object stands. */
@@ -32,7 +28,7 @@ export function deedsOf(ref: ObjectRef, object: KubernetesObject): readonly Deed
   const { deeds } = texts.object;
   const found: Deed[] = [];
   if (ref.kind.subresources.includes('scale')) found.push(scale(ref, spec.replicas ?? 1));
-  if (RESTARTABLE.includes(id)) found.push(restart(ref));
+  if (RESTARTABLE.includes(id)) found.push(restart(ref), rollback(id));
   if (id === 'deployments.apps')
     found.push(
       spec.paused === true
@@ -45,19 +41,14 @@ export function deedsOf(ref: ObjectRef, object: KubernetesObject): readonly Deed
         ? { ...patching(ref, { spec: { unschedulable: null } }, 'uncordon'), label: deeds.uncordon }
         : { ...patching(ref, { spec: { unschedulable: true } }, 'cordon'), label: deeds.cordon },
     );
+  if (id === 'nodes') found.push({ label: deeds.drain.label, needs: DRAIN, Dialog: Drain });
+  if (id === 'cronjobs.batch') found.push(trigger(ref, object as CronJob));
   if (id === 'cronjobs.batch' || id === 'jobs.batch') found.push(suspend(ref, spec.suspend !== true));
   if (ref.kind.verbs.includes('delete')) found.push(deletion(ref));
   return found;
 }
 
-/** `deployment/web -n shop`; a node of its own command by name alone. */
-function target({ kind: { singular, resource, group }, namespace, name }: ObjectRef): string {
-  const ofKubernetes = group === '' || !group.includes('.') || group.endsWith('.k8s.io');
-  const word = singular || resource;
-  return `${ofKubernetes ? word : `${word}.${group}`}/${name}${namespace === '' ? '' : ` -n ${namespace}`}`;
-}
-
-function patching(ref: ObjectRef, patch: object, words: string): Omit<Deed, 'label'> {
+function patching(ref: ObjectRef, patch: object, words: string): Omit<PlainDeed, 'label'> {
   const of = ref.kind.resource === 'nodes' ? ref.name : target(ref);
   return { needs: PATCH, command: () => `kubectl ${words} ${of}`, run: () => patchObject(ref, patch) };
 }
@@ -66,10 +57,10 @@ function scale(ref: ObjectRef, value: number): Deed {
   const { label, replicas } = texts.object.deeds.scale;
   return {
     label,
-    needs: { verb: 'patch', subresource: 'scale' },
-    input: { label: replicas, value },
+    needs: [{ verb: 'patch', subresource: 'scale' }],
+    input: { label: replicas, type: 'number', value: String(value) },
     command: (input) => `kubectl scale ${target(ref)} --replicas=${input}`,
-    run: (input) => patchObject(ref, { spec: { replicas: input } }, { subresource: 'scale' }),
+    run: (input) => patchObject(ref, { spec: { replicas: Number(input) } }, { subresource: 'scale' }),
   };
 }
 
@@ -85,6 +76,56 @@ function restart(ref: ObjectRef): Deed {
   };
 }
 
+/** What a roll-back reads, and what it writes. */
+function rollback(id: string): Deed {
+  const resource = id === 'deployments.apps' ? 'replicasets' : 'controllerrevisions';
+  return {
+    label: texts.object.deeds.rollback.label,
+    needs: [...PATCH, { verb: 'list', group: 'apps', resource }],
+    Dialog: Rollback,
+  };
+}
+
+const DRAIN: readonly Need[] = [
+  ...PATCH,
+  { verb: 'list', resource: 'pods' },
+  { verb: 'create', resource: 'pods', subresource: 'eviction' },
+];
+
+/** Job names are at most 63 characters long. */
+const LONGEST_PREFIX = 49;
+
+/** As kubectl does it: without `blockOwnerDeletion`, which would take a right to the CronJob's finalizers. */
+function trigger(ref: ObjectRef, { metadata, spec }: CronJob): Deed {
+  const { label, name } = texts.object.deeds.trigger;
+  const jobs: Kind = { ...ref.kind, resource: 'jobs', kind: 'Job', singular: 'job' };
+  const { metadata: template, spec: job } = spec?.jobTemplate ?? {};
+  const annotations = { 'cronjob.kubernetes.io/instantiate': 'manual', ...template?.annotations };
+  const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: ref.name, uid: metadata.uid, controller: true };
+  return {
+    label,
+    needs: [{ verb: 'create', group: 'batch', resource: 'jobs' }],
+    input: { label: name, type: 'text', value: `${ref.name.slice(0, LONGEST_PREFIX)}-manual-${randomSuffix()}` },
+    command: (input) => `kubectl create job ${input} --from=cronjob/${ref.name} -n ${ref.namespace}`,
+    run: async (input) => {
+      await createObject(listPath(jobs, ref.namespace), {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: input, annotations, labels: template?.labels, ownerReferences: [owner] },
+        spec: job,
+      });
+      navigate(objectHref('object', { kind: jobs, namespace: ref.namespace, name: input }));
+    },
+  };
+}
+
+function randomSuffix(): string {
+  return [...crypto.getRandomValues(new Uint8Array(5))].map((byte) => SUFFIX[byte % SUFFIX.length]).join('');
+}
+
+/** Without letters that make words, as the server's own. */
+const SUFFIX = 'bcdfghjklmnpqrstvwxz2456789';
+
 function suspend(ref: ObjectRef, on: boolean): Deed {
   const patch = { spec: { suspend: on } };
   return {
@@ -98,7 +139,7 @@ function suspend(ref: ObjectRef, on: boolean): Deed {
 function deletion(ref: ObjectRef): Deed {
   return {
     label: texts.object.deeds.delete,
-    needs: { verb: 'delete' },
+    needs: [{ verb: 'delete' }],
     destroys: true,
     command: () => `kubectl delete ${target(ref)}`,
     run: () => deleteObject(ref),

@@ -5,6 +5,7 @@ import type { ObjectRef } from '../../api/kinds.ts';
 import { applyObject } from '../../api/objects.ts';
 import { texts } from '../../app/texts.ts';
 import type { Editor } from './editor.ts';
+import { SchemaHelp } from './schema-help.tsx';
 import { type Trial, TrialResult } from './trial-result.tsx';
 import { withoutBookKeeping } from './yaml-text.ts';
 
@@ -18,7 +19,8 @@ interface EditProps {
 export function Edit({ of: ref, text, onEnd }: EditProps) {
   const host = useRef<HTMLDivElement>(null);
   const [failure, setFailure] = useState('');
-  const editor = useEditor(host, { text, failed: setFailure });
+  const [field, setField] = useState<readonly string[]>([]);
+  const editor = useEditor(host, { text, failed: setFailure, onField: setField });
   const [trial, setTrial] = useState<Trial>();
   const [force, setForce] = useState(false);
   const attempt = async (dryRun: boolean): Promise<void> => {
@@ -39,7 +41,10 @@ export function Edit({ of: ref, text, onEnd }: EditProps) {
     <section aria-label={texts.edit.editor}>
       <p class="dim">{texts.edit.hint}</p>
       {failure === '' ? null : <p role="alert">{`${texts.shell.failed} ${failure}`}</p>}
-      <div ref={host} class="object-editor takes-keys" />
+      <div class="object-editing">
+        <div ref={host} class="object-editor takes-keys" />
+        <SchemaHelp kind={ref.kind} path={field} />
+      </div>
       <div class="object-buttons">
         <button type="button" onClick={() => void attempt(true)}>
           {texts.edit.tryFirst}
@@ -65,15 +70,16 @@ export function Edit({ of: ref, text, onEnd }: EditProps) {
 interface EditorStart {
   readonly text: string;
   readonly failed: (message: string) => void;
+  readonly onField: (path: readonly string[]) => void;
 }
 
-function useEditor(host: { readonly current: HTMLElement | null }, { text, failed }: EditorStart) {
+function useEditor(host: { readonly current: HTMLElement | null }, { text, failed, onField }: EditorStart) {
   const editor = useRef<Editor>(undefined);
   useEffect(() => {
     let current = true;
     import('./editor.ts').then(
       ({ openEditor }) => {
-        if (current) editor.current = openEditor(host.current!, { text, label: texts.edit.editor });
+        if (current) editor.current = openEditor(host.current!, { text, label: texts.edit.editor, onField });
       },
       (error: unknown) => failed(String(error)),
     );

@@ -6,6 +6,7 @@ import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/sea
 import { EditorState } from '@codemirror/state';
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
+import { pathOfLine } from './yaml-path.ts';
 
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
@@ -32,8 +33,15 @@ export interface Editor {
   destroy(): void;
 }
 
+export interface EditorOptions {
+  readonly text: string;
+  readonly label: string;
+  /** Told where the cursor is: the field's path. */
+  readonly onField: (path: readonly string[]) => void;
+}
+
 /** Within a shadow root, for there the page's policy lets CodeMirror adopt its style sheet. */
-export function openEditor(host: HTMLElement, options: { readonly text: string; readonly label: string }): Editor {
+export function openEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const view = new EditorView({
     root,
@@ -52,6 +60,9 @@ export function openEditor(host: HTMLElement, options: { readonly text: string; 
         yaml(),
         syntaxHighlighting(colours),
         theme,
+        EditorView.updateListener.of(({ state, selectionSet, docChanged }) => {
+          if (selectionSet || docChanged) options.onField(fieldAt(state));
+        }),
         EditorView.contentAttributes.of({ 'aria-label': options.label }),
         keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap]),
       ],
@@ -59,5 +70,12 @@ export function openEditor(host: HTMLElement, options: { readonly text: string; 
   });
   view.scrollDOM.tabIndex = 0; // whoever reads a long object scrolls it by keys
   view.focus();
+  options.onField(fieldAt(view.state));
   return { text: () => view.state.doc.toString(), destroy: () => view.destroy() };
+}
+
+function fieldAt({ doc, selection }: EditorState): readonly string[] {
+  const { head } = selection.main;
+  const { number, from } = doc.lineAt(head);
+  return pathOfLine(doc.toString().split('\n'), number - 1, head - from);
 }

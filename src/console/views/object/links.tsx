@@ -18,7 +18,7 @@ export function NamedLink({ object: { kind: word, namespace = '', name } }: { re
 }
 
 /** The kind of a reference with `apiVersion` and `kind`. */
-function kindOfReference(apiVersion: string, kindName: string): Kind | undefined {
+export function kindOfReference(apiVersion: string, kindName: string): Kind | undefined {
   const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [''];
   return (
     kinds.value.find((kind) => kind.kind === kindName && apiVersionOf(kind) === apiVersion) ??

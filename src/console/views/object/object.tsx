@@ -10,6 +10,7 @@ import { DeedBar } from './deed-bar.tsx';
 import { Conditions, Facts } from './facts.tsx';
 import { History } from './history.tsx';
 import { Events, Related } from './related.tsx';
+import { RelatedGraph } from './related-graph.tsx';
 import { ObjectHeader } from '../../parts/object-header.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import { Why } from './why.tsx';
@@ -75,6 +76,7 @@ function Summary({ of: ref, object, gone }: SummaryProps) {
       {gone ? null : <Why of={ref} />}
       <Facts of={ref} object={object} />
       <Conditions object={object} />
+      <RelatedGraph of={ref} object={object} />
       <Related of={ref} object={object} />
       <Events of={ref} />
     </>

@@ -61,7 +61,8 @@ function conflictsOf({ status: { details } }: ApiError): readonly Conflict[] {
 /** Lines around a change that are shown as well. */
 const CONTEXT = 3;
 
-function Changes({ before, after }: { readonly before: string; readonly after: string }) {
+/** What differs, with some lines around it. */
+export function Changes({ before, after }: { readonly before: string; readonly after: string }) {
   if (before === after) return <p role="status">{texts.edit.same}</p>;
   return (
     <div role="status">
