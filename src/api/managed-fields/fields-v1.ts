@@ -21,20 +21,34 @@ export function readFieldsV1(fields: unknown): { readonly set: FieldSet } | 'mal
 function readNode(value: unknown): FieldNode | undefined {
   if (value === null) return leaf;
   if (!isObject(value)) return undefined;
+  const keys = Object.keys(value);
+  // Thousands of paths that end here: each is looked at again sooner than found in a set.
+  if (keys.length === 0) return value as FieldNode;
   if (wellFormed.has(value)) return value as FieldNode;
-  const read: Record<string, FieldNode> = {};
-  let isSame = true;
-  for (const key of Object.keys(value)) {
-    const kind = key === SELF ? 'known' : kindOf(key);
-    if (kind === 'malformed') return undefined;
-    const child = key === SELF ? leaf : kind === 'unknown' ? undefined : readNode(value[key]);
-    if (child === undefined && kind === 'known') return undefined;
-    if (child !== undefined) read[key] = child;
-    isSame &&= child === value[key] || (key === SELF && isObject(value[key]) && Object.keys(value[key]).length === 0);
+  /** Made at the first part that is read as another. */
+  let read: Record<string, FieldNode> | undefined;
+  for (const [index, key] of keys.entries()) {
+    const child = readChild(key, value[key]);
+    if (child === 'malformed') return undefined;
+    if (read === undefined && child !== value[key]) read = partsBefore(value, keys, index);
+    if (read !== undefined && child !== undefined) read[key] = child;
   }
-  const node = isSame ? (value as FieldNode) : read;
+  const node = read ?? (value as FieldNode);
   wellFormed.add(node);
   return node;
+}
+
+/** The part below an element; undefined where it is left out. */
+function readChild(key: string, value: unknown): FieldNode | 'malformed' | undefined {
+  if (key === SELF) return isObject(value) && Object.keys(value).length === 0 ? (value as FieldNode) : leaf;
+  const kind = kindOf(key);
+  if (kind === 'malformed') return 'malformed';
+  if (kind === 'unknown') return undefined;
+  return readNode(value) ?? 'malformed';
+}
+
+function partsBefore(value: Record<string, unknown>, keys: readonly string[], end: number): Record<string, FieldNode> {
+  return Object.fromEntries(keys.slice(0, end).map((key) => [key, value[key] as FieldNode]));
 }
 
 function kindOf(element: string): 'known' | 'unknown' | 'malformed' {

@@ -2,6 +2,7 @@
  * One resource's storage as the verbs use it: keys, the cache, conversion between the served and the stored version.
  * Upstream: genericregistry.Store. The verbs themselves stand beside this file.
  */
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { FieldSelector } from '../../api/field-selector.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
@@ -37,6 +38,8 @@ export class GenericStore {
   /** For error texts. */
   readonly groupResource: GroupResource;
   readonly cache: WatchCache;
+  /** Writers of a large object that lost a race, by key: each has its turn. */
+  readonly largeRetries = new KeyedMutex();
   /** The definition whose version is stored. */
   readonly stored: ResourceDefinition;
   #schema: StructSchema | undefined;

@@ -58,15 +58,31 @@ export function updateObject(store: GenericStore, request: UpdateRequest): Promi
   const key = store.keyOf(request);
   return writeFromCache<WriteOutcome>(store, key, async (current, attempt) => {
     if (current === undefined) return await createMissing(store, request);
-    if (current.byteLength > LARGE_BYTES) request.context.isLarge = true;
-    const preparing = store.prepare([current]);
-    if (preparing !== undefined) await preparing;
-    const outcome = await tryUpdate(store, request, { key, current });
-    if (!('lost' in outcome)) return outcome;
-    const insists = outcome.insists || attempt >= MAX_ATTEMPTS;
-    if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
-    return outcome;
+    const isLarge = current.byteLength > LARGE_BYTES;
+    if (isLarge) request.context.isLarge = true;
+    if (!isLarge || attempt === 1) return await tryOnce(store, request, { key, current, attempt });
+    // Those that lost do not race each other again: all of their work but one's would be in vain.
+    return await store.largeRetries.run(key, () => {
+      request.context.signal.throwIfAborted();
+      const newest = store.cache.get(key);
+      const isNewer = newest !== undefined && newest.revision > current.revision;
+      return tryOnce(store, request, { key, current: isNewer ? newest : current, attempt });
+    });
   });
+}
+
+async function tryOnce(
+  store: GenericStore,
+  request: UpdateRequest,
+  { key, current, attempt }: Attempt & { readonly attempt: number },
+): Promise<WriteOutcome | LostWrite> {
+  const preparing = store.prepare([current]);
+  if (preparing !== undefined) await preparing;
+  const outcome = await tryUpdate(store, request, { key, current });
+  if (!('lost' in outcome)) return outcome;
+  const insists = outcome.insists || attempt >= MAX_ATTEMPTS;
+  if (insists && outcome.current !== undefined) throw conflict(store.groupResource, request.name);
+  return outcome;
 }
 
 async function createMissing(store: GenericStore, request: UpdateRequest): Promise<WriteOutcome> {
