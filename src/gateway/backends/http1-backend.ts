@@ -1,0 +1,115 @@
+/**
+ * HTTP/1.1 to endpoints, with kept connections. Node's own client: undici is faster by itself, but gives answers' headers and
+ * upgrades through objects of its own, and would be a dependency for what this client does, too.
+ */
+import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Clock } from '../../platform/clock.ts';
+import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  NotSentError,
+  StaleConnectionError,
+  type BackendAnswer,
+  type BackendCall,
+  type BackendRequest,
+  type Connector,
+} from './backend-call.ts';
+
+/** Servers of Node and Go keep idle connections for longer; where one says how long it does, the agent heeds it. */
+const IDLE_MS = 4_000;
+const KEPT_PER_ENDPOINT = 256;
+const KEPT = { keepAlive: true, maxFreeSockets: KEPT_PER_ENDPOINT, timeout: IDLE_MS, scheduling: 'lifo' } as const;
+
+export class Http1Connector implements Connector {
+  readonly #clock: Clock;
+  readonly #agent: Agent;
+  readonly #isTls: boolean;
+
+  constructor(clock: Clock, isTls: boolean) {
+    this.#clock = clock;
+    this.#isTls = isTls;
+    this.#agent = isTls ? new TlsAgent(KEPT) : new Agent(KEPT);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  call({ address, port }: Endpoint, request: BackendRequest, backend: Backend): BackendCall {
+    const { method, target: path, hasBody } = request;
+    const options = { host: address, port, method, path, agent: this.#agent, headers: headLines(request) };
+    const client = this.#isTls
+      ? httpsRequest({ ...options, ...tlsOptions(backend, request) })
+      : httpRequest(options);
+    const answer = new Promise<BackendAnswer>((resolve, reject) => {
+      let isConnected = false;
+      client.on('error', (error) => {
+        if (!isConnected) reject(new NotSentError(error));
+        else reject(client.reusedSocket ? new StaleConnectionError(error) : error);
+      });
+      client.once('response', (message) => resolve(answerOf(message, method)));
+      this.#whenConnected(client, () => {
+        isConnected = true;
+        if (hasBody) request.sendBody(bodyTarget(client));
+        else client.end();
+      });
+    });
+    return { answer, cancel: () => client.destroy() };
+  }
+
+  #whenConnected(client: ClientRequest, callback: () => void): void {
+    client.once('socket', (socket: Socket) => {
+      if (!socket.connecting) return callback();
+      const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
+      socket.once(this.#isTls ? 'secureConnect' : 'connect', () => {
+        cancel();
+        callback();
+      });
+      socket.once('close', cancel);
+    });
+  }
+}
+
+export function headLines({ authority, headers, hasBody, takesTrailers }: BackendRequest): string[] {
+  const lines = ['host', authority, ...headers];
+  // An HTTP/2 client need not say how long its body is.
+  if (hasBody && !headers.includes('content-length')) lines.push('transfer-encoding', 'chunked');
+  if (takesTrailers) lines.push('te', 'trailers');
+  return lines;
+}
+
+export function tlsOptions({ verification }: Backend, { authority }: BackendRequest): object {
+  if (verification !== undefined) {
+    const { serverName: servername, caPem: ca } = verification;
+    return { servername, ...(ca !== undefined && { ca }) };
+  }
+  const servername = authority.replace(/:\d*$/, '');
+  return { servername: /^[\d.]+$|^\[/.test(servername) ? '' : servername, rejectUnauthorized: false };
+}
+
+function bodyTarget(client: ClientRequest): Parameters<BackendRequest['sendBody']>[0] {
+  return {
+    write: (chunk) => client.write(chunk),
+    onDrain: (callback) => void client.on('drain', callback),
+    end(trailers) {
+      const pairs: [string, string][] = [];
+      for (let at = 0; at < trailers.length; at += 2) pairs.push([trailers[at]!, trailers[at + 1]!]);
+      if (pairs.length > 0 && client.chunkedEncoding) client.addTrailers(pairs);
+      client.end();
+    },
+  };
+}
+
+function answerOf(message: IncomingMessage, method: string): BackendAnswer {
+  const status = message.statusCode ?? 502;
+  return {
+    status,
+    headers: message.rawHeaders,
+    hasBody: method !== 'HEAD' && status !== 204 && status !== 304,
+    body: message,
+    trailers: () => message.rawTrailers,
+    errorCode: () => undefined,
+  };
+}

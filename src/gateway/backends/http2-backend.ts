@@ -1,0 +1,133 @@
+/** HTTP/2 without TLS to endpoints, as gRPC servers speak it: a few connections to each, shared by all requests. */
+import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { Clock } from '../../platform/clock.ts';
+import { headerObject, type HeaderLines } from '../data-plane/header-lines.ts';
+import type { Endpoint } from '../snapshot/snapshot.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  NotSentError,
+  type BackendAnswer,
+  type BackendCall,
+  type BackendRequest,
+  type Connector,
+} from './backend-call.ts';
+
+const IDLE_MS = 60_000;
+/** A connection to which a server allows fewer streams gets a neighbour. */
+const STREAMS_PER_CONNECTION = 100;
+
+interface Connection {
+  readonly session: ClientHttp2Session;
+  readonly ready: Promise<void>;
+  streams: number;
+}
+
+export class Http2Connector implements Connector {
+  readonly #clock: Clock;
+  readonly #connections = new Map<string, Connection[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  close(): void {
+    for (const list of this.#connections.values()) for (const { session } of list) session.close();
+  }
+
+  call(endpoint: Endpoint, request: BackendRequest): BackendCall {
+    const connection = this.#connectionTo(endpoint);
+    connection.streams++;
+    let stream: ClientHttp2Stream | undefined;
+    let isCancelled = false;
+    const begin = async (): Promise<BackendAnswer> => {
+      try {
+        await connection.ready;
+        if (isCancelled) throw new Error('the client is gone');
+        stream = connection.session.request(headOf(request), { endStream: !request.hasBody });
+      } catch (error) {
+        connection.streams--;
+        throw new NotSentError(error);
+      }
+      stream.once('close', () => connection.streams--);
+      const answered = answerOf(stream, request.method);
+      if (request.hasBody) request.sendBody(bodyTarget(stream));
+      return await answered;
+    };
+    return {
+      answer: begin(),
+      cancel() {
+        isCancelled = true;
+        stream?.close(constants.NGHTTP2_CANCEL);
+      },
+    };
+  }
+
+  #connectionTo(endpoint: Endpoint): Connection {
+    const key = `${endpoint.address} ${endpoint.port}`;
+    const list = this.#connections.get(key) ?? [];
+    const free = list.find(({ session, streams }) => {
+      const { maxConcurrentStreams = STREAMS_PER_CONNECTION } = session.connecting ? {} : session.remoteSettings;
+      return !session.closed && streams < Math.min(maxConcurrentStreams, STREAMS_PER_CONNECTION);
+    });
+    if (free !== undefined) return free;
+    const made = this.#open(endpoint);
+    list.push(made);
+    this.#connections.set(key, list);
+    made.session.once('close', () => {
+      list.splice(list.indexOf(made), 1);
+      if (list.length === 0 && this.#connections.get(key) === list) this.#connections.delete(key);
+    });
+    return made;
+  }
+
+  #open({ address, port }: Endpoint): Connection {
+    const host = address.includes(':') ? `[${address}]` : address;
+    const session = connect(`http://${host}:${port}`);
+    session.on('error', () => undefined); // Its streams and who waits for it hear of it.
+    session.setTimeout(IDLE_MS, () => session.close());
+    const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => session.destroy(new Error('connect timed out')));
+    const ready = new Promise<void>((resolve, reject) => {
+      session.once('connect', () => resolve());
+      session.once('error', reject);
+      session.once('close', () => reject(new Error('the connection has ended')));
+    }).finally(cancel);
+    ready.catch(() => undefined);
+    return { session, ready, streams: 0 };
+  }
+}
+
+function headOf({ method, target, authority, headers, takesTrailers }: BackendRequest): Record<string, string | string[]> {
+  const lines = headerObject(headers);
+  if (takesTrailers) lines['te'] = 'trailers';
+  return { ':method': method, ':scheme': 'http', ':authority': authority, ':path': target, ...lines };
+}
+
+function bodyTarget(stream: ClientHttp2Stream): Parameters<BackendRequest['sendBody']>[0] {
+  return {
+    write: (chunk) => stream.write(chunk),
+    onDrain: (callback) => void stream.on('drain', callback),
+    end: () => void stream.end(),
+  };
+}
+
+function answerOf(stream: ClientHttp2Stream, method: string): Promise<BackendAnswer> {
+  let trailers: HeaderLines = [];
+  return new Promise((resolve, reject) => {
+    stream.on('error', reject);
+    stream.once('close', () => reject(new Error('the endpoint ended the request')));
+    stream.on('trailers', (...[, , raw]: unknown[]) => {
+      if (Array.isArray(raw)) trailers = raw as string[];
+    });
+    stream.once('response', (headers, flags, ...[raw]: unknown[]) => {
+      const lines = (raw as string[]).filter((_, at, all) => all[at - (at % 2)]![0] !== ':');
+      resolve({
+        status: headers[':status'] ?? 502,
+        headers: lines,
+        hasBody: method !== 'HEAD' && (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0,
+        body: stream,
+        trailers: () => trailers,
+        errorCode: () => stream.rstCode || undefined,
+      });
+    });
+  });
+}

@@ -1,0 +1,138 @@
+/**
+ * The data plane of a node: opens the ports of a snapshot, serves its routes and replaces both with the next snapshot. A port
+ * that is taken is tried again and again. It reads nothing but snapshots and has no access to the cluster.
+ */
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { errorMessage } from '../../base/errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
+import { Backends } from '../backends/backends.ts';
+import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snapshot } from '../snapshot/snapshot.ts';
+import { PortServer, type Certificates } from './port-server.ts';
+import { Router } from './router.ts';
+
+const RETRY_LISTEN_MS = 1_000;
+const CLOSE_GRACE_MS = 10_000;
+
+export interface DataPlaneDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each snapshot and when the state of a port changes. */
+  readonly report: (report: DataPlaneReport) => void;
+}
+
+interface OpenPort {
+  readonly server: PortServer;
+  state: ListenerState;
+  isOpen: boolean;
+}
+
+export class DataPlane {
+  readonly #deps: DataPlaneDeps;
+  readonly #backends: Backends;
+  readonly #router: Router;
+  readonly #ports = new Map<number, OpenPort>();
+  /** By their texts: a certificate that stays is read once. */
+  #contexts = new Map<string, SecureContext>();
+  #applied = 0;
+  #problems: readonly string[] = [];
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(deps: DataPlaneDeps) {
+    this.#deps = deps;
+    this.#backends = new Backends(deps.clock);
+    this.#router = new Router({ ...deps, backends: this.#backends });
+  }
+
+  async apply(generation: number, snapshot: Snapshot): Promise<void> {
+    const problems: string[] = [];
+    const certificates = this.#certificatesOf(snapshot.listeners, problems);
+    this.#router.use(snapshot);
+    for (const [port, open] of this.#ports) {
+      const wanted = snapshot.listeners.find((listener) => listener.port === port);
+      if (wanted?.isTls !== open.server.isTls) this.#close(port, open);
+    }
+    for (const listener of snapshot.listeners) await this.#serve(listener, certificates.get(listener) ?? new Map());
+    [this.#applied, this.#problems] = [generation, problems];
+    this.#report();
+  }
+
+  async stop(): Promise<void> {
+    for (const [port, open] of this.#ports) this.#close(port, open);
+    await Promise.all(this.#closing);
+    this.#backends.close();
+  }
+
+  async #serve({ port, isTls, certificates }: Listener, contexts: Certificates): Promise<void> {
+    let open = this.#ports.get(port);
+    if (open === undefined) {
+      open = { server: new PortServer({ ...this.#deps, router: this.#router }, port, isTls), state: { port }, isOpen: false };
+      this.#ports.set(port, open);
+    }
+    open.server.use(contexts);
+    const fallback = certificates.find(({ names }) => names.includes(''));
+    if (fallback !== undefined && contexts.has('')) open.server.setDefault(fallback.certPem, fallback.keyPem);
+    if (!open.isOpen) await this.#listen(port, open);
+  }
+
+  async #listen(port: number, open: OpenPort): Promise<void> {
+    try {
+      await open.server.listen();
+      open.isOpen = true;
+      open.state = { port };
+    } catch (error) {
+      open.state = { port, problem: (error as NodeJS.ErrnoException).code ?? errorMessage(error) };
+      this.#deps.clock.setTimer(RETRY_LISTEN_MS, () => {
+        if (this.#ports.get(port) !== open || open.isOpen) return;
+        background(this.#deps.log, 'a port could not be opened', this.#retry(port, open));
+      });
+    }
+  }
+
+  async #retry(port: number, open: OpenPort): Promise<void> {
+    const before = open.state.problem;
+    await this.#listen(port, open);
+    if (open.state.problem !== before) this.#report();
+  }
+
+  #close(port: number, { server, isOpen }: OpenPort): void {
+    this.#ports.delete(port);
+    if (!isOpen) return;
+    const closed = server.close(CLOSE_GRACE_MS).finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
+  }
+
+  #certificatesOf(listeners: readonly Listener[], problems: string[]): ReadonlyMap<Listener, Certificates> {
+    const before = this.#contexts;
+    this.#contexts = new Map();
+    const contextOf = (certificate: ServedCertificate): SecureContext | undefined => {
+      const { certPem: cert, keyPem: key } = certificate;
+      const id = `${cert}\n${key}`;
+      try {
+        const context = before.get(id) ?? this.#contexts.get(id) ?? createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+        this.#contexts.set(id, context);
+        return context;
+      } catch (error) {
+        problems.push(`the certificate of ${certificate.names.join(', ') || 'all names'}: ${errorMessage(error)}`);
+        return undefined;
+      }
+    };
+    return new Map(
+      listeners.map((listener) => {
+        const byName = new Map<string, SecureContext>();
+        for (const certificate of listener.certificates) {
+          const context = contextOf(certificate);
+          if (context === undefined) continue;
+          for (const name of certificate.names) if (!byName.has(name)) byName.set(name.toLowerCase(), context);
+        }
+        return [listener, byName];
+      }),
+    );
+  }
+
+  #report(): void {
+    const listeners = [...this.#ports.values()].map(({ state }) => state);
+    this.#deps.report({ applied: this.#applied, listeners, problems: this.#problems });
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Carries one request to a backend and its answer back. An endpoint that cannot be reached is followed by the next one, as
+ * nothing was sent yet; a kept connection that turns out to be over, where the request has no effect twice. Later failures are
+ * the client's to see: 502 before the answer's head, a cut answer after it.
+ */
+import {
+  NotSentError,
+  StaleConnectionError,
+  type BackendAnswer,
+  type BackendCall,
+  type BackendRequest,
+} from '../backends/backend-call.ts';
+import type { Backends } from '../backends/backends.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Backend, Route } from '../snapshot/snapshot.ts';
+import { answerText, requestTrailers, type AnswerBody, type Exchange } from './exchange.ts';
+import { applyChanges, responseLines } from './header-lines.ts';
+import type { Mirror } from './mirror.ts';
+import { pump } from './pump.ts';
+
+/** Methods that may be sent twice (RFC 9110, 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+export interface ForwardDeps {
+  readonly clock: Clock;
+  readonly backends: Backends;
+}
+
+/** A request with its route and backend. */
+export interface Forwarded {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly backend: Backend;
+  readonly request: Omit<BackendRequest, 'sendBody' | 'hasBody' | 'takesTrailers' | 'method'>;
+  /** Changes of the answer's headers, in order. */
+  readonly responseHeaders: readonly Parameters<typeof applyChanges>[1][];
+  /** Backends that get a copy of the request, whose answers nobody reads. */
+  readonly mirrors: readonly Mirror[];
+}
+
+export async function forward(deps: ForwardDeps, forwarded: Forwarded): Promise<void> {
+  await new Forwarding(deps, forwarded).run();
+}
+
+class Forwarding {
+  readonly #deps: ForwardDeps;
+  readonly #forwarded: Forwarded;
+  #call: BackendCall | undefined;
+  #answerBody: AnswerBody | undefined;
+  #failed: (status: number, text: string) => void = () => undefined;
+  #isOver = false;
+  #isBodyBegun = false;
+
+  constructor(deps: ForwardDeps, forwarded: Forwarded) {
+    this.#deps = deps;
+    this.#forwarded = forwarded;
+  }
+
+  async run(): Promise<void> {
+    const { exchange, route } = this.#forwarded;
+    exchange.onGone(() => this.#end());
+    const { clock } = this.#deps;
+    const cancels: (() => void)[] = [];
+    const limit = (ms: number | undefined): void => {
+      if (ms !== undefined && ms > 0) cancels.push(clock.setTimer(ms, () => this.#fail(504, 'no answer in time')));
+    };
+    limit(route.requestTimeoutMs);
+    const head = cancels.length;
+    limit(route.responseTimeoutMs);
+    this.#failed = () => cancels.forEach((cancel) => cancel());
+    try {
+      const answer = await this.#ask();
+      cancels[head]?.();
+      if (!this.#isOver) this.#reply(answer, () => cancels.forEach((cancel) => cancel()));
+    } catch (error) {
+      if (!this.#isOver) this.#fail(502, 'the backend cannot be reached');
+      if (!(error instanceof Error)) throw error;
+    }
+  }
+
+  /** Asks one endpoint after the other until one gets the request. */
+  async #ask(): Promise<BackendAnswer> {
+    const { exchange, backend } = this.#forwarded;
+    const { backends } = this.#deps;
+    let lastError: unknown = new Error('the backend has no endpoints');
+    for (const endpoint of backends.order(backend, exchange.clientAddress)) {
+      for (let isAgain = false; ; isAgain = true) {
+        if (this.#isOver) throw new Error('the client is gone');
+        this.#call = backends.call(endpoint, this.#request(), backend);
+        try {
+          return await this.#call.answer;
+        } catch (error) {
+          lastError = error;
+          if (error instanceof StaleConnectionError && !isAgain && this.#mayRepeat()) continue;
+          if (!(error instanceof NotSentError) || this.#isBodyBegun) throw error;
+          backends.failed(endpoint);
+          break;
+        }
+      }
+    }
+    throw lastError;
+  }
+
+  #mayRepeat(): boolean {
+    const { exchange } = this.#forwarded;
+    return IDEMPOTENT.has(exchange.method) && !exchange.hasBody;
+  }
+
+  #request(): BackendRequest {
+    const { exchange, request, mirrors } = this.#forwarded;
+    const { method, hasBody, takesTrailers } = exchange;
+    return {
+      ...request,
+      method,
+      hasBody,
+      takesTrailers,
+      sendBody: (target) => {
+        this.#isBodyBegun = true;
+        if (mirrors.length > 0)
+          exchange.body.on('data', (chunk: Buffer) => {
+            for (const mirror of mirrors) mirror.write(chunk);
+          });
+        pump(exchange.body, target, this.#deps.clock, {
+          onEnd: () => {
+            for (const mirror of mirrors) mirror.end();
+            target.end(requestTrailers(exchange.body));
+          },
+          onStalled: () => this.#fail(504, 'the backend does not take the request'),
+        });
+      },
+    };
+  }
+
+  #reply({ status, headers, hasBody, body, trailers, errorCode }: BackendAnswer, done: () => void): void {
+    const { exchange, responseHeaders } = this.#forwarded;
+    let lines = responseLines(headers);
+    for (const changes of responseHeaders) lines = applyChanges(lines, changes);
+    const target = exchange.answer({ status, headers: lines }, hasBody);
+    this.#answerBody = target;
+    let isWhole = false;
+    const onEnd = (): void => {
+      if (this.#isOver) return;
+      isWhole = true;
+      this.#isOver = true;
+      done();
+      target.end(trailers());
+    };
+    const onCut = (): void => {
+      if (isWhole || this.#isOver) return;
+      this.#isOver = true;
+      done();
+      target.abort(errorCode());
+    };
+    body.on('error', onCut);
+    body.once('close', onCut);
+    pump(body, target, this.#deps.clock, { onEnd, onStalled: () => this.#end() });
+  }
+
+  #fail(status: number, text: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failed(status, text);
+    this.#call?.cancel();
+    if (this.#answerBody === undefined) answerText(this.#forwarded.exchange, status, text);
+    else this.#answerBody.abort();
+  }
+
+  /** Nobody waits for the answer any more. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failed(0, '');
+    this.#call?.cancel();
+    this.#answerBody?.abort();
+  }
+}

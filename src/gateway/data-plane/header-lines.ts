@@ -1,0 +1,115 @@
+/**
+ * Headers as lists of names and values in turn, as Node.js reads them from the wire: repeated ones stay apart and keep their
+ * order. What belongs to one connection is not passed on, and nothing that a client says of itself passes as ours.
+ */
+import type { HeaderChanges } from '../snapshot/snapshot.ts';
+
+/** Name, value, name, value … */
+export type HeaderLines = readonly string[];
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  // Answered by the front.
+  'expect',
+  'http2-settings',
+]);
+
+/** What only this proxy says to backends. Servers that read headers as variables do not tell `_` from `-`. */
+const FORWARDED = new Set([
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+  'x-real-ip',
+]);
+
+/** All values of a header, joined as HTTP joins them. */
+export function headerValue(lines: HeaderLines, name: string): string | undefined {
+  let found: string | undefined;
+  for (let at = 0; at < lines.length; at += 2)
+    if (isNamed(lines[at]!, name)) found = found === undefined ? lines[at + 1] : `${found}, ${lines[at + 1]}`;
+  return found;
+}
+
+/** How often it is there. */
+export function headerCount(lines: HeaderLines, name: string): number {
+  let count = 0;
+  for (let at = 0; at < lines.length; at += 2) if (isNamed(lines[at]!, name)) count++;
+  return count;
+}
+
+function isNamed(line: string, name: string): boolean {
+  return line.length === name.length && line.toLowerCase() === name;
+}
+
+/** Those of a request that its backend gets. Host and what this proxy adds are not among them. */
+export function requestLines(lines: HeaderLines): string[] {
+  const named = connectionTokens(lines);
+  const kept: string[] = [];
+  const cookies: string[] = [];
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]!.toLowerCase();
+    if (name[0] === ':' || name === 'host' || HOP_BY_HOP.has(name) || named?.has(name) === true) continue;
+    if (name[0] === 'x' || name[0] === 'f') if (FORWARDED.has(name.replaceAll('_', '-'))) continue;
+    // HTTP/2 sends each cookie as a line of its own, HTTP/1.1 knows only one.
+    if (name === 'cookie') cookies.push(lines[at + 1]!);
+    else kept.push(name, lines[at + 1]!);
+  }
+  if (cookies.length > 0) kept.push('cookie', cookies.join('; '));
+  return kept;
+}
+
+/** Those of an answer that the client gets. */
+export function responseLines(lines: HeaderLines): string[] {
+  const named = connectionTokens(lines);
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]!.toLowerCase();
+    if (name[0] === ':' || HOP_BY_HOP.has(name) || named?.has(name) === true) continue;
+    kept.push(name, lines[at + 1]!);
+  }
+  return kept;
+}
+
+/** Headers that `Connection` names belong to the connection, but what frames a message or names its host does not. */
+function connectionTokens(lines: HeaderLines): ReadonlySet<string> | undefined {
+  const value = headerValue(lines, 'connection');
+  if (value === undefined) return undefined;
+  const tokens = new Set(value.split(',').map((token) => token.trim().toLowerCase()));
+  for (const fixed of ['host', 'content-length', 'cookie', 'authorization']) tokens.delete(fixed);
+  return tokens;
+}
+
+export function applyChanges(lines: string[], changes: HeaderChanges | undefined): string[] {
+  if (changes === undefined) return lines;
+  const gone = new Set((changes.remove ?? []).map((name) => name.toLowerCase()));
+  for (const [name] of changes.set ?? []) gone.add(name.toLowerCase());
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at += 2) if (!gone.has(lines[at]!)) kept.push(lines[at]!, lines[at + 1]!);
+  for (const [name, value] of changes.set ?? []) kept.push(name.toLowerCase(), value);
+  for (const [name, value] of changes.add ?? []) kept.push(name.toLowerCase(), value);
+  return kept;
+}
+
+/** As Node's HTTP/2 takes them: repeated ones as lists. */
+export function headerObject(lines: HeaderLines): Record<string, string | string[]> {
+  const object: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  for (let at = 0; at < lines.length; at += 2) {
+    const [name, value] = [lines[at]!, lines[at + 1]!];
+    const before = object[name];
+    if (before === undefined) object[name] = value;
+    else if (typeof before === 'string') object[name] = [before, value];
+    else before.push(value);
+  }
+  return object;
+}

@@ -1,0 +1,184 @@
+/**
+ * One listening port: HTTP/1.1, over TLS also HTTP/2, chosen by ALPN, with certificates by the name a client asks for. Changes
+ * of routes and certificates touch no connection. Clients that are slow with their heads, or too many, are cut off.
+ */
+import * as http from 'node:http';
+import { performServerHandshake } from 'node:http2';
+import * as https from 'node:https';
+import type { Socket } from 'node:net';
+import type { SecureContext, TLSSocket } from 'node:tls';
+import { ConnectionCount } from '../../base/connection-count.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { ownConnectionLimits } from '../../platform/node/connection-limits.ts';
+import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
+import { contextOf } from '../../platform/node/sni.ts';
+import { answerText } from './exchange.ts';
+import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
+import { Http2Exchange, malformedHttp2Head } from './http2-front.ts';
+import { refuseUpgrade } from './upgrade.ts';
+import type { Router } from './router.ts';
+
+const KEEP_ALIVE_MS = 75_000;
+const HEAD_TIMEOUT_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const CHECK_EVERY_MS = 2_000;
+const MAX_HEADER_BYTES = 32 * 1024;
+const MAX_STREAMS = 128;
+
+/** Certificates by name; '' is for clients that ask for none of the others. */
+export type Certificates = ReadonlyMap<string, SecureContext>;
+
+export interface PortServerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly router: Router;
+}
+
+export class PortServer {
+  readonly isTls: boolean;
+  readonly #deps: PortServerDeps;
+  readonly #port: number;
+  readonly #server: http.Server | https.Server;
+  readonly #sessions = new Http2Sessions();
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new ConnectionCount(ownConnectionLimits());
+  #certificates: Certificates = new Map();
+
+  constructor(deps: PortServerDeps, port: number, isTls: boolean) {
+    this.#deps = deps;
+    this.#port = port;
+    this.isTls = isTls;
+    const limits = {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      // Bodies may take any time as long as they go on (http1-front.ts).
+      requestTimeout: 0,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      shouldUpgradeCallback: switches,
+    };
+    this.#server = isTls ? this.#createTls(limits) : http.createServer(limits);
+    this.#server.on('request', (message, response) => this.#onRequest(message, response));
+    this.#server.on('upgrade', (message, socket, head) => this.#onUpgrade(message, socket as Socket, head));
+    this.#server.prependListener('connection', (socket: Socket) => this.#onConnection(socket));
+  }
+
+  use(certificates: Certificates): void {
+    this.#certificates = certificates;
+  }
+
+  /** On all addresses of the machine. Rejects with Node's code. */
+  listen(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ port: this.#port, backlog: 1024 }, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#deps.log.unexpected('a listening socket failed', error));
+        resolve();
+      });
+    });
+  }
+
+  /** Takes no new connections; those that are there may finish. Resolves when all have ended. */
+  async close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#sessions.close();
+    const sweep = this.#deps.clock.setTicker(100, () => this.#server.closeIdleConnections());
+    const deadline = this.#deps.clock.setTimer(graceMs, () => {
+      this.#sessions.destroy();
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    await closed;
+    sweep();
+    deadline();
+  }
+
+  #onConnection(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    if (!this.#connections.enter(remoteAddress)) {
+      socket.destroy();
+      return;
+    }
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#connections.leave(remoteAddress);
+    });
+  }
+
+  #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
+    const exchange = new Http1Exchange(message, response);
+    message.on('error', () => undefined); // The answer's end shows it.
+    const malformed = malformedHead(message);
+    if (malformed === undefined) return this.#guard(message.socket, () => this.#deps.router.serve(exchange, this.#port));
+    response.shouldKeepAlive = false;
+    answerText(exchange, 400, malformed);
+  }
+
+  #onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    const malformed = malformedHead(message);
+    if (malformed !== undefined) return refuseUpgrade(socket, 400, malformed);
+    this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
+  }
+
+  #startHttp2(socket: TLSSocket): void {
+    const session = performServerHandshake(socket, {
+      settings: { maxConcurrentStreams: MAX_STREAMS, enableConnectProtocol: false },
+      maxSessionMemory: 32,
+    });
+    const peer = { clientAddress: socket.remoteAddress ?? '', isTls: true };
+    this.#sessions.add(session, socket);
+    session.on('error', () => undefined); // Its streams end with it.
+    session.on('stream', (stream, headers, ...[, lines]) => {
+      this.#sessions.began(session, stream);
+      stream.on('error', () => undefined); // The answer's end shows it.
+      this.#guard(socket, () => {
+        const exchange = new Http2Exchange(stream, headers, lines, peer);
+        const malformed = malformedHttp2Head(headers, lines);
+        if (malformed === undefined) this.#deps.router.serve(exchange, this.#port);
+        else answerText(exchange, 400, malformed);
+      });
+    });
+  }
+
+  /** What throws while a request is looked at ends its connection alone. */
+  #guard(socket: { destroy(): unknown }, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#deps.log.unexpected('a request could not be served', error);
+      socket.destroy();
+    }
+  }
+
+  #createTls(limits: http.ServerOptions): https.Server {
+    const server = https.createServer({
+      ...limits,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['h2', 'http/1.1'],
+      SNICallback: (name, tell) => tell(null, contextOf(this.#certificates, name) ?? this.#certificates.get('')),
+    });
+    // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every stream.
+    const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
+    server.off('secureConnection', startHttp1);
+    server.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol === 'h2') this.#startHttp2(socket);
+      else startHttp1.call(server, socket);
+    });
+    return server;
+  }
+
+  /** The context of clients that name no host; it is the server's own. */
+  setDefault(certPem: string, keyPem: string): void {
+    if (this.#server instanceof https.Server) this.#server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
+  }
+}
+
+/** Cleartext HTTP/2 would let a client speak past the routes; a request with a body is answered as any other. */
+function switches(message: http.IncomingMessage): boolean {
+  return !/\bh2c\b/i.test(message.headers.upgrade ?? '') && !hasBody(message);
+}

@@ -1,0 +1,69 @@
+/**
+ * The target of a request, checked and normalised before anything is matched. Dot segments are resolved, percent-encoded
+ * dots included, so that a path cannot match one route and mean another's to the backend; %2F stays an ordinary character of
+ * its segment. What RFC 9112 does not allow in a target is refused.
+ */
+
+/** A target as it is matched and sent on. */
+export interface RequestTarget {
+  readonly path: string;
+  /** With its `?`, or ''. */
+  readonly query: string;
+  /** Host and port of a target in absolute form. */
+  readonly authority?: string;
+}
+
+/** Some parsers of addresses take a backslash for a slash. */
+const FORBIDDEN_IN_PATH = /[\x00-\x20\x7f#\\]/;
+const FORBIDDEN_IN_QUERY = /[\x00-\x20\x7f#]/;
+const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
+const DOTS = /\/(\.|%2e){1,2}(\/|$)/i;
+
+/** Undefined: it is malformed. */
+export function parseTarget(target: string, method: string): RequestTarget | undefined {
+  if (target === '*') return method === 'OPTIONS' ? { path: '*', query: '' } : undefined;
+  const absolute = ABSOLUTE.exec(target);
+  const origin = absolute === null ? target : withSlash(absolute[2]!);
+  const authority = absolute?.[1];
+  if (!origin.startsWith('/') || authority === '') return undefined;
+  const at = origin.indexOf('?');
+  const path = at < 0 ? origin : origin.slice(0, at);
+  const query = at < 0 ? '' : origin.slice(at);
+  if (FORBIDDEN_IN_PATH.test(path) || FORBIDDEN_IN_QUERY.test(query)) return undefined;
+  const resolved = DOTS.test(path) ? withoutDotSegments(path) : path;
+  if (resolved === undefined) return undefined;
+  return authority === undefined ? { path: resolved, query } : { path: resolved, query, authority };
+}
+
+function withSlash(rest: string): string {
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** RFC 3986, 5.2.4. Undefined: it leads above the root, which no client means. */
+function withoutDotSegments(path: string): string | undefined {
+  const kept: string[] = [];
+  const segments = path.slice(1).split('/');
+  for (const [index, segment] of segments.entries()) {
+    const plain = segment.replace(/%2e/gi, '.');
+    const isLast = index === segments.length - 1;
+    if (plain === '.') {
+      if (isLast) kept.push('');
+    } else if (plain === '..') {
+      if (kept.pop() === undefined) return undefined;
+      if (isLast) kept.push('');
+    } else kept.push(segment);
+  }
+  return `/${kept.join('/')}`;
+}
+
+const HOST_NAME = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?$/;
+const HOST_ADDRESS = /^\[[0-9a-f:.]+\]$/;
+
+/** The host of an authority in lower case, without port and final dot; undefined: it is malformed. */
+export function hostOf(authority: string): string | undefined {
+  const port = /:(\d{0,5})$/.exec(authority);
+  const host = (port === null ? authority : authority.slice(0, port.index)).toLowerCase();
+  if (HOST_ADDRESS.test(host)) return host;
+  if (!HOST_NAME.test(host)) return undefined;
+  return host.endsWith('.') ? host.slice(0, -1) : host;
+}

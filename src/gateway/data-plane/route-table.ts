@@ -1,0 +1,97 @@
+/**
+ * Finds the route of a request. Hosts come first: the exact name, then wildcards from the longest to the shortest, then
+ * routes without host; within a host the order of the snapshot, which the controller sorts. Upstream: the matching rules of
+ * networking.k8s.io/v1 Ingress and of gateway.networking.k8s.io HTTPRoute.
+ */
+import { compileRe2 } from '../../api/re2-pattern.ts';
+import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
+
+/** What routes are matched against. */
+export interface MatchedRequest {
+  readonly host: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** All values of a header, joined by commas; undefined when there is none. The name is in lower case. */
+  header(name: string): string | undefined;
+}
+
+interface CompiledRoute {
+  readonly route: Route;
+  readonly matches: (request: MatchedRequest) => boolean;
+}
+
+export class RouteTable {
+  readonly #byHost = new Map<string, CompiledRoute[]>();
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const host = route.host.toLowerCase();
+      const list = this.#byHost.get(host);
+      const compiled = { route, matches: compileMatch(route) };
+      if (list === undefined) this.#byHost.set(host, [compiled]);
+      else list.push(compiled);
+    }
+  }
+
+  find(request: MatchedRequest): Route | undefined {
+    const exact = this.#ofHost(request.host, request, () => true);
+    if (exact !== undefined) return exact;
+    let isNearest = true;
+    for (let dot = request.host.indexOf('.'); dot >= 0; dot = request.host.indexOf('.', dot + 1)) {
+      const nearest = isNearest;
+      const found = this.#ofHost(
+        `*${request.host.slice(dot)}`,
+        request,
+        ({ wildcardDepth }) => nearest || wildcardDepth === 'many',
+      );
+      if (found !== undefined) return found;
+      isNearest = false;
+    }
+    return this.#ofHost('', request, () => true);
+  }
+
+  #ofHost(host: string, request: MatchedRequest, isAllowed: (route: Route) => boolean): Route | undefined {
+    return this.#byHost.get(host)?.find(({ route, matches }) => isAllowed(route) && matches(request))?.route;
+  }
+}
+
+function compileMatch({ match }: Route): CompiledRoute['matches'] {
+  const path = compilePath(match.path);
+  const headers = (match.headers ?? []).map((one) => ({ name: one.name.toLowerCase(), test: compileValue(one) }));
+  const params = (match.queryParams ?? []).map((one) => ({ name: one.name, test: compileValue(one) }));
+  const { method } = match;
+  if (headers.length === 0 && params.length === 0 && method === undefined) return (request) => path(request.path);
+  return (request) => {
+    if (method !== undefined && method !== request.method) return false;
+    if (!path(request.path)) return false;
+    for (const { name, test } of headers) {
+      const value = request.header(name);
+      if (value === undefined || !test(value)) return false;
+    }
+    if (params.length === 0) return true;
+    const given = new URLSearchParams(request.query);
+    return params.every(({ name, test }) => {
+      const value = given.get(name);
+      return value !== null && test(value);
+    });
+  };
+}
+
+function compilePath({ type, value }: Route['match']['path']): (path: string) => boolean {
+  if (type === 'exact') return (path) => path === value;
+  if (type === 'regex') {
+    const pattern = compileRe2(`^(?:${value})$`);
+    return (path) => pattern.test(path);
+  }
+  // "/a" and "/a/" are the same prefix, which "/ab" does not have.
+  const prefix = value.endsWith('/') ? value.slice(0, -1) : value;
+  if (prefix === '') return () => true;
+  return (path) => path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
+}
+
+function compileValue({ value, isRegex }: ValueMatch): (text: string) => boolean {
+  if (isRegex !== true) return (text) => text === value;
+  const pattern = compileRe2(`^(?:${value})$`);
+  return (text) => pattern.test(text);
+}

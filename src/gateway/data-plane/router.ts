@@ -1,0 +1,166 @@
+/** Serves requests by the snapshot in force: finds the route, applies its filters, chooses the backend. */
+import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import type { Backends } from '../backends/backends.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
+import type { Backend, Route, RouteFilters, Snapshot, WeightedBackend } from '../snapshot/snapshot.ts';
+import { answerText, type Exchange } from './exchange.ts';
+import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
+import { forward } from './forward.ts';
+import { applyChanges, headerValue, requestLines, type HeaderLines } from './header-lines.ts';
+import { startMirror, type Mirror } from './mirror.ts';
+import { hostOf, parseTarget } from './request-path.ts';
+import { RouteTable } from './route-table.ts';
+import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
+import { WeightedChoice } from './weighted-choice.ts';
+
+export interface RouterDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly backends: Backends;
+}
+
+/** What is asked for, before a route is found. */
+interface Asked {
+  readonly method: string;
+  readonly target: string;
+  readonly authority: string;
+  readonly headers: HeaderLines;
+  readonly clientAddress: string;
+  readonly isTls: boolean;
+}
+
+/** What a request leads to: an answer of our own, or a backend. */
+type Decision =
+  | { readonly kind: 'answer'; readonly status: number; readonly text: string }
+  | { readonly kind: 'redirect'; readonly status: number; readonly location: string; readonly filters: RouteFilters }
+  | {
+      readonly kind: 'backend';
+      readonly route: Route;
+      readonly backend: Backend;
+      readonly request: { readonly target: string; readonly authority: string; readonly headers: string[] };
+      readonly responseHeaders: readonly RouteFilters['responseHeaders'][];
+    };
+
+export class Router {
+  readonly #deps: RouterDeps;
+  readonly #weights = new WeightedChoice();
+  #tables: ReadonlyMap<number, RouteTable> = new Map();
+  #backends: Snapshot['backends'] = {};
+  #mirrored = 0;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Requests that come from now on see the snapshot; those under way keep what they have. */
+  use(snapshot: Snapshot): void {
+    this.#tables = new Map(snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes)]));
+    this.#backends = snapshot.backends;
+  }
+
+  serve(exchange: Exchange, port: number): void {
+    const decision = this.#decide(exchange, port);
+    if (decision.kind === 'answer') return answerText(exchange, decision.status, decision.text);
+    if (decision.kind === 'redirect') return answerRedirect(exchange, decision);
+    const mirrors = this.#startMirrors(exchange, decision);
+    background(this.#deps.log, 'a request could not be carried over', forward(this.#deps, { exchange, mirrors, ...decision }));
+  }
+
+  /** A request to switch protocols. */
+  serveUpgrade(message: IncomingMessage, socket: Socket, head: Buffer, port: number): void {
+    const asked = {
+      method: message.method ?? 'GET',
+      target: message.url ?? '/',
+      authority: message.headers.host ?? '',
+      headers: message.rawHeaders,
+      clientAddress: socket.remoteAddress ?? '',
+      isTls: 'encrypted' in socket,
+    };
+    const decision = this.#decide(asked, port);
+    if (decision.kind === 'answer') return refuseUpgrade(socket, decision.status, decision.text);
+    if (decision.kind === 'redirect') return refuseUpgrade(socket, 404, 'a redirect switches no protocol');
+    const { method, clientAddress } = asked;
+    const protocol = message.headers.upgrade ?? '';
+    background(
+      this.#deps.log,
+      'a connection could not be joined to its backend',
+      forwardUpgrade(this.#deps, { socket, head, protocol, method, clientAddress, ...decision }),
+    );
+  }
+
+  #decide(asked: Asked, port: number): Decision {
+    const target = parseTarget(asked.target, asked.method);
+    const requestAuthority = target?.authority ?? asked.authority;
+    const host = requestAuthority === '' ? '' : hostOf(requestAuthority);
+    if (target === undefined || host === undefined) return MALFORMED;
+    const { method, headers, isTls } = asked;
+    const header = (name: string): string | undefined => headerValue(headers, name);
+    const route = this.#tables.get(port)?.find({ host, method, path: target.path, query: target.query, header });
+    if (route === undefined) return NOT_FOUND;
+    const matched: MatchedTarget = { ...target, requestAuthority, host, isTls, port };
+    const { redirect } = route.filters ?? {};
+    if (redirect !== undefined)
+      return {
+        kind: 'redirect',
+        status: redirect.status,
+        location: redirectLocation(redirect, route, matched),
+        filters: route.filters ?? {},
+      };
+    const weighted = this.#weights.choose(route);
+    const backend = weighted === undefined ? undefined : this.#backends[weighted.backend];
+    if (weighted === undefined || backend === undefined) return unavailable(route.emptyStatus);
+    if (backend.endpoints.length === 0) return unavailable(503);
+    return { kind: 'backend', route, backend, ...changedRequest(asked, { route, weighted, matched }) };
+  }
+
+  #startMirrors(exchange: Exchange, { route, request }: Extract<Decision, { kind: 'backend' }>): readonly Mirror[] {
+    const mirrors: Mirror[] = [];
+    for (const { backend: key, numerator, denominator } of route.filters?.mirrors ?? []) {
+      const backend = this.#backends[key];
+      if (backend === undefined || (this.#mirrored++ % denominator) >= numerator) continue;
+      const { method, hasBody, clientAddress } = exchange;
+      mirrors.push(
+        startMirror(this.#deps.backends, backend, { ...request, method, hasBody, takesTrailers: false, clientAddress }),
+      );
+    }
+    return mirrors;
+  }
+}
+
+const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed request' };
+const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };
+
+function unavailable(status: 500 | 503): Decision {
+  const text = status === 500 ? 'the route has no backend' : 'the backend has no ready endpoints';
+  return { kind: 'answer', status, text };
+}
+
+function answerRedirect(exchange: Exchange, { status, location, filters }: Extract<Decision, { kind: 'redirect' }>): void {
+  const headers = applyChanges(['location', location, 'content-length', '0'], filters.responseHeaders);
+  exchange.answer({ status, headers }, false).end([]);
+}
+
+/** The request as its backend gets it. */
+function changedRequest(
+  asked: Asked,
+  found: { readonly route: Route; readonly weighted: WeightedBackend; readonly matched: MatchedTarget },
+): Pick<Extract<Decision, { kind: 'backend' }>, 'request' | 'responseHeaders'> {
+  const { route, weighted, matched } = found;
+  const filters = route.filters ?? {};
+  let headers = requestLines(asked.headers);
+  headers.push('x-forwarded-for', asked.clientAddress.replace(/^::ffff:(?=\d+\.)/, ''));
+  headers.push('x-forwarded-proto', asked.isTls ? 'https' : 'http');
+  headers.push('x-forwarded-host', matched.requestAuthority, 'x-forwarded-port', String(matched.port));
+  headers = applyChanges(headers, filters.requestHeaders);
+  headers = applyChanges(headers, weighted.filters?.requestHeaders);
+  const rewrite = weighted.filters?.rewrite === undefined ? filters : weighted.filters;
+  const target = rewrittenTarget(rewrite, route, matched);
+  const authority = rewrite.rewrite?.hostname ?? matched.requestAuthority;
+  return {
+    request: { target, authority, headers },
+    responseHeaders: [weighted.filters?.responseHeaders, filters.responseHeaders],
+  };
+}

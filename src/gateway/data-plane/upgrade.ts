@@ -1,0 +1,133 @@
+/**
+ * Connections that switch to another protocol, such as WebSocket: the request goes to a backend with its `Upgrade`, and once
+ * that agrees both connections are joined. HTTP/2's own form of it (RFC 8441) is not offered; browsers use HTTP/1.1 then.
+ */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+import { headLines, tlsOptions } from '../backends/http1-backend.ts';
+import { CONNECT_TIMEOUT_MS, type BackendRequest } from '../backends/backend-call.ts';
+import type { Backends } from '../backends/backends.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
+
+/** A request to switch, with its backend. */
+export interface UpgradeRequest {
+  readonly socket: Socket;
+  /** What the client sent after the head. */
+  readonly head: Buffer;
+  readonly protocol: string;
+  readonly method: string;
+  readonly clientAddress: string;
+  readonly backend: Backend;
+  readonly request: Pick<BackendRequest, 'target' | 'authority' | 'headers'>;
+  readonly responseHeaders: readonly Parameters<typeof applyChanges>[1][];
+}
+
+/** Resolves when the connections are joined or the client has its answer. */
+export async function forwardUpgrade(
+  { backends, clock }: { readonly backends: Backends; readonly clock: Clock },
+  upgrade: UpgradeRequest,
+): Promise<void> {
+  const { socket, backend, clientAddress } = upgrade;
+  socket.on('error', () => socket.destroy());
+  for (const endpoint of backends.order(backend, clientAddress)) {
+    if (socket.destroyed) return;
+    if (await tryEndpoint(clock, endpoint, upgrade)) return;
+    backends.failed(endpoint);
+  }
+  refuseUpgrade(socket, 502, 'the backend cannot be reached');
+}
+
+/** Answers a request to switch and ends its connection. */
+export function refuseUpgrade(socket: Duplex, status: number, text: string): void {
+  const body = `${text}\n`;
+  const head = `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\ncontent-type: text/plain; charset=utf-8\r\n`;
+  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};
+
+/** False: the endpoint could not be reached. */
+function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: UpgradeRequest): Promise<boolean> {
+  const { socket, backend, protocol, method, request } = upgrade;
+  const whole: BackendRequest = { ...request, method, hasBody: false, takesTrailers: false, sendBody: () => undefined };
+  const headers = [...headLines(whole), 'connection', 'Upgrade', 'upgrade', protocol];
+  const options = { host: address, port, method, path: request.target, headers, agent: false as const };
+  const client =
+    backend.protocol === 'https' ? httpsRequest({ ...options, ...tlsOptions(backend, whole) }) : httpRequest(options);
+  return new Promise((resolve) => {
+    let isConnected = false;
+    const cancel = clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
+    const onClientGone = (): void => void client.destroy();
+    socket.once('close', onClientGone);
+    client.once('socket', (own: Socket) =>
+      own.once('connect', () => {
+        isConnected = true;
+        cancel();
+      }),
+    );
+    client.on('error', () => {
+      cancel();
+      socket.off('close', onClientGone);
+      if (isConnected && !socket.destroyed) refuseUpgrade(socket, 502, 'the backend ended the request');
+      resolve(isConnected || socket.destroyed);
+    });
+    client.once('response', (answer) => {
+      refusedByBackend(socket, answer, upgrade);
+      resolve(true);
+    });
+    client.once('upgrade', (answer, backendSocket, backendHead) => {
+      socket.write(headText(answer, [...changed(answer.rawHeaders, upgrade), 'connection', 'Upgrade', 'upgrade', protocol]));
+      if (backendHead.length > 0) socket.write(backendHead);
+      if (upgrade.head.length > 0) backendSocket.write(upgrade.head);
+      join(socket, backendSocket);
+      resolve(true);
+    });
+    client.end();
+  });
+}
+
+/** The backend answers as to any request; the connection ends with it. */
+function refusedByBackend(socket: Socket, answer: IncomingMessage, upgrade: UpgradeRequest): void {
+  const lines = changed(answer.rawHeaders, upgrade);
+  socket.write(headText(answer, [...lines, 'connection', 'close']));
+  answer.pipe(socket);
+  answer.on('error', () => socket.destroy());
+}
+
+function changed(raw: HeaderLines, { responseHeaders }: UpgradeRequest): string[] {
+  let lines = responseLines(raw);
+  for (const changes of responseHeaders) lines = applyChanges(lines, changes);
+  return lines;
+}
+
+function headText({ statusCode, statusMessage }: IncomingMessage, lines: HeaderLines): string {
+  let text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`;
+  for (let at = 0; at < lines.length; at += 2) text += `${lines[at]}: ${lines[at + 1]}\r\n`;
+  return `${text}\r\n`;
+}
+
+/** Each side's end is passed on once all before it is sent; an error of one ends the other. */
+function join(client: Duplex, backend: Duplex): void {
+  client.pipe(backend);
+  backend.pipe(client);
+  for (const [one, other] of [
+    [client, backend],
+    [backend, client],
+  ] as const) {
+    one.on('error', () => other.destroy());
+    one.once('close', () => {
+      if (other.writableEnded && !other.writableFinished) other.once('finish', () => other.destroy());
+      else other.destroy();
+    });
+  }
+}
