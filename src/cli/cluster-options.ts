@@ -86,6 +86,9 @@ export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, R
   readonly nodeportAddresses?: readonly string[];
   readonly dns?: 'keelson' | 'none';
   readonly dnsStubDomain?: readonly string[];
+  readonly gateway?: 'keelson' | 'none';
+  readonly gatewayHttpPort?: string;
+  readonly gatewayHttpsPort?: string;
   readonly containerRuntimeEndpoint?: string;
   readonly logLevel: string;
   readonly restart?: string;
@@ -119,11 +122,21 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     cni: raw.cni,
     dns: raw.dns,
     ...parseStubDomains(raw.dnsStubDomain),
+    ...parseGateway(raw),
     proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),
     ...apiServer(raw),
   };
+}
+
+/** The ports of routes. Throws `UserError` with exit code 2. */
+function parseGateway(raw: RawServerOptions): Pick<ClusterOptions, 'gateway'> {
+  if (raw.gateway === 'none' || raw.gatewayHttpPort === undefined || raw.gatewayHttpsPort === undefined) return {};
+  const http = parsePort('--gateway-http-port', raw.gatewayHttpPort);
+  const https = parsePort('--gateway-https-port', raw.gatewayHttpsPort);
+  if (http === https) throw usage('--gateway-https-port: it is that of --gateway-http-port');
+  return { gateway: { http, https } };
 }
 
 /** The name that was given, else the data directory's. Throws `UserError` with exit code 2. */

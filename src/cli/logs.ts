@@ -16,14 +16,14 @@ interface RawOptions {
 }
 
 /** Programs beside Keelson, each with a file of its own. */
-const DAEMONS: readonly string[] = ['containerd', 'dns', 'etcd'];
+const DAEMONS: readonly string[] = ['containerd', 'dns', 'etcd', 'gateway'];
 const FOLLOW_PERIOD_MS = 200;
 const CHUNK_BYTES = 256 * 1024;
 
 export function logsCommand(): Command {
   return new Command('logs')
     .description('show what a cluster logged, of all components or one')
-    .argument('[component]', 'scheduler, kubelet, ... as in the log; containerd, dns or etcd')
+    .argument('[component]', 'scheduler, kubelet, ... as in the log; containerd, dns, etcd or gateway')
     .addOption(dataDirOption())
     .option('-f, --follow', 'go on with what is written from now on')
     .option('--tail <lines>', 'how many of the last lines; all: everything in the file', '200')

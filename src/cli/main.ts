@@ -47,10 +47,11 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   apiserver: async () => (await import('./apiserver.ts')).apiServerCommand,
   snapshot: async () => (await import('./snapshot.ts')).snapshotCommand,
   'rolling-update': async () => (await import('./rolling-update.ts')).rollingUpdateCommand,
+  'gateway-server': async () => (await import('./gateway-server.ts')).gatewayServerCommand,
   'dns-server': async () => (await import('./dns-server.ts')).dnsServerCommand,
 };
 
-const HIDDEN: ReadonlySet<string> = new Set(['dns-server']);
+const HIDDEN: ReadonlySet<string> = new Set(['dns-server', 'gateway-server']);
 
 /** The program with only the named command loaded; with all commands when none is named, for help and suggestions. */
 async function program([first = '']: readonly string[]): Promise<Command> {

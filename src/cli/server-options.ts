@@ -66,6 +66,16 @@ function withNetworkOptions(command: Command): Command {
         .default('keelson'),
     )
     .addOption(stubDomainOption())
+    .addOption(
+      new Option(
+        '--gateway <who>',
+        'keelson: Ingress is served on this machine’s ports once there is one; none: by a controller you bring',
+      )
+        .choices(['keelson', 'none'])
+        .default('keelson'),
+    )
+    .option('--gateway-http-port <port>', 'port of routes', '80')
+    .option('--gateway-https-port <port>', 'port of routes with TLS', '443')
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')

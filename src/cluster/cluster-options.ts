@@ -51,6 +51,8 @@ export interface ClusterOptions {
   readonly proxyMode?: 'nftables' | 'iptables' | 'userspace';
   /** Where node ports answer: ranges, or `primary`. Absent: on all addresses. */
   readonly nodePortAddresses?: readonly string[];
+  /** The ports of routes (Ingress) on this machine's addresses. Absent: routes are not served by Keelson. */
+  readonly gateway?: { readonly http: number; readonly https: number };
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

@@ -11,6 +11,7 @@ import { readEtcdFile } from './etcd/etcd-file.ts';
 import { endEtcd } from './etcd/etcd-process.ts';
 import { etcdDir } from './etcd/own-etcd.ts';
 import { removeEtcdMember } from './etcd/remove-etcd-member.ts';
+import { DataPlaneDaemon } from './gateway/data-plane-daemon.ts';
 import { rootRunDir } from './instance/control-place.ts';
 import { endInstance } from './instance/end-instance.ts';
 import { type InstanceFile, readInstanceFile } from './instance/instance-file.ts';
@@ -123,6 +124,7 @@ async function takeDownInstance(
 ): Promise<void> {
   const { files } = platform;
   await step('etcd', () => endEtcd(platform, etcdDir(instance.dataDir)));
+  await step('routes', () => new DataPlaneDaemon(platform, instance, () => undefined).remove());
   await step('services', () => removeNodeServices(platform, instance));
   if (file.containerRuntimeEndpoint === undefined && (await files.exists(instance.containerd.config))) {
     await step('containerd', () => createInstanceContainerd(platform, instance, []).stop());

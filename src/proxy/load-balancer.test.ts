@@ -43,7 +43,7 @@ async function run(seed: (api: ReturnType<typeof createFakeApi>) => void) {
     informers,
     platform,
     recorder: recorder as never,
-    reservedTcpPorts: [6443],
+    reservedTcpPorts: () => [6443],
   });
   const stop = new AbortController();
   informers.start(stop.signal);

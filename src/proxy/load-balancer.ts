@@ -23,7 +23,7 @@ export interface LoadBalancerDeps {
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
   /** TCP ports on which the nodes themselves serve (API server, kubelet); no service gets them. */
-  readonly reservedTcpPorts?: readonly number[];
+  readonly reservedTcpPorts?: () => readonly number[];
 }
 
 export interface LoadBalancerController {
@@ -59,7 +59,7 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     const assigned = assignAddresses(all, {
       nodes: nodes.list(),
       slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
-      reservedTcpPorts: deps.reservedTcpPorts ?? [],
+      reservedTcpPorts: deps.reservedTcpPorts?.() ?? [],
     });
     const results = await Promise.allSettled(
       all.map((service) => settle(service, assigned.get(keyOf(service)), signal)),

@@ -54,6 +54,16 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
       '* nodes/log,nodes/metrics,nodes/proxy,nodes/stats,nodes/configz,nodes/healthz,nodes/pods',
     ),
   },
+  // Serves routes. Secrets hold the certificates of ingresses; it runs in the server's process alone, not in the data plane.
+  'keelson:gateway': {
+    rules: rules(
+      'list,watch services,secrets,nodes',
+      'list,watch discovery:endpointslices',
+      'list,watch networking:ingresses,networking:ingressclasses',
+      'patch networking:ingresses/status',
+      ...EVENTS,
+    ),
+  },
   // Of the API server itself: what it asks of kubelets for itself and passes on for others.
   'keelson:kubelet-client': {
     rules: rules(

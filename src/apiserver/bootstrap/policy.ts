@@ -53,6 +53,7 @@ const CLUSTER_BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
   'system:kube-controller-manager': [user('system:kube-controller-manager')],
   // Keelson's own DNS is no pod with an account.
   'system:kube-dns': [account('kube-dns'), user('keelson:dns')],
+  'keelson:gateway': [user('keelson:gateway')],
   'system:kube-scheduler': [user('system:kube-scheduler')],
   'system:volume-scheduler': [user('system:kube-scheduler')],
   'system:node': [],

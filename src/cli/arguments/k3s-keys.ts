@@ -43,11 +43,11 @@ const HOLDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packaged components of k3s that are not here: to be without them is granted. */
-const ABSENT_COMPONENTS: readonly string[] = ['traefik', 'helm-controller', 'runtimes', 'ccm'];
+const ABSENT_COMPONENTS: readonly string[] = ['helm-controller', 'runtimes', 'ccm'];
 
 /** Keys that Keelson does not take, with what does it instead. */
 export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
-  disable: 'of the packaged components only coredns can be left out here (dns: none)',
+  disable: 'of the packaged components only coredns (dns: none) and traefik (gateway: none) can be left out here',
   'flannel-backend': 'nodes are joined by routes or VXLAN; none is cni: none',
   'secrets-encryption': 'name an EncryptionConfiguration by encryption-provider-config',
   snapshotter: 'only overlayfs',
@@ -80,6 +80,7 @@ export function translateK3sKey(key: string, value: string, command: string): Tr
       return value === 'none' ? { flag: 'cni', text: 'none' } : undefined;
     case 'disable':
       if (ABSENT_COMPONENTS.includes(value)) return 'ignore';
+      if (value === 'traefik') return { flag: 'gateway', text: 'none' };
       return value === 'coredns' ? { flag: 'dns', text: 'none' } : undefined;
     case 'debug':
       return value === 'true' ? { flag: 'log-level', text: 'debug' } : 'ignore';

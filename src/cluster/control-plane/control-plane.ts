@@ -119,6 +119,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         advertised: servers.addresses,
         nowMs: () => clock.nowMs(),
         localPathClass: deps.settings?.localPathClass !== false,
+        gatewayClass: deps.gatewayClass === true,
       };
       await servers.start(() => keeper?.check());
       await bootstrapAll({ deps, authorities }, storage.objects, bootstrapConfig);

@@ -9,7 +9,7 @@ import type { ControlPlane } from './control-plane.ts';
 /** Runs it until the signal aborts. `reservedTcpPorts`: ports of the machines themselves. */
 export function runLoadBalancers(
   { platform, controlPlane }: { readonly platform: Platform; readonly controlPlane: ControlPlane },
-  reservedTcpPorts: readonly number[],
+  reservedTcpPorts: () => readonly number[],
   signal: AbortSignal,
 ): Promise<void> {
   const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');

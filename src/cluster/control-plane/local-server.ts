@@ -20,6 +20,8 @@ import type { Instance } from '../instance/instance.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
 import { consoleOf } from '../console/console-of.ts';
+import { gatewayRecord } from '../gateway/gateway-record.ts';
+import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
@@ -104,6 +106,7 @@ class Server implements LocalServer {
   #history: HistoryLog | undefined;
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
+  #gateway: Gateway | undefined;
   #certificates: Certificates | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
@@ -159,6 +162,7 @@ class Server implements LocalServer {
       settings: options.apiServer && { ...options.apiServer.limits, serviceNodePorts: options.apiServer.nodePorts },
       scheduler,
       controllers: options.controllerManager,
+      gatewayClass: options.gateway !== undefined,
       console: options.console === false ? undefined : consoleOf(platform),
       serverJoin: this.#etcd && (await this.#joinRoute()),
     });
@@ -188,11 +192,18 @@ class Server implements LocalServer {
     const led = await this.#led(controlPlane, store);
     signal.throwIfAborted();
     const deps = { platform: this.#platform, controlPlane };
+    this.#gateway = this.#createGateway(controlPlane);
+    await this.#endFormerGateway();
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...led.map((run) => run(signal)),
       runAddons(deps, addons, signal),
-      runLoadBalancers(deps, [instance.httpsPort, kubeletPort], signal),
+      this.#gateway?.run(signal),
+      runLoadBalancers(
+        deps,
+        () => [instance.httpsPort, kubeletPort, ...(this.#gateway?.openPorts() ?? [])],
+        signal,
+      ),
     ]);
   }
 
@@ -246,10 +257,27 @@ class Server implements LocalServer {
     return serverJoinRoute(this.#platform, { ...instance, encrypted: options.encryptionConfigFile !== undefined });
   }
 
+  /** Routes are served by nodes: a server without one serves none. */
+  #createGateway(controlPlane: ControlPlane): Gateway | undefined {
+    const { instance, options } = this.#config;
+    if (options.gateway === undefined || options.disableAgent === true) return undefined;
+    return createGateway({ platform: this.#platform, controlPlane }, { instance, ports: options.gateway });
+  }
+
+  /** A data plane of a start that still served routes. */
+  async #endFormerGateway(): Promise<void> {
+    const { instance } = this.#config;
+    if (this.#gateway !== undefined || !(await this.#platform.files.exists(gatewayRecord(instance)))) return;
+    const { DataPlaneDaemon } = await import('../gateway/data-plane-daemon.ts');
+    await new DataPlaneDaemon(this.#platform, instance, () => undefined).remove();
+  }
+
   components(): readonly ComponentStatus[] {
-    if (this.#etcd === undefined) return [];
+    const gateway = this.#gateway?.status() ?? [];
+    if (this.#etcd === undefined) return gateway;
     const healthy = this.#etcd.running();
     return [
+      ...gateway,
       { name: 'etcd', healthy, message: healthy ? '' : `not running; see ${this.#config.instance.logDir}/etcd.log` },
     ];
   }

@@ -7,7 +7,7 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
-import { Backends } from '../backends/backends.ts';
+import { Backends } from './backends/backends.ts';
 import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snapshot } from '../snapshot/snapshot.ts';
 import { PortServer, type Certificates } from './port-server.ts';
 import { Router } from './router.ts';

@@ -9,8 +9,8 @@ import {
   type BackendAnswer,
   type BackendCall,
   type BackendRequest,
-} from '../backends/backend-call.ts';
-import type { Backends } from '../backends/backends.ts';
+} from './backends/backend-call.ts';
+import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Backend, Route } from '../snapshot/snapshot.ts';
 import { answerText, requestTrailers, type AnswerBody, type Exchange } from './exchange.ts';

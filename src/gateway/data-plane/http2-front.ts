@@ -47,10 +47,8 @@ export class Http2Exchange implements Exchange {
     let trailers: HeaderLines = [];
     stream.respond({ ':status': status, ...headerObject(headers) }, { endStream: !hasBody, waitForTrailers: hasBody });
     if (hasBody)
-      stream.once('wantTrailers', () => {
-        if (trailers.length > 0) stream.sendTrailers(headerObject(trailers));
-        else stream.close();
-      });
+      // Without trailers this is an empty frame that ends the stream; closing it here would reset it.
+      stream.once('wantTrailers', () => stream.sendTrailers(headerObject(trailers)));
     return {
       write: (chunk) => stream.writable && stream.write(chunk),
       onDrain: (callback) => void stream.on('drain', callback),

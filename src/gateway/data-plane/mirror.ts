@@ -2,8 +2,8 @@
  * A copy of a request for another backend, whose answer is read and dropped. It holds up nothing: a mirror that does not keep
  * pace with the request's body is given up.
  */
-import type { BackendRequest, BodyTarget } from '../backends/backend-call.ts';
-import type { Backends } from '../backends/backends.ts';
+import type { BackendRequest, BodyTarget } from './backends/backend-call.ts';
+import type { Backends } from './backends/backends.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
 
 const MAX_PENDING_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 /** Serves requests by the snapshot in force: finds the route, applies its filters, chooses the backend. */
 import type { Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
-import type { Backends } from '../backends/backends.ts';
+import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';

@@ -22,7 +22,8 @@ export function contextOf<T>(byName: ReadonlyMap<string, T>, name: string): T | 
   return byName.get(asked) ?? byName.get(`*${asked.slice(asked.indexOf('.'))}`);
 }
 
-function namesIn(certPem: string): string[] {
+/** The DNS names that a certificate is for, in lower case. */
+export function namesIn(certPem: string): string[] {
   const { subject, subjectAltName = '' } = new X509Certificate(certPem);
   const alternatives = [...subjectAltName.matchAll(/DNS:([^,\s]+)/g)].map(([, name]) => name!);
   const common = /^CN=(.+)$/m.exec(subject)?.[1];

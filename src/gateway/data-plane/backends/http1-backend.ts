@@ -5,8 +5,8 @@
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../platform/clock.ts';
-import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import {
   CONNECT_TIMEOUT_MS,
   NotSentError,

@@ -2,9 +2,9 @@
  * In which order the endpoints of a backend are asked: in turns, those last that could not be reached a moment ago. A client
  * of a sticky backend meets the same endpoint as long as that is there, whatever becomes of others (rendezvous hashing).
  */
-import { fnv32a } from '../../base/fnv.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import { fnv32a } from '../../../base/fnv.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 
 /** An endpoint that could not be reached is passed over for so long, unless no other is there. */
 const AVOIDED_MS = 5_000;

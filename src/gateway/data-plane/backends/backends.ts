@@ -1,6 +1,6 @@
 /** Calls endpoints by the protocol of their backend. Connections outlive changes of routes. */
-import type { Clock } from '../../platform/clock.ts';
-import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 import type { BackendCall, BackendRequest, Connector } from './backend-call.ts';
 import { EndpointChooser } from './endpoint-chooser.ts';
 import { Http1Connector } from './http1-backend.ts';

@@ -1,8 +1,8 @@
 /** HTTP/2 without TLS to endpoints, as gRPC servers speak it: a few connections to each, shared by all requests. */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
-import type { Clock } from '../../platform/clock.ts';
-import { headerObject, type HeaderLines } from '../data-plane/header-lines.ts';
-import type { Endpoint } from '../snapshot/snapshot.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import { headerObject, type HeaderLines } from '../header-lines.ts';
+import type { Endpoint } from '../../snapshot/snapshot.ts';
 import {
   CONNECT_TIMEOUT_MS,
   NotSentError,

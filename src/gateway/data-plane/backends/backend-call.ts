@@ -1,7 +1,7 @@
 /** A request to one endpoint of a backend. */
 import type { Readable } from 'node:stream';
-import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
-import type { HeaderLines } from '../data-plane/header-lines.ts';
+import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
+import type { HeaderLines } from '../header-lines.ts';
 
 export interface BackendRequest {
   readonly method: string;

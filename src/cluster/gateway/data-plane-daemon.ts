@@ -1,0 +1,169 @@
+/**
+ * The data plane of this node's routes: `keelson gateway-server` as a process of its own, without credentials, which gets
+ * snapshots over a unix socket. It outlives Keelson and goes on with its last snapshot; it ends when nothing is to be served.
+ */
+import { sleepUnlessAborted } from '../../platform/clock.ts';
+import { aborted } from '../../base/abort.ts';
+import { createBackoff } from '../../base/backoff.ts';
+import { createDeferred, type Deferred } from '../../base/deferred.ts';
+import { VERSION } from '../../base/version.ts';
+import { createLineReader, type SnapshotMessage } from '../../gateway/data-plane/control-messages.ts';
+import type { DataPlaneReport, Snapshot } from '../../gateway/snapshot/snapshot.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Duplex } from '../../platform/streams.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
+import type { Instance } from '../instance/instance.ts';
+import { gatewayRecord } from './gateway-record.ts';
+import { OwnDaemon } from '../node/own-daemon.ts';
+
+type Place = Pick<Instance, 'runDir' | 'logDir'>;
+
+const RETRY_MS = { initialMs: 50, maxMs: 5_000 };
+const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_PERIOD_MS = 10;
+/** Connections get ten seconds to finish. */
+const END_GRACE_MS = 11_000;
+/** Where the pods behind it end as well. */
+const REMOVE_GRACE_MS = 500;
+
+export class DataPlaneDaemon {
+  readonly #platform: Platform;
+  readonly #place: Place;
+  readonly #daemon: OwnDaemon;
+  #snapshot: Snapshot | undefined;
+  #generation = 0;
+  #connection: Duplex | undefined;
+  #changed: Deferred<void> = createDeferred();
+  #report: DataPlaneReport | undefined;
+  readonly #onReport: (report: DataPlaneReport | undefined) => void;
+
+  /** `onReport` gets undefined once no data plane runs any more. */
+  constructor(platform: Platform, place: Place, onReport: (report: DataPlaneReport | undefined) => void) {
+    this.#platform = platform;
+    this.#place = place;
+    this.#onReport = onReport;
+    this.#daemon = new OwnDaemon(platform, {
+      recordFile: gatewayRecord(place),
+      logFile: `${place.logDir}/gateway.log`,
+      marks: ['gateway-server', socketPath(place)],
+      graceMs: END_GRACE_MS,
+    });
+  }
+
+  /** Serves this from now on. Without listeners no process is needed. */
+  publish(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+    this.#generation++;
+    if (snapshot.listeners.length === 0 || this.#connection === undefined) this.#changed.resolve();
+    else this.#send(this.#connection);
+  }
+
+  /** The last report; undefined while no data plane runs. */
+  report(): DataPlaneReport | undefined {
+    return this.#report;
+  }
+
+  /** Supervises it until the signal aborts; the process stays. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#platform;
+    const log = this.#platform.log.child('gateway');
+    const backoff = createBackoff(RETRY_MS);
+    while (!signal.aborted) {
+      const changed = (this.#changed = createDeferred()).promise;
+      let isFailed = false;
+      try {
+        if (this.#isWanted()) await this.#serve(signal);
+        else if (this.#snapshot !== undefined) await this.#end();
+        backoff.reset();
+      } catch (error) {
+        isFailed = true;
+        if (!signal.aborted) logFailedRound(log, 'the data plane of routes is not reached', { err: error });
+      }
+      if (isFailed || this.#isWanted()) await sleepUnlessAborted(clock, backoff.nextMs(), signal);
+      else await Promise.race([changed, aborted(signal)]);
+    }
+  }
+
+  /** Ends the process, whoever started it. */
+  async remove(): Promise<void> {
+    await this.#daemon.remove(REMOVE_GRACE_MS);
+    await this.#platform.files.remove(socketDir(this.#place));
+  }
+
+  #isWanted(): boolean {
+    return (this.#snapshot?.listeners.length ?? 0) > 0;
+  }
+
+  async #end(): Promise<void> {
+    this.#connection?.destroy();
+    if (this.#report === undefined && !(await this.#platform.files.exists(gatewayRecord(this.#place)))) return;
+    await this.#daemon.remove();
+    this.#report = undefined;
+    this.#onReport(undefined);
+  }
+
+  /** Starts it where it does not run, and stays connected until it ends or is not wanted any more. */
+  async #serve(signal: AbortSignal): Promise<void> {
+    const { files } = this.#platform;
+    await files.makeDir(socketDir(this.#place), { mode: 0o700 });
+    const command = dataPlaneCommand(this.#place);
+    await this.#daemon.ensure({ command, configuration: [...command, VERSION] });
+    const connection = await this.#connect(signal);
+    this.#connection = connection;
+    try {
+      if (this.#isWanted()) this.#changed = createDeferred();
+      this.#send(connection);
+      const reading = this.#read(connection);
+      await Promise.race([reading, this.#changed.promise, aborted(signal)]);
+    } finally {
+      this.#connection = undefined;
+      connection.destroy();
+    }
+  }
+
+  #send(connection: Duplex): void {
+    const { log } = this.#platform;
+    const message: SnapshotMessage = { generation: this.#generation, snapshot: this.#snapshot! };
+    connection.write(`${JSON.stringify(message)}\n`).catch((error: unknown) => {
+      log.warn('a snapshot of routes was not sent, again later', { err: error });
+      connection.destroy();
+    });
+  }
+
+  async #read(connection: Duplex): Promise<void> {
+    const decoder = new TextDecoder();
+    const read = createLineReader((line) => {
+      this.#report = JSON.parse(line) as DataPlaneReport;
+      this.#onReport(this.#report);
+    });
+    for await (const chunk of connection.incoming) read(decoder.decode(chunk, { stream: true }));
+  }
+
+  /** Its socket is there a moment after its start. */
+  async #connect(signal: AbortSignal): Promise<Duplex> {
+    const { clock, net } = this.#platform;
+    const deadlineMs = clock.monotonicMs() + CONNECT_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return await net.dial({ unixPath: socketPath(this.#place), signal });
+      } catch (error) {
+        if (signal.aborted || clock.monotonicMs() > deadlineMs || !this.#daemon.isRunning()) throw error;
+      }
+      await clock.sleep(CONNECT_PERIOD_MS, signal);
+    }
+  }
+}
+
+function socketDir({ runDir }: Place): string {
+  return `${runDir}/gateway`;
+}
+
+function socketPath(place: Place): string {
+  return `${socketDir(place)}/control`;
+}
+
+/** This same program, as a data plane. */
+function dataPlaneCommand(place: Place): string[] {
+  const program = process.argv[1] ?? '';
+  return [process.execPath, '--max-semi-space-size=4', program, 'gateway-server', '--control', socketPath(place)];
+}

@@ -1,0 +1,66 @@
+/**
+ * Routes of a server with a node: nothing but a look at changed ingresses until the first one is ours; then the controller's
+ * code is loaded and the data plane started. It ends when the last one is gone.
+ */
+import { IngressClasses, Ingresses } from '../../api/gen/resources.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import { abortable } from '../../base/abort.ts';
+import { createDeferred } from '../../base/deferred.ts';
+import { isServedIngress } from '../../gateway/ingress/ingress-class.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ComponentStatus } from '../cluster-status.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { Instance } from '../instance/instance.ts';
+import { gatewayRecord } from './gateway-record.ts';
+import type { GatewayPorts } from '../../gateway/snapshot/build-snapshot.ts';
+
+export interface GatewayDeps {
+  readonly platform: Platform;
+  readonly controlPlane: Pick<ControlPlane, 'clientFor' | 'server'>;
+}
+
+export interface GatewayConfig {
+  readonly instance: Instance;
+  readonly ports: GatewayPorts;
+}
+
+/** The routes of this node. */
+export interface Gateway {
+  /** Works until the signal aborts; the data plane stays. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Nothing while no route is ours. */
+  status(): readonly ComponentStatus[];
+  /** The ports it listens on. */
+  openPorts(): readonly number[];
+}
+
+export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway {
+  let serving: { status(): readonly ComponentStatus[]; openPorts(): readonly number[] } | undefined;
+  return {
+    async run(signal) {
+      // A data plane of an earlier run is to be kept or ended.
+      if (!(await deps.platform.files.exists(gatewayRecord(config.instance)))) await firstIngress(deps.controlPlane.server.objects, signal);
+      const { serveRoutes } = await import('./serve-routes.ts');
+      const made = await serveRoutes(deps, config, signal);
+      serving = made;
+      await made.ended;
+    },
+    status: () => serving?.status() ?? [],
+    openPorts: () => serving?.openPorts() ?? [],
+  };
+}
+
+/** Resolves with the first ingress of ours. */
+async function firstIngress(objects: ObjectStore, signal: AbortSignal): Promise<void> {
+  const found = createDeferred<void>();
+  const classNamed = (name: string) => objects.get(IngressClasses, '', name);
+  const check = (): void => {
+    if (objects.list(Ingresses).some((ingress) => isServedIngress(ingress, classNamed))) found.resolve();
+  };
+  const stops = [objects.onChange(Ingresses, check), objects.onChange(IngressClasses, check)];
+  try {
+    await abortable(found.promise, signal);
+  } finally {
+    for (const stop of stops) stop();
+  }
+}

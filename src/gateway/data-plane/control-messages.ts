@@ -1,0 +1,31 @@
+/** What goes over the control socket of a data plane: a line of JSON each. Its server takes snapshots, its client reports. */
+import type { DataPlaneReport, Snapshot } from '../snapshot/snapshot.ts';
+
+export interface SnapshotMessage {
+  readonly generation: number;
+  readonly snapshot: Snapshot;
+}
+
+export type ReportMessage = DataPlaneReport;
+
+/** A snapshot of thousands of routes and certificates is far smaller. */
+export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+
+/** Cuts a stream of text into its lines. */
+export function createLineReader(onLine: (line: string) => void): (chunk: string) => void {
+  let parts: string[] = [];
+  let length = 0;
+  return (chunk) => {
+    let rest = chunk;
+    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
+      const line = parts.join('') + rest.slice(0, end);
+      [parts, length] = [[], 0];
+      rest = rest.slice(end + 1);
+      onLine(line);
+    }
+    if (rest === '') return;
+    parts.push(rest);
+    length += rest.length;
+    if (length > MAX_MESSAGE_BYTES) throw new Error('a message over the control socket is too long');
+  };
+}

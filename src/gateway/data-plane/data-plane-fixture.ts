@@ -1,0 +1,111 @@
+/** A data plane on ports of its own with servers behind it, for tests over real sockets. */
+import { once } from 'node:events';
+import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { createNodeClock } from '../../platform/node/clock.ts';
+import { freePort } from '../../platform/node/free-port-fixture.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import type { Backend, DataPlaneReport, Listener, Route, Snapshot } from '../snapshot/snapshot.ts';
+import { DataPlane } from './data-plane.ts';
+
+/** Things to end after a test, in reverse. */
+const ending: (() => unknown)[] = [];
+
+export async function endAll(): Promise<void> {
+  for (const end of ending.splice(0).toReversed()) await end();
+}
+
+export interface TestPlane {
+  readonly plane: DataPlane;
+  readonly port: number;
+  readonly tlsPort: number;
+  /** Serves these routes on the plain port, and on the other one with certificates. */
+  serve(routes: readonly Route[], backends: Snapshot['backends'], certificates?: Listener['certificates']): Promise<void>;
+  readonly reports: readonly DataPlaneReport[];
+}
+
+export async function startPlane(): Promise<TestPlane> {
+  const reports: DataPlaneReport[] = [];
+  const { log } = createSimPlatform();
+  const plane = new DataPlane({ clock: createNodeClock(), log, report: (report) => reports.push(report) });
+  const [port, tlsPort] = [await freePort(), await freePort()];
+  let generation = 0;
+  ending.push(() => plane.apply(++generation, { listeners: [], backends: {} }));
+  return {
+    plane,
+    port,
+    tlsPort,
+    reports,
+    async serve(routes, backends, certificates) {
+      const plain = { port, isTls: false, routes, certificates: [] };
+      const listeners = certificates === undefined ? [plain] : [plain, { port: tlsPort, isTls: true, routes, certificates }];
+      await plane.apply(++generation, { listeners, backends });
+    },
+  };
+}
+
+/** A route with the parts that a test leaves out. */
+export function route(parts: Partial<Route> & { readonly path?: Route['match']['path'] } = {}): Route {
+  const { path = { type: 'prefix', value: '/' }, ...others } = parts;
+  return {
+    source: 'test',
+    host: '',
+    wildcardDepth: 'one',
+    match: { path },
+    backends: [{ backend: 'b', weight: 1 }],
+    emptyStatus: 503,
+    ...others,
+  };
+}
+
+/** An HTTP/1.1 server on loopback. */
+export async function startBackend(listener: RequestListener): Promise<Backend & { readonly server: Server }> {
+  const server = createServer(listener);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ending.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: portOf(server) }], server };
+}
+
+export function portOf(server: { address(): unknown }): number {
+  return (server.address() as AddressInfo).port;
+}
+
+export function atEnd(end: () => unknown): void {
+  ending.push(end);
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** One request on a connection of its own. */
+export async function get(
+  port: number,
+  path: string,
+  options: { readonly headers?: Record<string, string>; readonly method?: string; readonly body?: string } = {},
+): Promise<Answer> {
+  const { headers, method, body } = options;
+  const client = request({ host: '127.0.0.1', port, path, method, headers, agent: false });
+  client.end(body);
+  const [answer] = (await once(client, 'response')) as [import('node:http').IncomingMessage];
+  let text = '';
+  for await (const chunk of answer) text += String(chunk);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: text };
+}
+
+/** Sends bytes as they are; resolves to all that comes back until the end. */
+export async function raw(port: number, text: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('error', () => undefined);
+  socket.write(text);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  return answer;
+}

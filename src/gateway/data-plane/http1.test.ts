@@ -1,0 +1,278 @@
+/** HTTP/1.1 through the data plane over real sockets: what backends and clients get of each other. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createNetServer, connect } from 'node:net';
+import { afterEach, describe, test } from 'node:test';
+import { atEnd, endAll, get, portOf, raw, route, startBackend, startPlane } from './data-plane-fixture.ts';
+
+afterEach(endAll);
+
+/** A backend that says what it got. */
+const echo = (): ReturnType<typeof startBackend> =>
+  startBackend((message, response) => {
+    const chunks: Buffer[] = [];
+    message.on('data', (chunk: Buffer) => chunks.push(chunk));
+    message.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      const { method, url, rawHeaders } = message;
+      response.setHeader('x-own', ['a', 'b']);
+      response.end(JSON.stringify({ method, url, headers: message.headers, rawHeaders, body }));
+    });
+  });
+
+const parsed = (text: string) =>
+  JSON.parse(text) as { method: string; url: string; headers: Record<string, string>; rawHeaders: string[]; body: string };
+
+describe('requests', () => {
+  test('method, path, query, headers and body reach the backend; its answer the client', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    await plane.serve([route()], { b });
+    const { status, headers, body } = await get(plane.port, '/a%20b?x=1&x=2', {
+      method: 'POST',
+      headers: { host: 'web.example', 'x-mine': 'yes', cookie: 'a=1' },
+      body: 'hello',
+    });
+    const got = parsed(body);
+    assert.equal(status, 200);
+    assert.deepEqual([got.method, got.url, got.body], ['POST', '/a%20b?x=1&x=2', 'hello']);
+    assert.deepEqual([got.headers['host'], got.headers['x-mine'], got.headers['cookie']], ['web.example', 'yes', 'a=1']);
+    assert.equal(headers['x-own'], 'a, b');
+  });
+
+  test('what clients say of themselves is replaced, and what belongs to one connection stays there', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    await plane.serve([route()], { b });
+    const { body } = await get(plane.port, '/', {
+      headers: {
+        host: 'web.example:8080',
+        'x-forwarded-for': '6.6.6.6',
+        'x-forwarded-proto': 'https',
+        x_forwarded_for: '7.7.7.7',
+        forwarded: 'for=6.6.6.6',
+        'x-real-ip': '6.6.6.6',
+        connection: 'close, x-hop, x-forwarded-host',
+        'x-hop': '1',
+        te: 'gzip',
+        'proxy-authorization': 'secret',
+      },
+    });
+    const { headers } = parsed(body);
+    assert.deepEqual(
+      Object.entries(headers).filter(([name]) => !['host', 'connection'].includes(name)),
+      [
+        ['x-forwarded-for', '127.0.0.1'],
+        ['x-forwarded-proto', 'http'],
+        ['x-forwarded-host', 'web.example:8080'],
+        ['x-forwarded-port', String(plane.port)],
+      ],
+    );
+  });
+
+  const malformed: Readonly<Record<string, string>> = {
+    'two hosts': 'GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n',
+    'length and chunks': 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'two lengths': 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd',
+    'a coding before chunked': 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    'chunks in HTTP/1.0': 'POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'a bare line feed in a header': 'GET / HTTP/1.1\r\nhost: a\r\nx: a\nb: c\r\n\r\n',
+    'a space before the colon': 'GET / HTTP/1.1\r\nhost: a\r\ntransfer-encoding : chunked\r\n\r\n',
+    'no host': 'GET / HTTP/1.1\r\n\r\n',
+    'a host that is none': 'GET / HTTP/1.1\r\nhost: a/b\r\n\r\n',
+    'a path above the root': 'GET /a/../../b HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a backslash': 'GET /a\\..\\b HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a fragment': 'GET /a#b HTTP/1.1\r\nhost: a\r\n\r\n',
+    'a head without end': `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`,
+  };
+  for (const [what, text] of Object.entries(malformed))
+    test(`refused: ${what}`, async () => {
+      let count = 0;
+      const plane = await startPlane();
+      const b = await startBackend((_message, response) => {
+        count++;
+        response.end();
+      });
+      await plane.serve([route()], { b });
+      const answer = await raw(plane.port, text.replace('\r\n', '\r\nconnection: close\r\n'));
+      assert.match(answer, /^HTTP\/1\.1 4(00|31) /);
+      assert.equal(count, 0);
+    });
+
+  test('paths are matched as the backend sees them', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    const path = { type: 'prefix', value: '/public' } as const;
+    await plane.serve([route({ path })], { b });
+    assert.equal((await get(plane.port, '/public/../admin')).status, 404);
+    assert.equal((await get(plane.port, '/public/%2e%2E/admin')).status, 404);
+    assert.equal(parsed((await get(plane.port, '/public/a/./b/../c/')).body).url, '/public/a/c/');
+    assert.equal(parsed((await get(plane.port, '/public/a%2Fb')).body).url, '/public/a%2Fb');
+  });
+
+  test('a target in absolute form names the host', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    await plane.serve([route({ host: 'web.example' })], { b });
+    const answer = await raw(
+      plane.port,
+      'GET http://web.example/x HTTP/1.1\r\nhost: other.example\r\nconnection: close\r\n\r\n',
+    );
+    assert.match(answer, /^HTTP\/1\.1 200/);
+    assert.match(answer, /"host":"web\.example"/);
+  });
+
+  test('no route, no endpoint, nobody there', async () => {
+    const plane = await startPlane();
+    const gone = { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: 1 }] } as const;
+    await plane.serve(
+      [
+        route({ path: { type: 'exact', value: '/empty' }, backends: [{ backend: 'empty', weight: 1 }] }),
+        route({ path: { type: 'exact', value: '/none' }, backends: [], emptyStatus: 500 }),
+        route({ path: { type: 'exact', value: '/gone' }, backends: [{ backend: 'gone', weight: 1 }] }),
+      ],
+      { gone, empty: { protocol: 'http', endpoints: [] } },
+    );
+    const statuses = [];
+    for (const path of ['/x', '/empty', '/none', '/gone']) statuses.push((await get(plane.port, path)).status);
+    assert.deepEqual(statuses, [404, 503, 500, 502]);
+  });
+
+  test('an endpoint that cannot be reached is followed by the next one, whatever the method', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    const endpoints = [{ address: '127.0.0.1', port: 1 }, ...b.endpoints];
+    await plane.serve([route()], { b: { protocol: 'http', endpoints } });
+    for (let count = 0; count < 4; count++) {
+      const { status, body } = await get(plane.port, '/', { method: 'POST', body: 'all of it' });
+      assert.deepEqual([status, parsed(body).body], [200, 'all of it']);
+    }
+  });
+
+  test('a connection that ended while it was idle does not fail a request', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => response.end('ok'));
+    await plane.serve([route()], { b });
+    assert.equal((await get(plane.port, '/')).body, 'ok');
+    b.server.closeAllConnections();
+    assert.equal((await get(plane.port, '/')).body, 'ok');
+  });
+
+  test('weights share requests exactly', async () => {
+    const plane = await startPlane();
+    const one = await startBackend((_message, response) => response.end('1'));
+    const two = await startBackend((_message, response) => response.end('2'));
+    const backends = [
+      { backend: 'one', weight: 3 },
+      { backend: 'two', weight: 1 },
+      { backend: 'none', weight: 0 },
+    ];
+    await plane.serve([route({ backends })], { one, two });
+    let text = '';
+    for (let count = 0; count < 8; count++) text += (await get(plane.port, '/')).body;
+    assert.equal([...text].filter((one) => one === '1').length, 6);
+  });
+});
+
+describe('connections', () => {
+  test('a change of routes holds for the next request and leaves an answer under way alone', async () => {
+    const plane = await startPlane();
+    let finish = (): void => undefined;
+    const slow = await startBackend((_message, response) => {
+      response.write('begun ');
+      finish = () => response.end('and ended');
+    });
+    const other = await startBackend((_message, response) => response.end('other'));
+    await plane.serve([route()], { b: slow });
+    const socket = connect({ host: '127.0.0.1', port: plane.port });
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    while (!text.includes('begun')) await once(socket, 'data');
+    await plane.serve([route()], { b: other });
+    assert.equal((await get(plane.port, '/')).body, 'other');
+    finish();
+    while (!text.includes('and ended')) await once(socket, 'data');
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+    await once(socket, 'end');
+    assert.match(text, /other/);
+  });
+
+  test('an answer that the backend cuts is cut for the client', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => {
+      response.write('half', () => response.destroy());
+    });
+    await plane.serve([route()], { b });
+    const answer = await raw(plane.port, 'GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 200 [^]*half/);
+    assert.doesNotMatch(answer, /0\r\n\r\n$/);
+  });
+
+  test('a client that leaves ends its request at the backend', async () => {
+    const plane = await startPlane();
+    let left: Promise<unknown> | undefined;
+    const b = await startBackend((_message, response) => {
+      left = once(response, 'close');
+    });
+    await plane.serve([route()], { b });
+    const socket = connect({ host: '127.0.0.1', port: plane.port });
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+    while (left === undefined) await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+    await left;
+  });
+
+  test('a switched connection carries bytes both ways, and its ends', async () => {
+    const plane = await startPlane();
+    const b = await startBackend(() => assert.fail('no plain request'));
+    b.server.on('upgrade', (message, socket, head: Buffer) => {
+      assert.equal(message.headers['x-forwarded-for'], '127.0.0.1');
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nx-own: 1\r\n\r\n');
+      if (head.length > 0) socket.write(head);
+      socket.pipe(socket);
+    });
+    await plane.serve([route()], { b });
+    const head = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n';
+    const socket = connect({ host: '127.0.0.1', port: plane.port, allowHalfOpen: true });
+    socket.write(`${head}early `);
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    while (!text.includes('early')) await once(socket, 'data');
+    assert.match(text, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
+    assert.match(text, /x-own: 1/);
+    socket.end('late');
+    await once(socket, 'end');
+    assert.match(text, /early late$/);
+  });
+
+  test('a backend that refuses to switch answers', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => {
+      response.statusCode = 403;
+      response.end('no');
+    });
+    await plane.serve([route()], { b });
+    const answer = await raw(plane.port, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n[^]*\r\n\r\nno$/);
+  });
+
+  test('cleartext HTTP/2 is not switched to: the request is an ordinary one', async () => {
+    const [plane, b] = [await startPlane(), await echo()];
+    await plane.serve([route()], { b });
+    const head = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: x\r\n\r\n';
+    const answer = await raw(plane.port, head);
+    assert.match(answer, /^HTTP\/1\.1 200/);
+    assert.doesNotMatch(answer, /h2c/);
+  });
+
+  test('a port that somebody else has is reported, and opened once it is free', async () => {
+    const plane = await startPlane();
+    const holder = createNetServer();
+    holder.listen(plane.port);
+    await once(holder, 'listening');
+    atEnd(() => holder.close());
+    assert.equal(portOf(holder), plane.port);
+    await plane.serve([route()], {});
+    assert.deepEqual(plane.reports.at(-1)?.listeners, [{ port: plane.port, problem: 'EADDRINUSE' }]);
+    holder.close();
+    while (plane.reports.at(-1)?.listeners[0]?.problem !== undefined)
+      await new Promise((resolve) => setImmediate(resolve));
+    assert.equal((await get(plane.port, '/')).status, 503);
+  });
+});

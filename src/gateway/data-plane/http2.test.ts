@@ -1,0 +1,171 @@
+/** TLS and HTTP/2 through the data plane over real sockets: names, certificates that change, streams, trailers. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
+import type { Backend } from '../snapshot/snapshot.ts';
+import { atEnd, endAll, portOf, route, startBackend, startPlane } from './data-plane-fixture.ts';
+
+let authority: TestAuthority;
+before(async () => {
+  authority = await createTestAuthority('test');
+});
+afterEach(endAll);
+after(endAll);
+
+const certificate = async (names: readonly string[], subject = 'CN=x') => ({
+  names,
+  ...(await authority.issue(subject, names.filter((name) => name !== ''))),
+});
+
+function client(port: number): ClientHttp2Session {
+  const session = connectHttp2(`https://localhost:${port}`, { rejectUnauthorized: false, servername: 'web.example' });
+  session.on('error', () => undefined);
+  atEnd(() => session.destroy());
+  return session;
+}
+
+interface Http2Answer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly trailers: Record<string, unknown>;
+  readonly body: string;
+}
+
+async function ask(session: ClientHttp2Session, head: Record<string, string>, body?: string): Promise<Http2Answer> {
+  const stream = session.request({ ':authority': 'web.example', ...head }, { endStream: body === undefined });
+  if (body !== undefined) stream.end(body);
+  let trailers: Record<string, unknown> = {};
+  stream.on('trailers', (got) => (trailers = got));
+  const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+  let text = '';
+  for await (const chunk of stream) text += String(chunk);
+  return { status: Number(headers[':status']), headers, trailers, body: text };
+}
+
+/** An HTTP/2 server without TLS that answers as gRPC servers do. */
+async function startGrpcLike(): Promise<Backend> {
+  const server = createHttp2Server();
+  server.on('stream', (stream, headers) => {
+    if (headers[':path'] === '/trailers-only') {
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' }, { endStream: true });
+      return;
+    }
+    if (headers[':path'] === '/reset') return stream.close(8);
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'x-te': String(headers['te']) }));
+    stream.pipe(stream);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => server.close());
+  return { protocol: 'h2c', endpoints: [{ address: '127.0.0.1', port: portOf(server) }] };
+}
+
+describe('HTTP/2', () => {
+  test('an HTTP/1.1 backend answers an HTTP/2 client', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((message, response) => {
+      let body = '';
+      message.on('data', (chunk) => (body += String(chunk)));
+      message.on('end', () => {
+        response.setHeader('set-cookie', ['a=1', 'b=2']);
+        response.setHeader('connection', 'keep-alive');
+        response.end(JSON.stringify({ ...message.headers, url: message.url, body }));
+      });
+    });
+    await plane.serve([route()], { b }, [await certificate([''])]);
+    const session = client(plane.tlsPort);
+    const answer = await ask(session, { ':path': '/x?y', ':method': 'POST', cookie: 'c=1' }, 'text');
+    const got = JSON.parse(answer.body) as Record<string, string>;
+    assert.deepEqual(
+      [got['host'], got['url'], got['body'], got['cookie'], got['x-forwarded-proto'], got['x-forwarded-port']],
+      ['web.example', '/x?y', 'text', 'c=1', 'https', String(plane.tlsPort)],
+    );
+    assert.deepEqual([answer.status, answer.headers['set-cookie']], [200, ['a=1', 'b=2']]);
+  });
+
+  test('a request in the manner of gRPC: bytes both ways as they come, trailers at the end', async () => {
+    const plane = await startPlane();
+    await plane.serve([route()], { b: await startGrpcLike() }, [await certificate([''])]);
+    const session = client(plane.tlsPort);
+    const stream = session.request({ ':authority': 'web.example', ':path': '/s', ':method': 'POST', te: 'trailers' });
+    let trailers: Record<string, unknown> = {};
+    stream.on('trailers', (got) => (trailers = got));
+    stream.write('one');
+    await once(stream, 'response');
+    const [first] = (await once(stream, 'data')) as [Buffer];
+    assert.equal(String(first), 'one');
+    stream.end('two');
+    const [second] = (await once(stream, 'data')) as [Buffer];
+    assert.equal(String(second), 'two');
+    await once(stream, 'end');
+    assert.deepEqual([trailers['grpc-status'], trailers['x-te']], ['0', 'trailers']);
+  });
+
+  test('an answer that is all in its head, and one that is reset', async () => {
+    const plane = await startPlane();
+    await plane.serve([route()], { b: await startGrpcLike() }, [await certificate([''])]);
+    const session = client(plane.tlsPort);
+    const answer = await ask(session, { ':path': '/trailers-only', ':method': 'POST' }, 'x');
+    assert.deepEqual([answer.status, answer.headers['grpc-status'], answer.body], [200, '12', '']);
+    assert.equal((await ask(session, { ':path': '/reset', ':method': 'POST' }, 'x')).status, 502);
+    assert.equal(session.destroyed, false);
+  });
+
+  test('a host that differs from the authority is refused', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => response.end());
+    await plane.serve([route()], { b }, [await certificate([''])]);
+    const { status } = await ask(client(plane.tlsPort), { ':path': '/', host: 'other.example' });
+    assert.equal(status, 400);
+  });
+});
+
+describe('certificates', () => {
+  const shown = async (port: number, servername: string | undefined): Promise<string> => {
+    const socket: TLSSocket = connectTls({ port, host: '127.0.0.1', servername, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { subject } = socket.getPeerCertificate();
+    socket.destroy();
+    return String(subject.CN);
+  };
+
+  test('the name that a client asks for chooses: exact, wildcard of one label, else the default', async () => {
+    const plane = await startPlane();
+    await plane.serve([], {}, [
+      await certificate(['web.example'], 'CN=exact'),
+      await certificate(['*.example'], 'CN=wild'),
+      await certificate([''], 'CN=default'),
+    ]);
+    const names = ['web.example', 'WEB.example', 'api.example', 'a.b.example', 'other.test', undefined];
+    const found = [];
+    for (const name of names) found.push(await shown(plane.tlsPort, name));
+    assert.deepEqual(found, ['exact', 'exact', 'wild', 'default', 'default', 'default']);
+  });
+
+  test('a replaced certificate holds for the next connection; those that are open go on', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => response.end('ok'));
+    const serve = async (subject: string): Promise<void> =>
+      plane.serve([route()], { b }, [await certificate(['web.example'], subject), await certificate([''])]);
+    await serve('CN=first');
+    const session = client(plane.tlsPort);
+    assert.equal((await ask(session, { ':path': '/' })).body, 'ok');
+    await serve('CN=second');
+    assert.equal(await shown(plane.tlsPort, 'web.example'), 'second');
+    assert.equal((await ask(session, { ':path': '/' })).body, 'ok');
+  });
+
+  test('one that cannot be read is a problem of the report and leaves the others', async () => {
+    const plane = await startPlane();
+    await plane.serve([], {}, [
+      { names: ['bad.example'], certPem: 'x', keyPem: 'y' },
+      await certificate([''], 'CN=default'),
+    ]);
+    assert.match(plane.reports.at(-1)?.problems[0] ?? '', /^the certificate of bad\.example: /);
+    assert.equal(await shown(plane.tlsPort, 'bad.example'), 'default');
+  });
+});

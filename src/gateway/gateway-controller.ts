@@ -1,0 +1,149 @@
+/**
+ * Serves the Ingress objects of our classes on one node: follows the objects, makes a snapshot a few milliseconds after a
+ * change and publishes it where it differs. What cannot be served is an event of its object. Upstream: none; the place of an
+ * ingress controller.
+ */
+import {
+  EndpointSlices,
+  IngressClasses,
+  Ingresses,
+  Secrets,
+  Services,
+} from '../api/gen/resources.ts';
+import type { Secret } from '../api/gen/core-v1.ts';
+import type { Ingress } from '../api/gen/networking-v1.ts';
+import type { Stored } from '../api/object.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { Informer, InformerFactory } from '../client/informer.ts';
+import type { CancelTimer, Clock } from '../platform/clock.ts';
+import type { Log } from '../platform/log.ts';
+import { isServedIngress } from './ingress/ingress-class.ts';
+import type { InspectCertificate } from './ingress/tls-certificates.ts';
+import { buildSnapshot, type GatewayPorts, type SnapshotInput } from './snapshot/build-snapshot.ts';
+import type { ClusterView, RouteProblem } from './snapshot/cluster-view.ts';
+import type { Snapshot } from './snapshot/snapshot.ts';
+
+export interface GatewayControllerDeps {
+  readonly informers: InformerFactory;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly inspect: InspectCertificate;
+  /** Takes each snapshot that differs from the last; one without listeners needs no data plane. */
+  readonly publish: (snapshot: Snapshot) => void;
+}
+
+export interface GatewayControllerConfig {
+  readonly ports: GatewayPorts;
+  readonly defaultCertificate: SnapshotInput['defaultCertificate'];
+}
+
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+const BY_SERVICE = 'service';
+/** Changes that come together make one snapshot. */
+const GATHER_MS = 5;
+
+/** Of secrets only certificates are kept. */
+const CERTIFICATE_DATA = {
+  name: 'tls',
+  apply: (secret: Stored<Secret>): Stored<Secret> => {
+    const { 'tls.crt': certificate, 'tls.key': key } = secret.data ?? {};
+    if (certificate === undefined || key === undefined) return { ...secret, data: {} };
+    return { ...secret, data: { 'tls.crt': certificate, 'tls.key': key } };
+  },
+};
+
+export class GatewayController {
+  readonly #deps: GatewayControllerDeps;
+  readonly #config: GatewayControllerConfig;
+  readonly #ingresses: Informer<Ingress>;
+  readonly #classes;
+  readonly #services;
+  readonly #slices;
+  readonly #secrets;
+  #cancel: CancelTimer | undefined;
+  #isSynced = false;
+  #published = '';
+  /** By uid: what was recorded of an ingress. */
+  #recorded = new Map<string, string>();
+
+  /** Adds its handlers to the informers, whose owner starts them. */
+  constructor(deps: GatewayControllerDeps, config: GatewayControllerConfig) {
+    const { informers } = deps;
+    this.#deps = deps;
+    this.#config = config;
+    this.#ingresses = informers.informer(Ingresses);
+    this.#classes = informers.informer(IngressClasses);
+    this.#services = informers.informer(Services);
+    this.#slices = informers.informer(EndpointSlices);
+    this.#secrets = informers.informer(Secrets, { projection: CERTIFICATE_DATA });
+    this.#slices.addIndex(BY_SERVICE, ({ metadata }) => [
+      `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
+    ]);
+    const touch = (): void => this.#touch();
+    for (const informer of this.#informers()) informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
+  }
+
+  /** Resolves once all objects are known and the first snapshot is published. */
+  async start(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
+    this.#isSynced = true;
+    this.#build();
+  }
+
+  stop(): void {
+    this.#isSynced = false;
+    this.#cancel?.();
+  }
+
+  /** The ingresses that are ours. */
+  served(): readonly Stored<Ingress>[] {
+    const classNamed = (name: string) => this.#classes.get({ name });
+    return this.#ingresses.list().filter((ingress) => isServedIngress(ingress, classNamed));
+  }
+
+  #informers() {
+    return [this.#ingresses, this.#classes, this.#services, this.#slices, this.#secrets] as const;
+  }
+
+  #touch(): void {
+    if (!this.#isSynced) return;
+    this.#cancel ??= this.#deps.clock.setTimer(GATHER_MS, () => {
+      this.#cancel = undefined;
+      this.#build();
+    });
+  }
+
+  #build(): void {
+    const ingresses = this.served();
+    const { inspect, publish } = this.#deps;
+    const { snapshot, problems } = buildSnapshot({ ingresses, view: this.#view(), inspect, ...this.#config });
+    this.#record(ingresses, problems);
+    const text = JSON.stringify(snapshot);
+    if (text === this.#published) return;
+    this.#published = text;
+    publish(snapshot);
+  }
+
+  #view(): ClusterView {
+    return {
+      service: (namespace, name) => this.#services.get({ namespace, name }),
+      slicesOf: (namespace, name) => this.#slices.byIndex(BY_SERVICE, `${namespace}/${name}`),
+      secret: (namespace, name) => this.#secrets.get({ namespace, name }),
+    };
+  }
+
+  /** Each problem is an event when it comes up. */
+  #record(ingresses: readonly Stored<Ingress>[], problems: ReadonlyMap<string, readonly RouteProblem[]>): void {
+    const recorded = new Map<string, string>();
+    for (const ingress of ingresses) {
+      const { uid } = ingress.metadata;
+      const found = problems.get(uid) ?? [];
+      const before = this.#recorded.get(uid) ?? '';
+      for (const { reason, message } of found)
+        if (!before.includes(`${reason}: ${message}\n`)) this.#deps.recorder.event(ingress, 'Warning', reason, message);
+      recorded.set(uid, found.map(({ reason, message }) => `${reason}: ${message}\n`).join(''));
+    }
+    this.#recorded = recorded;
+  }
+}

@@ -1,0 +1,15 @@
+/** Which Ingress objects are served here: those whose class names our controller. */
+import type { Ingress, IngressClass } from '../../api/gen/networking-v1.ts';
+import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
+
+/** What classes were named by before IngressClass was. */
+const OLD_ANNOTATION = 'kubernetes.io/ingress.class';
+
+/** Whether an ingress is ours. One without a class belongs to nobody: admission gives it the default one. */
+export function isServedIngress(
+  { metadata, spec }: Ingress,
+  classNamed: (name: string) => IngressClass | undefined,
+): boolean {
+  const name = spec?.ingressClassName ?? metadata.annotations?.[OLD_ANNOTATION];
+  return name !== undefined && classNamed(name)?.spec?.controller === GATEWAY_CONTROLLER;
+}

@@ -1,0 +1,79 @@
+/**
+ * The endpoints behind a port of a Service. They come from the slices of the Service's own namespace; those that are ready,
+ * and where none is, those that still serve while they end, as the proxy has it.
+ */
+import type { Service, ServicePort } from '../../api/gen/core-v1.ts';
+import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
+import type { Backend, Endpoint } from './snapshot.ts';
+import type { ClusterView, RouteProblem } from './cluster-view.ts';
+
+/** A port of a Service, by name or number. */
+export interface ServiceReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: { readonly name?: string; readonly number?: number };
+}
+
+/** A backend with its key, or why there is none. */
+export type ResolvedBackend =
+  | { readonly key: string; readonly backend: Backend; readonly problem?: undefined }
+  | { readonly problem: RouteProblem };
+
+export function resolveService({ namespace, name, port }: ServiceReference, view: ClusterView): ResolvedBackend {
+  const service = view.service(namespace, name);
+  if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
+  if (service.spec?.type === 'ExternalName')
+    return problem('UnsupportedBackend', `service ${name} is of type ExternalName, which is not followed`);
+  const found = service.spec?.ports?.find((one) =>
+    port.name === undefined ? one.port === port.number : one.name === port.name,
+  );
+  if (found === undefined)
+    return problem('BackendNotFound', `service ${name} has no port ${port.name ?? port.number ?? 'of that name'}`);
+  if ((found.protocol ?? 'TCP') !== 'TCP')
+    return problem('UnsupportedBackend', `port ${found.port} of service ${name} is ${found.protocol}, not TCP`);
+  const backend = {
+    protocol: protocolOf(found),
+    endpoints: endpointsOf(service, found, view.slicesOf(namespace, name)),
+    isSticky: service.spec?.sessionAffinity === 'ClientIP',
+  };
+  return { key: `${namespace}/${name}:${found.port}`, backend };
+}
+
+function problem(reason: string, message: string): ResolvedBackend {
+  return { problem: { reason, message } };
+}
+
+/** Upstream: the standard application protocols of KEP-3726; `https` and `grpc` as other controllers read them. */
+function protocolOf({ appProtocol = '' }: ServicePort): Backend['protocol'] {
+  switch (appProtocol.toLowerCase()) {
+    case 'kubernetes.io/h2c':
+    case 'grpc':
+      return 'h2c';
+    case 'https':
+    case 'kubernetes.io/wss':
+      return 'https';
+    default:
+      return 'http';
+  }
+}
+
+function endpointsOf(service: Service, { name = '' }: ServicePort, slices: readonly EndpointSlice[]): Endpoint[] {
+  const family = service.spec?.ipFamilies?.[0] ?? 'IPv4';
+  const own = slices.some(({ addressType }) => addressType === family)
+    ? slices.filter(({ addressType }) => addressType === family)
+    : slices.filter(({ addressType }) => addressType !== 'FQDN');
+  const [ready, ending] = [new Map<string, Endpoint>(), new Map<string, Endpoint>()];
+  for (const { ports, endpoints } of own) {
+    const port = ports?.find((one) => (one.name ?? '') === name)?.port;
+    if (port === undefined) continue;
+    for (const { addresses, conditions } of endpoints ?? []) {
+      const isReady = conditions?.ready !== false;
+      const isEnding = conditions?.terminating === true && conditions.serving !== false;
+      if (!isReady && !isEnding) continue;
+      // All addresses of an endpoint are of one and the same pod.
+      const [address = ''] = addresses;
+      (isReady ? ready : ending).set(`${address} ${port}`, { address, port });
+    }
+  }
+  return [...(ready.size > 0 ? ready : ending).values()];
+}
