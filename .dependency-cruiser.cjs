@@ -147,7 +147,10 @@ module.exports = {
       name: 'node-modules-only-in-adapters',
       comment: 'node:* comes in through the ports of platform/',
       severity: 'error',
-      from: { path: '^src/', pathNot: `^src/(platform/node|storage/sqlite|gateway/data-plane|cluster|cli)/|${testCode}` },
+      from: {
+        path: '^src/',
+        pathNot: `^src/(platform/node|storage/sqlite|gateway/data-plane|cluster|cli)/|${testCode}`,
+      },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -3,13 +3,7 @@
  * change and publishes it where it differs. What cannot be served is an event of its object. Upstream: none; the place of an
  * ingress controller.
  */
-import {
-  EndpointSlices,
-  IngressClasses,
-  Ingresses,
-  Secrets,
-  Services,
-} from '../api/gen/resources.ts';
+import { EndpointSlices, IngressClasses, Ingresses, Secrets, Services } from '../api/gen/resources.ts';
 import type { Secret } from '../api/gen/core-v1.ts';
 import type { Ingress } from '../api/gen/networking-v1.ts';
 import type { Stored } from '../api/object.ts';
@@ -43,7 +37,7 @@ const BY_SERVICE = 'service';
 /** Changes that come together make one snapshot. */
 const GATHER_MS = 5;
 
-/** Of secrets only certificates are kept. */
+/** Drops all data of a secret but its certificate. */
 const CERTIFICATE_DATA = {
   name: 'tls',
   apply: (secret: Stored<Secret>): Stored<Secret> => {

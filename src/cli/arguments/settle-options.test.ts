@@ -75,6 +75,7 @@ selinux: false
       etcdCafile: '/ca',
       cni: 'none',
       dns: 'none',
+      gateway: 'none',
       controllerManagerArg: ['node-monitor-period=2s'],
       kubeletArg: ['resolv-conf=/etc/x'],
       logLevel: 'debug',

@@ -199,11 +199,7 @@ class Server implements LocalServer {
       ...led.map((run) => run(signal)),
       runAddons(deps, addons, signal),
       this.#gateway?.run(signal),
-      runLoadBalancers(
-        deps,
-        () => [instance.httpsPort, kubeletPort, ...(this.#gateway?.openPorts() ?? [])],
-        signal,
-      ),
+      runLoadBalancers(deps, () => [instance.httpsPort, kubeletPort, ...(this.#gateway?.openPorts() ?? [])], signal),
     ]);
   }
 

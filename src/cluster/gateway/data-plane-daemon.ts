@@ -70,17 +70,17 @@ export class DataPlaneDaemon {
     const backoff = createBackoff(RETRY_MS);
     while (!signal.aborted) {
       const changed = (this.#changed = createDeferred()).promise;
-      let isFailed = false;
+      const isWanted = this.#isWanted();
       try {
-        if (this.#isWanted()) await this.#serve(signal);
+        if (isWanted) await this.#serve(signal);
         else if (this.#snapshot !== undefined) await this.#end();
         backoff.reset();
+        if (!isWanted) await Promise.race([changed, aborted(signal)]);
       } catch (error) {
-        isFailed = true;
-        if (!signal.aborted) logFailedRound(log, 'the data plane of routes is not reached', { err: error });
+        if (signal.aborted) return;
+        logFailedRound(log, 'the data plane of routes is not reached', { err: error });
+        await sleepUnlessAborted(clock, backoff.nextMs(), signal);
       }
-      if (isFailed || this.#isWanted()) await sleepUnlessAborted(clock, backoff.nextMs(), signal);
-      else await Promise.race([changed, aborted(signal)]);
     }
   }
 

@@ -39,7 +39,8 @@ export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway
   return {
     async run(signal) {
       // A data plane of an earlier run is to be kept or ended.
-      if (!(await deps.platform.files.exists(gatewayRecord(config.instance)))) await firstIngress(deps.controlPlane.server.objects, signal);
+      if (!(await deps.platform.files.exists(gatewayRecord(config.instance))))
+        await firstIngress(deps.controlPlane.server.objects, signal);
       const { serveRoutes } = await import('./serve-routes.ts');
       const made = await serveRoutes(deps, config, signal);
       serving = made;

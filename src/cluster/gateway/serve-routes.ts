@@ -31,7 +31,11 @@ export interface ServedRoutes {
 }
 
 /** Resolves once the objects are known. */
-export async function serveRoutes(deps: GatewayDeps, config: GatewayConfig, signal: AbortSignal): Promise<ServedRoutes> {
+export async function serveRoutes(
+  deps: GatewayDeps,
+  config: GatewayConfig,
+  signal: AbortSignal,
+): Promise<ServedRoutes> {
   const { platform, controlPlane } = deps;
   const { instance, ports } = config;
   const client = controlPlane.clientFor(GATEWAY, 'keelson-gateway');

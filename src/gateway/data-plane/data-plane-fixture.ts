@@ -21,7 +21,11 @@ export interface TestPlane {
   readonly port: number;
   readonly tlsPort: number;
   /** Serves these routes on the plain port, and on the other one with certificates. */
-  serve(routes: readonly Route[], backends: Snapshot['backends'], certificates?: Listener['certificates']): Promise<void>;
+  serve(
+    routes: readonly Route[],
+    backends: Snapshot['backends'],
+    certificates?: Listener['certificates'],
+  ): Promise<void>;
   readonly reports: readonly DataPlaneReport[];
 }
 
@@ -39,7 +43,8 @@ export async function startPlane(): Promise<TestPlane> {
     reports,
     async serve(routes, backends, certificates) {
       const plain = { port, isTls: false, routes, certificates: [] };
-      const listeners = certificates === undefined ? [plain] : [plain, { port: tlsPort, isTls: true, routes, certificates }];
+      const listeners =
+        certificates === undefined ? [plain] : [plain, { port: tlsPort, isTls: true, routes, certificates }];
       await plane.apply(++generation, { listeners, backends });
     },
   };

@@ -67,7 +67,11 @@ export class DataPlane {
   async #serve({ port, isTls, certificates }: Listener, contexts: Certificates): Promise<void> {
     let open = this.#ports.get(port);
     if (open === undefined) {
-      open = { server: new PortServer({ ...this.#deps, router: this.#router }, port, isTls), state: { port }, isOpen: false };
+      open = {
+        server: new PortServer({ ...this.#deps, router: this.#router }, port, isTls),
+        state: { port },
+        isOpen: false,
+      };
       this.#ports.set(port, open);
     }
     open.server.use(contexts);
@@ -110,7 +114,8 @@ export class DataPlane {
       const { certPem: cert, keyPem: key } = certificate;
       const id = `${cert}\n${key}`;
       try {
-        const context = before.get(id) ?? this.#contexts.get(id) ?? createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+        const context =
+          before.get(id) ?? this.#contexts.get(id) ?? createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
         this.#contexts.set(id, context);
         return context;
       } catch (error) {

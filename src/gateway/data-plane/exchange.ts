@@ -2,7 +2,6 @@
 import type { Readable } from 'node:stream';
 import type { HeaderLines } from './header-lines.ts';
 
-/** The head of an answer. */
 export interface AnswerHead {
   readonly status: number;
   readonly headers: HeaderLines;

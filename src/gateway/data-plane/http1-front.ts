@@ -85,8 +85,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 /** Why a request is refused before anything is looked up in it. */
 export function malformedHead({ rawHeaders, httpVersion, headers }: IncomingMessage): string | undefined {
   if (headerCount(rawHeaders, 'host') > 1) return 'the request names several hosts';
-  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
-    return 'HTTP/1.0 knows no transfer encoding';
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) return 'HTTP/1.0 knows no transfer encoding';
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'the transfer encoding is not chunked';
   return undefined;

@@ -21,7 +21,13 @@ const echo = (): ReturnType<typeof startBackend> =>
   });
 
 const parsed = (text: string) =>
-  JSON.parse(text) as { method: string; url: string; headers: Record<string, string>; rawHeaders: string[]; body: string };
+  JSON.parse(text) as {
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    rawHeaders: string[];
+    body: string;
+  };
 
 describe('requests', () => {
   test('method, path, query, headers and body reach the backend; its answer the client', async () => {
@@ -35,7 +41,10 @@ describe('requests', () => {
     const got = parsed(body);
     assert.equal(status, 200);
     assert.deepEqual([got.method, got.url, got.body], ['POST', '/a%20b?x=1&x=2', 'hello']);
-    assert.deepEqual([got.headers['host'], got.headers['x-mine'], got.headers['cookie']], ['web.example', 'yes', 'a=1']);
+    assert.deepEqual(
+      [got.headers['host'], got.headers['x-mine'], got.headers['cookie']],
+      ['web.example', 'yes', 'a=1'],
+    );
     assert.equal(headers['x-own'], 'a, b');
   });
 
@@ -70,7 +79,8 @@ describe('requests', () => {
 
   const malformed: Readonly<Record<string, string>> = {
     'two hosts': 'GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n',
-    'length and chunks': 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    'length and chunks':
+      'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     'two lengths': 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd',
     'a coding before chunked': 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
     'chunks in HTTP/1.0': 'POST / HTTP/1.0\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
@@ -248,14 +258,18 @@ describe('connections', () => {
       response.end('no');
     });
     await plane.serve([route()], { b });
-    const answer = await raw(plane.port, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n');
+    const answer = await raw(
+      plane.port,
+      'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n',
+    );
     assert.match(answer, /^HTTP\/1\.1 403 Forbidden\r\n[^]*\r\n\r\nno$/);
   });
 
   test('cleartext HTTP/2 is not switched to: the request is an ordinary one', async () => {
     const [plane, b] = [await startPlane(), await echo()];
     await plane.serve([route()], { b });
-    const head = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: x\r\n\r\n';
+    const head =
+      'GET / HTTP/1.1\r\nhost: a\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: x\r\n\r\n';
     const answer = await raw(plane.port, head);
     assert.match(answer, /^HTTP\/1\.1 200/);
     assert.doesNotMatch(answer, /h2c/);

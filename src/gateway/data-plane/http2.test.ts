@@ -17,7 +17,10 @@ after(endAll);
 
 const certificate = async (names: readonly string[], subject = 'CN=x') => ({
   names,
-  ...(await authority.issue(subject, names.filter((name) => name !== ''))),
+  ...(await authority.issue(
+    subject,
+    names.filter((name) => name !== ''),
+  )),
 });
 
 function client(port: number): ClientHttp2Session {

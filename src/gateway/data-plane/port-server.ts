@@ -112,7 +112,8 @@ export class PortServer {
     const exchange = new Http1Exchange(message, response);
     message.on('error', () => undefined); // The answer's end shows it.
     const malformed = malformedHead(message);
-    if (malformed === undefined) return this.#guard(message.socket, () => this.#deps.router.serve(exchange, this.#port));
+    if (malformed === undefined)
+      return this.#guard(message.socket, () => this.#deps.router.serve(exchange, this.#port));
     response.shouldKeepAlive = false;
     answerText(exchange, 400, malformed);
   }
@@ -174,7 +175,8 @@ export class PortServer {
 
   /** The context of clients that name no host; it is the server's own. */
   setDefault(certPem: string, keyPem: string): void {
-    if (this.#server instanceof https.Server) this.#server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
+    if (this.#server instanceof https.Server)
+      this.#server.setSecureContext({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' });
   }
 }
 

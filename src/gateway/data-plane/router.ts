@@ -66,7 +66,11 @@ export class Router {
     if (decision.kind === 'answer') return answerText(exchange, decision.status, decision.text);
     if (decision.kind === 'redirect') return answerRedirect(exchange, decision);
     const mirrors = this.#startMirrors(exchange, decision);
-    background(this.#deps.log, 'a request could not be carried over', forward(this.#deps, { exchange, mirrors, ...decision }));
+    background(
+      this.#deps.log,
+      'a request could not be carried over',
+      forward(this.#deps, { exchange, mirrors, ...decision }),
+    );
   }
 
   /** A request to switch protocols. */
@@ -120,7 +124,7 @@ export class Router {
     const mirrors: Mirror[] = [];
     for (const { backend: key, numerator, denominator } of route.filters?.mirrors ?? []) {
       const backend = this.#backends[key];
-      if (backend === undefined || (this.#mirrored++ % denominator) >= numerator) continue;
+      if (backend === undefined || this.#mirrored++ % denominator >= numerator) continue;
       const { method, hasBody, clientAddress } = exchange;
       mirrors.push(
         startMirror(this.#deps.backends, backend, { ...request, method, hasBody, takesTrailers: false, clientAddress }),
@@ -138,7 +142,10 @@ function unavailable(status: 500 | 503): Decision {
   return { kind: 'answer', status, text };
 }
 
-function answerRedirect(exchange: Exchange, { status, location, filters }: Extract<Decision, { kind: 'redirect' }>): void {
+function answerRedirect(
+  exchange: Exchange,
+  { status, location, filters }: Extract<Decision, { kind: 'redirect' }>,
+): void {
   const headers = applyChanges(['location', location, 'content-length', '0'], filters.responseHeaders);
   exchange.answer({ status, headers }, false).end([]);
 }

@@ -86,7 +86,9 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
       resolve(true);
     });
     client.once('upgrade', (answer, backendSocket, backendHead) => {
-      socket.write(headText(answer, [...changed(answer.rawHeaders, upgrade), 'connection', 'Upgrade', 'upgrade', protocol]));
+      socket.write(
+        headText(answer, [...changed(answer.rawHeaders, upgrade), 'connection', 'Upgrade', 'upgrade', protocol]),
+      );
       if (backendHead.length > 0) socket.write(backendHead);
       if (upgrade.head.length > 0) backendSocket.write(upgrade.head);
       join(socket, backendSocket);

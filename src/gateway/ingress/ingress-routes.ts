@@ -28,14 +28,20 @@ interface RankedRoute {
 }
 
 /** The routes of one ingress, not yet sorted among those of others. */
-export function routesOfIngress(ingress: Stored<Ingress>, view: ClusterView): IngressRoutes & { readonly ranked: readonly RankedRoute[] } {
+export function routesOfIngress(
+  ingress: Stored<Ingress>,
+  view: ClusterView,
+): IngressRoutes & { readonly ranked: readonly RankedRoute[] } {
   const { namespace = '', name, annotations } = ingress.metadata;
   const problems: RouteProblem[] = [];
   const backends: Record<string, Backend> = {};
   const timeout = annotations?.[TIMEOUT_ANNOTATION];
   const responseTimeoutMs = timeout === undefined ? RESPONSE_TIMEOUT_MS : parseDurationMs(timeout);
   if (responseTimeoutMs === undefined || responseTimeoutMs < 0)
-    problems.push({ reason: 'InvalidAnnotation', message: `${TIMEOUT_ANNOTATION}: ${timeout} is not a duration such as 120s` });
+    problems.push({
+      reason: 'InvalidAnnotation',
+      message: `${TIMEOUT_ANNOTATION}: ${timeout} is not a duration such as 120s`,
+    });
   const base = {
     source: `Ingress ${namespace}/${name}`,
     wildcardDepth: 'one',

@@ -56,7 +56,8 @@ export async function runIngressStatus(deps: IngressStatusDeps, signal: AbortSig
       queue.forget(key);
     } catch (error) {
       if (!signal.aborted) {
-        if (!isReason(error, 'Conflict')) logFailure(platform.log, 'addresses of ingresses were not written, again later', error);
+        if (!isReason(error, 'Conflict'))
+          logFailure(platform.log, 'addresses of ingresses were not written, again later', error);
         queue.addRateLimited(key);
       }
     }

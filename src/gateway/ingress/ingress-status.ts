@@ -19,7 +19,9 @@ export function gatewayAddresses(nodes: readonly Node[]): IngressLoadBalancerIng
   const addresses = (ready.length > 0 ? ready : serving).flatMap(({ status }) => {
     const all = status?.addresses ?? [];
     const external = all.filter(({ type }) => type === 'ExternalIP');
-    return (external.length > 0 ? external : all.filter(({ type }) => type === 'InternalIP')).map(({ address }) => address);
+    return (external.length > 0 ? external : all.filter(({ type }) => type === 'InternalIP')).map(
+      ({ address }) => address,
+    );
   });
   return [...new Set(addresses)].sort().map((ip) => ({ ip }));
 }

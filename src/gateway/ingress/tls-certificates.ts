@@ -32,7 +32,11 @@ export function certificatesOfIngress(
     }
     try {
       const names = inspect(found.certPem, found.keyPem);
-      certificates.push({ names: (hosts ?? []).length > 0 ? hosts! : names, certPem: found.certPem, keyPem: found.keyPem });
+      certificates.push({
+        names: (hosts ?? []).length > 0 ? hosts! : names,
+        certPem: found.certPem,
+        keyPem: found.keyPem,
+      });
     } catch (error) {
       const message = `secret ${secretName}: ${error instanceof Error ? error.message : String(error)}`;
       problems.push({ reason: 'InvalidCertificate', message });

@@ -9,7 +9,6 @@ export interface ClusterView {
   secret(namespace: string, name: string): Secret | undefined;
 }
 
-
 /** Why a part of an object cannot be served: an event of the object. */
 export interface RouteProblem {
   readonly reason: string;

@@ -1,6 +1,7 @@
 /** Why an ingress leads nowhere. */
 import { IngressClasses, Ingresses, Secrets, Services } from '../../api/gen/resources.ts';
 import type { Ingress, IngressServiceBackend } from '../../api/gen/networking-v1.ts';
+import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
@@ -120,6 +121,9 @@ async function noControllerCause(ingress: Ingress, evidence: Evidence): Promise<
     code: 'NotServed',
     object: nameOfObject(Ingresses, ingress),
     message: 'no ingress controller has published an address of it',
-    cure: { text: `see whether the ingress controller ${controller ?? 'of its class'} runs, and read its log` },
+    cure:
+      controller === GATEWAY_CONTROLLER
+        ? { text: 'see what keeps the gateway from its ports', command: 'keelson status' }
+        : { text: `see whether the ingress controller ${controller ?? 'of its class'} runs, and read its log` },
   });
 }

@@ -40,9 +40,7 @@ export class Http1Connector implements Connector {
   call({ address, port }: Endpoint, request: BackendRequest, backend: Backend): BackendCall {
     const { method, target: path, hasBody } = request;
     const options = { host: address, port, method, path, agent: this.#agent, headers: headLines(request) };
-    const client = this.#isTls
-      ? httpsRequest({ ...options, ...tlsOptions(backend, request) })
-      : httpRequest(options);
+    const client = this.#isTls ? httpsRequest({ ...options, ...tlsOptions(backend, request) }) : httpRequest(options);
     const answer = new Promise<BackendAnswer>((resolve, reject) => {
       let isConnected = false;
       client.on('error', (error) => {

@@ -96,7 +96,13 @@ export class Http2Connector implements Connector {
   }
 }
 
-function headOf({ method, target, authority, headers, takesTrailers }: BackendRequest): Record<string, string | string[]> {
+function headOf({
+  method,
+  target,
+  authority,
+  headers,
+  takesTrailers,
+}: BackendRequest): Record<string, string | string[]> {
   const lines = headerObject(headers);
   if (takesTrailers) lines['te'] = 'trailers';
   return { ':method': method, ':scheme': 'http', ':authority': authority, ':path': target, ...lines };
