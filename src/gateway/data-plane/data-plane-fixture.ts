@@ -80,6 +80,11 @@ export function portOf(server: { address(): unknown }): number {
   return (server.address() as AddressInfo).port;
 }
 
+/** Lets sockets and timers work. */
+export function turn(): Promise<void> {
+  return createNodeClock().yield();
+}
+
 export function atEnd(end: () => unknown): void {
   ending.push(end);
 }

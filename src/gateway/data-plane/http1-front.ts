@@ -65,12 +65,16 @@ export class Http1Exchange implements Exchange {
     if (!hasAnswerBody) response.flushHeaders();
     return {
       write: (chunk) => response.write(chunk),
-      onDrain: (callback) => void response.on('drain', callback),
+      onDrain(callback) {
+        response.on('drain', callback);
+      },
       end(trailers) {
         if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(pairs(trailers));
         response.end();
       },
-      abort: () => void response.destroy(),
+      abort() {
+        response.destroy();
+      },
     };
   }
 }

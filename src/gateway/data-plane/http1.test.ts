@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createNetServer, connect } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
-import { atEnd, endAll, get, portOf, raw, route, startBackend, startPlane } from './data-plane-fixture.ts';
+import { atEnd, endAll, get, portOf, raw, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
 
 afterEach(endAll);
 
@@ -223,7 +223,7 @@ describe('connections', () => {
     await plane.serve([route()], { b });
     const socket = connect({ host: '127.0.0.1', port: plane.port });
     socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
-    while (left === undefined) await new Promise((resolve) => setImmediate(resolve));
+    while (left === undefined) await turn();
     socket.destroy();
     await left;
   });
@@ -285,8 +285,7 @@ describe('connections', () => {
     await plane.serve([route()], {});
     assert.deepEqual(plane.reports.at(-1)?.listeners, [{ port: plane.port, problem: 'EADDRINUSE' }]);
     holder.close();
-    while (plane.reports.at(-1)?.listeners[0]?.problem !== undefined)
-      await new Promise((resolve) => setImmediate(resolve));
+    while (plane.reports.at(-1)?.listeners[0]?.problem !== undefined) await turn();
     assert.equal((await get(plane.port, '/')).status, 503);
   });
 });

@@ -51,7 +51,9 @@ export class Http2Exchange implements Exchange {
       stream.once('wantTrailers', () => stream.sendTrailers(headerObject(trailers)));
     return {
       write: (chunk) => stream.writable && stream.write(chunk),
-      onDrain: (callback) => void stream.on('drain', callback),
+      onDrain(callback) {
+        stream.on('drain', callback);
+      },
       end(lines) {
         trailers = lines;
         if (hasBody) stream.end();

@@ -67,7 +67,9 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
   return new Promise((resolve) => {
     let isConnected = false;
     const cancel = clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
-    const onClientGone = (): void => void client.destroy();
+    const onClientGone = (): void => {
+      client.destroy();
+    };
     socket.once('close', onClientGone);
     client.once('socket', (own: Socket) =>
       own.once('connect', () => {

@@ -90,7 +90,9 @@ export function tlsOptions({ verification }: Backend, { authority }: BackendRequ
 function bodyTarget(client: ClientRequest): Parameters<BackendRequest['sendBody']>[0] {
   return {
     write: (chunk) => client.write(chunk),
-    onDrain: (callback) => void client.on('drain', callback),
+    onDrain(callback) {
+      client.on('drain', callback);
+    },
     end(trailers) {
       const pairs: [string, string][] = [];
       for (let at = 0; at < trailers.length; at += 2) pairs.push([trailers[at]!, trailers[at + 1]!]);

@@ -111,8 +111,12 @@ function headOf({
 function bodyTarget(stream: ClientHttp2Stream): Parameters<BackendRequest['sendBody']>[0] {
   return {
     write: (chunk) => stream.write(chunk),
-    onDrain: (callback) => void stream.on('drain', callback),
-    end: () => void stream.end(),
+    onDrain(callback) {
+      stream.on('drain', callback);
+    },
+    end() {
+      stream.end();
+    },
   };
 }
 
