@@ -7,22 +7,9 @@ import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import { abortable } from '../../base/abort.ts';
 import { createDeferred } from '../../base/deferred.ts';
 import { isServedIngress } from '../../gateway/ingress/ingress-class.ts';
-import type { Platform } from '../../platform/platform.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
-import type { ControlPlane } from '../control-plane/control-plane.ts';
-import type { Instance } from '../instance/instance.ts';
+import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { gatewayRecord } from './gateway-record.ts';
-import type { GatewayPorts } from '../../gateway/snapshot/build-snapshot.ts';
-
-export interface GatewayDeps {
-  readonly platform: Platform;
-  readonly controlPlane: Pick<ControlPlane, 'clientFor' | 'server'>;
-}
-
-export interface GatewayConfig {
-  readonly instance: Instance;
-  readonly ports: GatewayPorts;
-}
 
 /** The routes of this node. */
 export interface Gateway {

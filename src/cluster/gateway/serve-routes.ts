@@ -18,7 +18,7 @@ import { portHolder } from '../instance/preflight.ts';
 import { nodePrincipal } from '../node/node-connection.ts';
 import { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
-import type { GatewayConfig, GatewayDeps } from './run-gateway.ts';
+import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 
 const GATEWAY: Principal = { name: 'keelson:gateway', groups: ['system:authenticated'] };
 const DEFAULT_CERTIFICATE_MS = 3650 * 86_400_000;

@@ -1,6 +1,7 @@
 /** Makes the snapshot of a node from all objects that are served. Pure. */
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { appendAll } from '../../base/lists.ts';
 import { byAge, routesOfIngress, sortedRoutes } from '../ingress/ingress-routes.ts';
 import { certificatesOfIngress, type InspectCertificate } from '../ingress/tls-certificates.ts';
 import type { Backend, Listener, ServedCertificate, Snapshot } from './snapshot.ts';
@@ -36,7 +37,7 @@ export function buildSnapshot({ ingresses, view, ports, defaultCertificate, insp
     const found = routesOfIngress(ingress, view);
     const tls = certificatesOfIngress(ingress, view, inspect);
     Object.assign(backends, found.backends);
-    certificates.push(...tls.certificates);
+    appendAll(certificates, tls.certificates);
     problems.set(ingress.metadata.uid, [...found.problems, ...tls.problems]);
     return found.ranked;
   });
