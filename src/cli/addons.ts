@@ -1,5 +1,5 @@
 /** `keelson addons`: the files of manifests that a server keeps applied, and switching single ones off and on. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Client } from '../client/client.ts';
@@ -41,7 +41,7 @@ export function addonsCommand(): Command {
         }),
     )
     .addCommand(switching('disable', 'take what a file made out of the cluster and pass the file over', true))
-    .addCommand(switching('enable', 'apply a file again', false));
+    .addCommand(switching('enable', 'apply a file again, or what ships with Keelson: gateway-api', false));
 }
 
 function switching(word: string, description: string, skipped: boolean): Command {
@@ -50,11 +50,29 @@ function switching(word: string, description: string, skipped: boolean): Command
     .argument('<name>', 'as listed')
     .addOption(dataDirOption())
     .action(async (name: string, { dataDir }: RawOptions) => {
-      const file = (await filesOf(resolve(dataDir))).find((each) => each.name === name)?.path;
+      const folder = `${resolve(dataDir)}/manifests`;
+      const known = (await filesOf(resolve(dataDir))).find((each) => each.name === name)?.path;
+      const file = known ?? (skipped ? undefined : await writePackaged(folder, name));
       if (file === undefined) throw new UserError(`there is no addon ${name} (keelson addons ls)`);
       if (skipped) writeFileSync(`${file}.skip`, '');
       else rmSync(`${file}.skip`, { force: true });
     });
+}
+
+/** What ships with Keelson and is no part of a cluster until it is enabled. */
+const PACKAGED: Readonly<Record<string, () => Promise<readonly object[]>>> = {
+  'gateway-api': async () => (await import('../gateway/gateway-api/definitions.ts')).gatewayApiObjects(),
+};
+
+/** Writes the file of an addon that ships; undefined: there is none of the name. */
+async function writePackaged(folder: string, name: string): Promise<string | undefined> {
+  if (!Object.hasOwn(PACKAGED, name)) return undefined;
+  const file = `${folder}/${name}.json`;
+  const items = await PACKAGED[name]!();
+  // Renamed into place: what is half written would be applied.
+  writeFileSync(`${folder}/.${name}.json`, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  renameSync(`${folder}/.${name}.json`, file);
+  return file;
 }
 
 /** Files that are passed over included. */
@@ -83,12 +101,15 @@ async function listed(dataDir: string): Promise<readonly ListedAddon[]> {
   const { client, close } = await openKubeClient({ dataDir, kubeconfig }, 'keelson-addons');
   try {
     const addons = await addonsOf(client);
-    return files.map(({ name, path }) => {
+    const absent = Object.keys(PACKAGED).filter((name) => !files.some((file) => file.name === name));
+    const available = absent.map((name) => ({ name, state: 'available', objects: 0, file: '' }));
+    const present = files.map(({ name, path }) => {
       const { objects = [], message } = addons.find((addon) => addon.metadata.name === name)?.status ?? {};
       const applied = addons.some((addon) => addon.metadata.name === name) ? 'applied' : 'waiting';
       const state = existsSync(`${path}.skip`) ? 'disabled' : (message ?? applied);
       return { name, state, objects: objects.length, file: path };
     });
+    return [...present, ...available];
   } finally {
     close();
   }

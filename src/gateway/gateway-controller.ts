@@ -4,13 +4,16 @@
  * ingress controller.
  */
 import { EndpointSlices, IngressClasses, Ingresses, Secrets, Services } from '../api/gen/resources.ts';
-import type { Secret } from '../api/gen/core-v1.ts';
+import type { Node, Secret } from '../api/gen/core-v1.ts';
 import type { Ingress } from '../api/gen/networking-v1.ts';
 import type { Stored } from '../api/object.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
+import type { BuiltGateways } from './gateway-api/build-gateways.ts';
+import type { GatewayApi } from './gateway-api/gateway-api.ts';
+import { gatewayAddresses, gatewayPorts } from './ingress/ingress-status.ts';
 import { isServedIngress } from './ingress/ingress-class.ts';
 import type { InspectCertificate } from './ingress/tls-certificates.ts';
 import { buildSnapshot, type GatewayPorts, type SnapshotInput } from './snapshot/build-snapshot.ts';
@@ -55,6 +58,7 @@ export class GatewayController {
   readonly #services;
   readonly #slices;
   readonly #secrets;
+  #gatewayApi: { readonly api: GatewayApi; readonly nodes: Informer<Node> } | undefined;
   #cancel: CancelTimer | undefined;
   #isSynced = false;
   #published = '';
@@ -74,7 +78,7 @@ export class GatewayController {
     this.#slices.addIndex(BY_SERVICE, ({ metadata }) => [
       `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
     ]);
-    const touch = (): void => this.#touch();
+    const touch = (): void => this.touch();
     for (const informer of this.#informers()) informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
   }
 
@@ -90,6 +94,14 @@ export class GatewayController {
     this.#cancel?.();
   }
 
+  /** Serves Gateways as well. `nodes` say where they are reached. */
+  useGatewayApi(api: GatewayApi, nodes: Informer<Node>): void {
+    const onNode = (): void => this.touch();
+    nodes.addHandler({ onAdd: onNode, onUpdate: onNode, onDelete: onNode });
+    this.#gatewayApi = { api, nodes };
+    this.touch();
+  }
+
   /** The ingresses that are ours. */
   served(): readonly Stored<Ingress>[] {
     const classNamed = (name: string) => this.#classes.get({ name });
@@ -100,7 +112,8 @@ export class GatewayController {
     return [this.#ingresses, this.#classes, this.#services, this.#slices, this.#secrets] as const;
   }
 
-  #touch(): void {
+  /** Something that snapshots are made from has changed. */
+  touch(): void {
     if (!this.#isSynced) return;
     this.#cancel ??= this.#deps.clock.setTimer(GATHER_MS, () => {
       this.#cancel = undefined;
@@ -111,12 +124,38 @@ export class GatewayController {
   #build(): void {
     const ingresses = this.served();
     const { inspect, publish } = this.#deps;
-    const { snapshot, problems } = buildSnapshot({ ingresses, view: this.#view(), inspect, ...this.#config });
+    const view = this.#view();
+    const gateways = this.#buildGateways(view, ingresses.length > 0);
+    const { snapshot, problems } = buildSnapshot({
+      ingresses,
+      view,
+      inspect,
+      gateways,
+      ...this.#config,
+    });
     this.#record(ingresses, problems);
     const text = JSON.stringify(snapshot);
     if (text === this.#published) return;
     this.#published = text;
     publish(snapshot);
+  }
+
+  #buildGateways(view: ClusterView, hasIngresses: boolean): BuiltGateways | undefined {
+    if (this.#gatewayApi === undefined) return undefined;
+    const { api, nodes } = this.#gatewayApi;
+    const { http, https } = this.#config.ports;
+    const taken = new Map(hasIngresses ? [[http, false] as const, [https, true] as const] : []);
+    const all = nodes.list();
+    const addresses = gatewayAddresses(all);
+    const built = api.build({
+      view,
+      inspect: this.#deps.inspect,
+      taken,
+      addresses,
+      openPorts: gatewayPorts(all),
+    });
+    api.publish(built, addresses);
+    return built;
   }
 
   #view(): ClusterView {

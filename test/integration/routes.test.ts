@@ -66,7 +66,12 @@ describe('routes', () => {
     servers.push(server);
     const ports = [{ port: (server.address() as AddressInfo).port }];
     const servicePort = appProtocol === undefined ? { port: 80 } : { port: 80, appProtocol };
-    await cluster.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { ports: [servicePort] } });
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec: { ports: [servicePort] },
+    });
     await cluster.apply({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -123,7 +128,12 @@ describe('routes', () => {
 
   /** The name in the certificate that a client of the host is shown. */
   const subject = async (servername: string): Promise<string> => {
-    const socket = connectTls({ host: '127.0.0.1', port: tlsPort, servername, rejectUnauthorized: false });
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: tlsPort,
+      servername,
+      rejectUnauthorized: false,
+    });
     await once(socket, 'secureConnect');
     const { CN } = socket.getPeerCertificate().subject;
     socket.destroy();
@@ -133,12 +143,23 @@ describe('routes', () => {
     const { certPem, keyPem } = await authority.issue(`CN=${name}`, ['tls.example']);
     const stringData = { 'tls.crt': certPem, 'tls.key': keyPem };
     const metadata = { name: 'cert' };
-    await cluster.apply({ apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata, stringData });
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'kubernetes.io/tls',
+      metadata,
+      stringData,
+    });
   };
 
   it('a missing certificate is an event; one that comes and one that replaces it are served at once', async () => {
     const tls = [{ hosts: ['tls.example'], secretName: 'cert' }];
-    await cluster.apply(ingress('tls', { tls, rules: [{ host: 'tls.example', http: { paths: [path('/', 'web')] } }] }));
+    await cluster.apply(
+      ingress('tls', {
+        tls,
+        rules: [{ host: 'tls.example', http: { paths: [path('/', 'web')] } }],
+      }),
+    );
     await cluster.until('the event', async () =>
       (await cluster.kubectl('get events -o jsonpath={.items[*].reason}')).includes('SecretNotFound'),
     );
@@ -154,7 +175,10 @@ describe('routes', () => {
     const other = await cluster.space('other');
     const tls = [{ hosts: ['stolen.example'], secretName: 'cert' }];
     const spec = { tls, rules: [{ host: 'stolen.example', http: { paths: [path('/', 'web')] } }] };
-    await other.apply({ ...ingress('thief', spec), metadata: { name: 'thief', namespace: 'other' } });
+    await other.apply({
+      ...ingress('thief', spec),
+      metadata: { name: 'thief', namespace: 'other' },
+    });
     await until('the route', async () => (await ask('/', 'stolen.example')).status === 503);
     assert.match(await subject('stolen.example'), /default/);
     await other.kubectl('delete ingress thief');
@@ -179,7 +203,12 @@ describe('routes', () => {
     const session = connectHttp2(`https://localhost:${tlsPort}`, { rejectUnauthorized: false });
     try {
       await until('the call', async () => {
-        const head = { ':authority': 'app.example', ':path': '/p.S/M', ':method': 'POST', te: 'trailers' };
+        const head = {
+          ':authority': 'app.example',
+          ':path': '/p.S/M',
+          ':method': 'POST',
+          te: 'trailers',
+        };
         const stream = session.request(head);
         let trailers: Record<string, unknown> = {};
         stream.on('trailers', (got) => (trailers = got));
@@ -200,6 +229,85 @@ describe('routes', () => {
     while (!text.endsWith('ping')) await once(socket, 'data');
     assert.match(text, /^HTTP\/1\.1 101 /);
     socket.destroy();
+  });
+
+  it('the Gateway API: enabled by one command, served and programmed, with a redirect to https', async () => {
+    await keelson(['addons', 'enable', 'gateway-api', '--data-dir', cluster.dataDir]);
+    await cluster.until(
+      'the class',
+      async () =>
+        (await cluster.kubectl(
+          'get gatewayclass keelson -o jsonpath={.status.conditions[?(@.type=="Accepted")].status}',
+        )) === 'True',
+    );
+    const [plain, tls] = [await freePort(), await freePort()];
+    const listeners = [
+      { name: 'http', port: plain, protocol: 'HTTP' },
+      {
+        name: 'https',
+        port: tls,
+        protocol: 'HTTPS',
+        hostname: '*.example',
+        tls: { certificateRefs: [{ name: 'cert' }] },
+      },
+    ];
+    const object = (kind: string, name: string, spec: object) => ({
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind,
+      metadata: { name },
+      spec,
+    });
+    await cluster.apply(object('Gateway', 'gw', { gatewayClassName: 'keelson', listeners }));
+    const rules = [{ backendRefs: [{ name: 'web', port: 80 }] }];
+    const hostnames = ['tls.example'];
+    await cluster.apply(
+      object('HTTPRoute', 'web', {
+        parentRefs: [{ name: 'gw', sectionName: 'https' }],
+        hostnames,
+        rules,
+      }),
+    );
+    const redirect = [{ filters: [{ type: 'RequestRedirect', requestRedirect: { scheme: 'https', port: tls } }] }];
+    await cluster.apply(
+      object('HTTPRoute', 'redirect', {
+        parentRefs: [{ name: 'gw', sectionName: 'http' }],
+        rules: redirect,
+      }),
+    );
+    await cluster.kubectl('wait gateway/gw --for=condition=Programmed --timeout=60s');
+    assert.equal(await cluster.kubectl('get gateway gw -o jsonpath={.status.addresses[*].value}'), address);
+    await cluster.until(
+      'the routes',
+      async () => (await cluster.kubectl('get gateway gw -o jsonpath={.status.listeners[*].attachedRoutes}')) === '1 1',
+    );
+    const client = request({
+      host: '127.0.0.1',
+      port: plain,
+      path: '/x',
+      headers: { host: 'tls.example' },
+      agent: false,
+    });
+    client.end();
+    const [answer] = (await once(client, 'response')) as [import('node:http').IncomingMessage];
+    assert.deepEqual([answer.statusCode, answer.headers.location], [302, `https://tls.example:${tls}/x`]);
+    answer.resume();
+    const session = connectHttp2(`https://localhost:${tls}`, {
+      rejectUnauthorized: false,
+      servername: 'tls.example',
+    });
+    try {
+      await once(session, 'connect');
+      const stream = session.request({ ':authority': 'tls.example', ':path': '/cgi-bin/hostname' });
+      let text = '';
+      for await (const chunk of stream) text += String(chunk);
+      assert.match(text, /^web-/);
+    } finally {
+      session.destroy();
+    }
+    const { stdout } = await keelson(['why', 'httproute/web', '--data-dir', cluster.dataDir]);
+    assert.match(stdout, /taken up by 1 of 1/);
+    await cluster.kubectl('delete gateway gw');
+    await cluster.kubectl('delete httproute --all');
   });
 
   it('goes on while Keelson is killed and comes back, and is killed itself', async () => {

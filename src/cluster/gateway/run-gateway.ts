@@ -1,13 +1,16 @@
 /**
- * Routes of a server with a node: nothing but a look at changed ingresses until the first one is ours; then the controller's
- * code is loaded and the data plane started. It ends when the last one is gone.
+ * Routes of a server with a node: nothing but a look at changed ingresses until the first one is ours, or the Gateway API is
+ * defined; then the controller's code is loaded. The data plane runs while there is anything to serve.
  */
 import { IngressClasses, Ingresses } from '../../api/gen/resources.ts';
 import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
 import { abortable } from '../../base/abort.ts';
 import { createDeferred } from '../../base/deferred.ts';
 import { isServedIngress } from '../../gateway/ingress/ingress-class.ts';
+import type { Log } from '../../platform/log.ts';
+import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
+import { gatewayApiDefined } from './gateway-definitions.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { gatewayRecord } from './gateway-record.ts';
 
@@ -27,7 +30,7 @@ export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway
     async run(signal) {
       // A data plane of an earlier run is to be kept or ended.
       if (!(await deps.platform.files.exists(gatewayRecord(config.instance))))
-        await firstIngress(deps.controlPlane.server.objects, signal);
+        await firstIngress(deps.controlPlane.server.objects, deps.platform.log, signal);
       const { serveRoutes } = await import('./serve-routes.ts');
       const made = await serveRoutes(deps, config, signal);
       serving = made;
@@ -38,14 +41,19 @@ export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway
   };
 }
 
-/** Resolves with the first ingress of ours. */
-async function firstIngress(objects: ObjectStore, signal: AbortSignal): Promise<void> {
+/** Resolves with the first ingress of ours, or with the kinds of the Gateway API. */
+async function firstIngress(objects: ObjectStore, log: Log, signal: AbortSignal): Promise<void> {
   const found = createDeferred<void>();
   const classNamed = (name: string) => objects.get(IngressClasses, '', name);
   const check = (): void => {
     if (objects.list(Ingresses).some((ingress) => isServedIngress(ingress, classNamed))) found.resolve();
   };
   const stops = [objects.onChange(Ingresses, check), objects.onChange(IngressClasses, check)];
+  background(
+    log,
+    'the Gateway API was not looked for',
+    gatewayApiDefined(objects, signal).then(() => found.resolve()),
+  );
   try {
     await abortable(found.promise, signal);
   } finally {

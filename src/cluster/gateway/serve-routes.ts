@@ -5,6 +5,8 @@ import { Nodes, Services } from '../../api/gen/resources.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { isReason } from '../../api/status-error.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import type { Client } from '../../client/client.ts';
+import type { InformerFactory } from '../../client/informer.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import { GATEWAY_PORTS_ANNOTATION } from '../../component-helpers/gateway-class.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
@@ -16,6 +18,7 @@ import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { portHolder } from '../instance/preflight.ts';
 import { nodePrincipal } from '../node/node-connection.ts';
+import { gatewayApiDefined } from './gateway-definitions.ts';
 import { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
@@ -48,14 +51,22 @@ export async function serveRoutes(
   const warn = (message: string): void => {
     for (const ingress of controller.served()) recorder.event(ingress, 'Warning', 'PortUnavailable', message);
   };
-  const announced = new PortAnnouncements(deps, config, { warn, services: () => services.list(), signal });
+  const announced = new PortAnnouncements(deps, config, {
+    warn,
+    services: () => services.list(),
+    signal,
+  });
   const take = (report: DataPlaneReport | undefined): void =>
     background(platform.log, 'the ports of routes were not published', announced.take(report));
   const daemon = new DataPlaneDaemon(platform, instance, take);
   const onService = (service: Service): void => {
     if (service.spec?.type === 'LoadBalancer') take(daemon.report());
   };
-  services.addHandler({ onAdd: onService, onUpdate: (_old, service) => onService(service), onDelete: onService });
+  services.addHandler({
+    onAdd: onService,
+    onUpdate: (_old, service) => onService(service),
+    onDelete: onService,
+  });
   const controller = new GatewayController(
     {
       informers,
@@ -70,12 +81,52 @@ export async function serveRoutes(
   const status = runIngressStatus({ client, informers, platform }, signal);
   informers.start(signal);
   await controller.start(signal);
+  const gatewayApi = serveGatewayApi({ deps, client, informers, controller }, signal);
+  background(platform.log, 'the Gateway API is not served', gatewayApi);
   const ended = Promise.all([daemon.run(signal), status]).then(() => controller.stop());
   return {
     ended,
     status: () => announced.status(),
     openPorts: () => announced.openPorts(),
   };
+}
+
+/** Waits for the kinds of the Gateway API; their informers are the controller's own, so that a missing kind holds up nothing. */
+async function serveGatewayApi(
+  {
+    deps,
+    client,
+    informers,
+    controller,
+  }: {
+    deps: GatewayDeps;
+    client: Client;
+    informers: InformerFactory;
+    controller: GatewayController;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log, random } = deps.platform;
+  const kinds = await gatewayApiDefined(deps.controlPlane.server.objects, signal);
+  if (kinds === undefined) return;
+  const { GatewayApi } = await import('../../gateway/gateway-api/gateway-api.ts');
+  const api = new GatewayApi(
+    {
+      client,
+      informers: createInformerFactory({ client, clock, random, log }),
+      clock,
+      log,
+      onChange: () => controller.touch(),
+    },
+    kinds.grantVersion,
+  );
+  try {
+    await api.start(signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  controller.useGatewayApi(api, informers.informer(Nodes));
 }
 
 /** The load balancer whose rules take the port's traffic before any listener sees it. */

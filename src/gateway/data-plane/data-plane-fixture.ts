@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../platform/clock.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { freePort } from '../../platform/node/free-port-fixture.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
@@ -29,10 +30,11 @@ export interface TestPlane {
   readonly reports: readonly DataPlaneReport[];
 }
 
-export async function startPlane(): Promise<TestPlane> {
+/** On a virtual clock time moves for the data plane, not for its sockets. */
+export async function startPlane(clock: Clock = createNodeClock()): Promise<TestPlane> {
   const reports: DataPlaneReport[] = [];
   const { log } = createSimPlatform();
-  const plane = new DataPlane({ clock: createNodeClock(), log, report: (report) => reports.push(report) });
+  const plane = new DataPlane({ clock, log, report: (report) => reports.push(report) });
   const [port, tlsPort] = [await freePort(), await freePort()];
   let generation = 0;
   ending.push(() => plane.apply(++generation, { listeners: [], backends: {} }));
@@ -99,7 +101,11 @@ export interface Answer {
 export async function get(
   port: number,
   path: string,
-  options: { readonly headers?: Record<string, string>; readonly method?: string; readonly body?: string } = {},
+  options: {
+    readonly headers?: Record<string, string>;
+    readonly method?: string;
+    readonly body?: string;
+  } = {},
 ): Promise<Answer> {
   const { headers, method, body } = options;
   const client = request({ host: '127.0.0.1', port, path, method, headers, agent: false });

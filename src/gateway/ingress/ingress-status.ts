@@ -26,6 +26,12 @@ export function gatewayAddresses(nodes: readonly Node[]): IngressLoadBalancerIng
   return [...new Set(addresses)].sort().map((ip) => ({ ip }));
 }
 
+/** The ports that are open on some node. */
+export function gatewayPorts(nodes: readonly Node[]): ReadonlySet<number> {
+  const texts = nodes.map(({ metadata }) => metadata.annotations?.[GATEWAY_PORTS_ANNOTATION] ?? '');
+  return new Set(texts.flatMap((text) => (text === '' ? [] : text.split(',').map(Number))));
+}
+
 /** Writes the status where it differs. */
 export async function publishAddresses(
   client: Client,

@@ -2,6 +2,7 @@
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { appendAll } from '../../base/lists.ts';
+import type { BuiltGateways } from '../gateway-api/build-gateways.ts';
 import { byAge, routesOfIngress, sortedRoutes } from '../ingress/ingress-routes.ts';
 import { certificatesOfIngress, type InspectCertificate } from '../ingress/tls-certificates.ts';
 import type { Backend, Listener, ServedCertificate, Snapshot } from './snapshot.ts';
@@ -21,6 +22,8 @@ export interface SnapshotInput {
   /** For hosts without a certificate of their own. */
   readonly defaultCertificate: Pick<ServedCertificate, 'certPem' | 'keyPem'>;
   readonly inspect: InspectCertificate;
+  /** What Gateways add. */
+  readonly gateways?: Pick<BuiltGateways, 'ports' | 'backends'> | undefined;
 }
 
 export interface BuiltSnapshot {
@@ -29,7 +32,8 @@ export interface BuiltSnapshot {
   readonly problems: ReadonlyMap<string, readonly RouteProblem[]>;
 }
 
-export function buildSnapshot({ ingresses, view, ports, defaultCertificate, inspect }: SnapshotInput): BuiltSnapshot {
+export function buildSnapshot(input: SnapshotInput): BuiltSnapshot {
+  const { ingresses, view, ports, defaultCertificate, inspect, gateways } = input;
   const backends: Record<string, Backend> = {};
   const problems = new Map<string, readonly RouteProblem[]>();
   const certificates: ServedCertificate[] = [];
@@ -41,11 +45,35 @@ export function buildSnapshot({ ingresses, view, ports, defaultCertificate, insp
     problems.set(ingress.metadata.uid, [...found.problems, ...tls.problems]);
     return found.ranked;
   });
-  if (ranked.length === 0) return { snapshot: { listeners: [], backends: {} }, problems };
   const routes = sortedRoutes(ranked);
-  const listeners: Listener[] = [
-    { port: ports.http, isTls: false, routes, certificates: [] },
-    { port: ports.https, isTls: true, routes, certificates: [...certificates, { names: [''], ...defaultCertificate }] },
-  ];
-  return { snapshot: { listeners, backends }, problems };
+  const own: Listener[] =
+    ranked.length === 0
+      ? []
+      : [
+          { port: ports.http, isTls: false, routes, certificates: [] },
+          { port: ports.https, isTls: true, routes, certificates },
+        ];
+  const listeners = withGateways(own, gateways?.ports ?? []).map((listener) =>
+    listener.isTls
+      ? {
+          ...listener,
+          certificates: [...listener.certificates, { names: [''], ...defaultCertificate }],
+        }
+      : listener,
+  );
+  return { snapshot: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
+}
+
+/** On a port that both have, routes of Gateways are asked before those of ingresses with the same host. */
+function withGateways(own: readonly Listener[], gateways: BuiltGateways['ports']): Listener[] {
+  const others = own.filter(({ port }) => !gateways.some((one) => one.port === port));
+  const merged = gateways.map((listener) => {
+    const same = own.find(({ port }) => port === listener.port);
+    return {
+      ...listener,
+      routes: [...listener.routes, ...(same?.routes ?? [])],
+      certificates: [...listener.certificates, ...(same?.certificates ?? [])],
+    };
+  });
+  return [...others, ...merged];
 }

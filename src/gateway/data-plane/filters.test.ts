@@ -1,0 +1,182 @@
+/** Redirects, rewrites, changed headers, mirrors and timeouts through the data plane. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, describe, test } from 'node:test';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
+import type { RouteFilters } from '../snapshot/snapshot.ts';
+import { endAll, get, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
+import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
+
+afterEach(endAll);
+
+describe('paths', () => {
+  const cases: readonly (readonly [prefix: string, value: string, path: string, expected: string])[] = [
+    ['/a', '/b', '/a', '/b'],
+    ['/a', '/b', '/a/', '/b/'],
+    ['/a', '/b', '/a/x', '/b/x'],
+    ['/a', '/b/', '/a/x', '/b/x'],
+    ['/a/', '/b', '/a/x', '/b/x'],
+    ['/a', '', '/a/x', '/x'],
+    ['/a', '/', '/a', '/'],
+    ['/a', '/', '/a/', '/'],
+    ['/', '/b', '/x', '/b/x'],
+  ];
+  for (const [prefix, value, path, expected] of cases)
+    test(`prefix ${prefix} replaced by "${value}" makes ${expected} of ${path}`, () => {
+      const filters = { rewrite: { path: { type: 'prefix', value } } } as const;
+      const one = route({ path: { type: 'prefix', value: prefix } });
+      assert.equal(rewrittenTarget(filters, one, { path, query: '?q' }), `${expected}?q`);
+    });
+
+  test('the whole path replaced keeps the query', () => {
+    const filters = { rewrite: { path: { type: 'full', value: '/z' } } } as const;
+    assert.equal(rewrittenTarget(filters, route(), { path: '/a/b', query: '?q=1' }), '/z?q=1');
+  });
+});
+
+describe('redirects', () => {
+  const target: MatchedTarget = {
+    path: '/a/x',
+    query: '?q',
+    requestAuthority: 'web.example:8080',
+    host: 'web.example',
+    isTls: false,
+    port: 8080,
+  };
+  const cases: readonly (readonly [
+    redirect: Partial<NonNullable<RouteFilters['redirect']>>,
+    expected: string,
+    port?: number,
+  ])[] = [
+    [{}, 'http://web.example:8080/a/x?q'],
+    [{}, 'http://web.example/a/x?q', 80],
+    [{ scheme: 'https' }, 'https://web.example/a/x?q'],
+    [{ scheme: 'https', port: 8443 }, 'https://web.example:8443/a/x?q'],
+    [{ scheme: 'http', port: 80 }, 'http://web.example/a/x?q'],
+    [{ hostname: 'other.example' }, 'http://other.example:8080/a/x?q'],
+    [{ port: 443 }, 'http://web.example:443/a/x?q'],
+    [{ path: { type: 'full', value: '/z' } }, 'http://web.example:8080/z?q'],
+    [{ path: { type: 'prefix', value: '/b' } }, 'http://web.example:8080/b/x?q'],
+  ];
+  for (const [redirect, expected, port = 8080] of cases)
+    test(`${JSON.stringify(redirect)} on port ${port} leads to ${expected}`, () => {
+      const one = route({ path: { type: 'prefix', value: '/a' } });
+      assert.equal(redirectLocation({ status: 302, ...redirect }, one, { ...target, port }), expected);
+    });
+
+  test('is an answer of its own, with a status and changed headers', async () => {
+    const plane = await startPlane();
+    const redirect = { status: 308, scheme: 'https' } as const;
+    const responseHeaders = { set: [['x-by', 'gateway']] } as const;
+    await plane.serve([route({ backends: [], filters: { redirect, responseHeaders } })], {});
+    const { status, headers, body } = await get(plane.port, '/x?y', {
+      headers: { host: 'web.example' },
+      method: 'POST',
+      body: 'z',
+    });
+    assert.deepEqual(
+      [status, headers.location, headers['x-by'], body],
+      [308, 'https://web.example/x?y', 'gateway', ''],
+    );
+  });
+});
+
+test('headers are set, added and removed on both ways; a backend’s own changes come after the rule’s', async () => {
+  const plane = await startPlane();
+  const b = await startBackend((message, response) => {
+    response.setHeader('x-answer', 'backend');
+    response.setHeader('x-gone', '1');
+    response.end(JSON.stringify(message.headers));
+  });
+  const filters = {
+    requestHeaders: { set: [['X-Set', 'rule']], add: [['x-add', '2']], remove: ['X-Gone'] },
+    responseHeaders: { set: [['x-answer', 'rule']], remove: ['x-gone'] },
+    rewrite: { hostname: 'inner.example' },
+  } as const;
+  const own = { requestHeaders: { set: [['x-set', 'backend']] } } as const;
+  await plane.serve([route({ filters, backends: [{ backend: 'b', weight: 1, filters: own }] })], {
+    b,
+  });
+  const { headers, body } = await get(plane.port, '/', {
+    headers: { host: 'a.example', 'x-set': '0', 'x-add': '1', 'x-gone': '1' },
+  });
+  const got = JSON.parse(body) as Record<string, string>;
+  assert.deepEqual(
+    [got['x-set'], got['x-add'], got['x-gone'], got['host']],
+    ['backend', '1, 2', undefined, 'inner.example'],
+  );
+  assert.deepEqual([got['x-forwarded-host'], headers['x-answer'], headers['x-gone']], ['a.example', 'rule', undefined]);
+});
+
+test('a mirror gets a copy, body included, and its answer changes nothing', async () => {
+  const plane = await startPlane();
+  const copies: string[] = [];
+  const b = await startBackend((message, response) => {
+    message.resume();
+    message.on('end', () => response.end('main'));
+  });
+  const m = await startBackend((message, response) => {
+    let text = `${message.method} ${message.url} `;
+    message.on('data', (chunk) => (text += String(chunk)));
+    message.on('end', () => {
+      copies.push(text);
+      response.statusCode = 500;
+      response.end('mirror');
+    });
+  });
+  const gone = { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: 1 }] } as const;
+  const mirrors = [
+    { backend: 'm', numerator: 1, denominator: 1 },
+    { backend: 'gone', numerator: 1, denominator: 1 },
+    { backend: 'm', numerator: 0, denominator: 100 },
+  ];
+  await plane.serve([route({ filters: { mirrors } })], { b, m, gone });
+  const answer = await get(plane.port, '/x', { method: 'POST', body: 'copied' });
+  assert.deepEqual([answer.status, answer.body], [200, 'main']);
+  while (copies.length === 0) await turn();
+  assert.deepEqual(copies, ['POST /x copied']);
+});
+
+describe('timeouts', () => {
+  test('a backend that does not begin its answer in time: 504, and its request is ended', async () => {
+    const clock = new VirtualClock();
+    const plane = await startPlane(clock);
+    let left: Promise<unknown> | undefined;
+    const b = await startBackend((_message, response) => {
+      left = once(response, 'close');
+    });
+    await plane.serve([route({ responseTimeoutMs: 1_000 })], { b });
+    const asked = get(plane.port, '/');
+    while (left === undefined) await turn();
+    await clock.advance(999);
+    await clock.advance(1);
+    assert.equal((await asked).status, 504);
+    await left;
+  });
+
+  test('a request that takes too long is cut, an answer that began in time is not held to the first limit', async () => {
+    const clock = new VirtualClock();
+    const plane = await startPlane(clock);
+    let finish = (): void => undefined;
+    const b = await startBackend((_message, response) => {
+      response.write('begun');
+      finish = () => response.end(' ended');
+    });
+    const asked = async (): Promise<string> => {
+      const socket = connect({ host: '127.0.0.1', port: plane.port });
+      let text = '';
+      socket.on('data', (chunk) => (text += String(chunk)));
+      socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+      while (!text.includes('begun')) await turn();
+      await clock.advance(1_000);
+      finish();
+      await once(socket, 'close');
+      return text;
+    };
+    await plane.serve([route({ requestTimeoutMs: 1_000 })], { b });
+    assert.doesNotMatch(await asked(), /ended|\r\n0\r\n/);
+    await plane.serve([route({ responseTimeoutMs: 1_000 })], { b });
+    assert.match(await asked(), / ended/);
+  });
+});

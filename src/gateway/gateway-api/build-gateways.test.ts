@@ -1,0 +1,404 @@
+/** Gateways and routes: what is served where, and the conditions with upstream's reasons. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Service } from '../../api/gen/core-v1.ts';
+import { RouteTable } from '../data-plane/route-table.ts';
+import type { ClusterView } from '../snapshot/cluster-view.ts';
+import { buildGateways, type BuiltGateways, type GatewayObjects } from './build-gateways.ts';
+import { intersection, routeHosts } from './hostnames.ts';
+import { routeParents } from './status-objects.ts';
+import type { Gateway, GatewayListener, HttpRoute, ReferenceGrant, RouteRule, HttpMatch } from './types.ts';
+
+let count = 0;
+const metadata = (name: string, namespace = 'ns', more: object = {}) =>
+  ({ name, namespace, uid: `u${count++}`, resourceVersion: '1', generation: 3, ...more }) as never;
+
+const listener = (parts: Partial<GatewayListener> = {}): GatewayListener => ({
+  name: 'http',
+  port: 80,
+  protocol: 'HTTP',
+  ...parts,
+});
+const gateway = (listeners: readonly GatewayListener[], spec: object = {}, more: object = {}) => ({
+  metadata: metadata('g', 'ns', more),
+  spec: { gatewayClassName: 'keelson', listeners, ...spec },
+});
+const backendTo = (name: string, more: object = {}) => ({
+  backendRefs: [{ name, port: 80, ...more }],
+});
+const httpRoute = (rules: readonly RouteRule<HttpMatch>[], spec: object = {}, more: object = {}) => ({
+  metadata: metadata('r', 'ns', more),
+  spec: { parentRefs: [{ name: 'g' }], rules, ...spec },
+});
+
+const service = (): Service => ({ metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } });
+const view: ClusterView = {
+  service: (_namespace, name) => (name === 'missing' ? undefined : service()),
+  slicesOf: () => [],
+  secret: (_namespace, name) =>
+    name === 'cert' ? { metadata: { name }, data: { 'tls.crt': 'Yw==', 'tls.key': 'aw==' } } : undefined,
+};
+
+function build(
+  objects: Partial<GatewayObjects>,
+  more: { taken?: ReadonlyMap<number, boolean>; ports?: number[] } = {},
+): BuiltGateways {
+  return buildGateways(
+    {
+      gateways: [gateway([listener()])] as never,
+      httpRoutes: [],
+      grpcRoutes: [],
+      grants: [],
+      labelsOfNamespace: (name): Readonly<Record<string, string>> => (name === 'labelled' ? { team: 'a' } : {}),
+      ...(objects as object),
+    },
+    {
+      view,
+      inspect: () => ['in.certificate'],
+      taken: more.taken ?? new Map(),
+      addresses: [{ ip: '192.0.2.1' }],
+      openPorts: new Set(more.ports ?? [80, 443]),
+    },
+  );
+}
+
+const reasons = (conditions: readonly { type: string; status: string; reason: string }[] = []): string[] =>
+  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+const parentReasons = (built: BuiltGateways): string[][] =>
+  built.routes.flatMap(({ parents }) => parents.map(({ conditions }) => reasons(conditions)));
+
+function reached(
+  built: BuiltGateways,
+  request: {
+    host?: string;
+    path?: string;
+    method?: string;
+    query?: string;
+    headers?: Record<string, string>;
+  },
+) {
+  const { host = 'any.example', path = '/', method = 'GET', query = '', headers = {} } = request;
+  const found = new RouteTable(built.ports[0]?.routes ?? []).find({
+    host,
+    path,
+    method,
+    query,
+    header: (name) => headers[name],
+  });
+  return found?.backends[0]?.backend.replace(/^ns\/|:80$/g, '');
+}
+
+describe('host names', () => {
+  const cases: readonly (readonly [listener: string, route: string, expected: string | undefined])[] = [
+    ['', 'a.example', 'a.example'],
+    ['a.example', '', 'a.example'],
+    ['*.example', 'a.example', 'a.example'],
+    ['*.example', 'b.a.example', 'b.a.example'],
+    ['*.example', 'example', undefined],
+    ['a.example', '*.example', 'a.example'],
+    ['*.example', '*.a.example', '*.a.example'],
+    ['*.a.example', '*.example', '*.a.example'],
+    ['*.a.example', '*.b.example', undefined],
+    ['a.example', 'b.example', undefined],
+  ];
+  for (const [one, other, expected] of cases)
+    test(`${one || 'all'} and ${other || 'all'}`, () => assert.equal(intersection(one, other), expected));
+  test('a route without names has those of its listener', () => {
+    assert.deepEqual([routeHosts('*.Example', undefined), routeHosts(undefined, [])], [['*.example'], ['']]);
+  });
+});
+
+describe('which rule takes a request', () => {
+  const match = (name: string, one: HttpMatch): RouteRule<HttpMatch> => ({
+    matches: [one],
+    ...backendTo(name),
+  });
+  const path = (type: string, value: string) => ({ path: { type, value } });
+
+  test('exact, then the longest prefix, a method, headers, query parameters', () => {
+    const rules = [
+      match('root', path('PathPrefix', '/')),
+      match('params', { ...path('PathPrefix', '/'), queryParams: [{ name: 'q', value: '1' }] }),
+      match('header', { ...path('PathPrefix', '/'), headers: [{ name: 'X-One', value: '1' }] }),
+      match('two', {
+        ...path('PathPrefix', '/'),
+        headers: [
+          { name: 'x-one', value: '1' },
+          { name: 'x-two', value: '2' },
+        ],
+      }),
+      match('method', { ...path('PathPrefix', '/'), method: 'POST' }),
+      match('long', path('PathPrefix', '/a/b')),
+      match('regex', path('RegularExpression', '/r/[0-9]+')),
+      match('exact', path('Exact', '/a/b')),
+    ];
+    for (const order of [rules, rules.toReversed()]) {
+      const built = build({ httpRoutes: [httpRoute(order)] as never });
+      const one = { 'x-one': '1' };
+      const found = [
+        { path: '/x' },
+        { path: '/x', query: '?q=1' },
+        { path: '/x', headers: one },
+        { path: '/x', headers: { ...one, 'x-two': '2' } },
+        { path: '/x', method: 'POST', headers: one },
+        { path: '/a/b/c', method: 'POST' },
+        { path: '/a/b' },
+        { path: '/r/12' },
+        { path: '/r/x' },
+      ].map((request) => reached(built, request));
+      assert.deepEqual(found, ['root', 'params', 'header', 'two', 'method', 'long', 'exact', 'regex', 'root']);
+    }
+  });
+
+  test('of equal ones that of the older route', () => {
+    const of = (name: string, creationTimestamp: string) => httpRoute([backendTo(name)], {}, { creationTimestamp });
+    const list = [of('young', '2026-02-01T00:00:00Z'), of('old', '2026-01-01T00:00:00Z')];
+    assert.equal(reached(build({ httpRoutes: list as never }), {}), 'old');
+  });
+
+  test('a gRPC route matches service and method of a POST', () => {
+    const rule = (name: string, method?: object) => ({
+      ...(method && { matches: [{ method }] }),
+      ...backendTo(name),
+    });
+    const grpc = httpRoute([
+      rule('all'),
+      rule('service', { service: 'p.S' }),
+      rule('both', { service: 'p.S', method: 'M' }),
+    ] as never);
+    const built = build({ grpcRoutes: [grpc] as never });
+    const found = ['/p.S/M', '/p.S/Other', '/p.Sx/M'].map((at) => reached(built, { path: at, method: 'POST' }));
+    assert.deepEqual(found, ['both:80 h2c', 'service:80 h2c', 'all:80 h2c']);
+    assert.equal(reached(built, { path: '/p.S/M' }), undefined);
+    assert.equal(Object.values(built.backends)[0]?.protocol, 'h2c');
+  });
+});
+
+describe('routes and their parents', () => {
+  const accepted = ['Accepted=True Accepted', 'ResolvedRefs=True ResolvedRefs'];
+  const cases: readonly (readonly [
+    what: string,
+    route: object,
+    listeners: readonly GatewayListener[],
+    expected: readonly string[],
+  ])[] = [
+    ['an attached one', httpRoute([backendTo('s')]), [listener()], accepted],
+    [
+      'a section that is not there',
+      httpRoute([backendTo('s')], { parentRefs: [{ name: 'g', sectionName: 'x' }] }),
+      [listener()],
+      ['Accepted=False NoMatchingParent', accepted[1]!],
+    ],
+    [
+      'a port that is not there',
+      httpRoute([backendTo('s')], { parentRefs: [{ name: 'g', port: 81 }] }),
+      [listener()],
+      ['Accepted=False NoMatchingParent', accepted[1]!],
+    ],
+    [
+      'no name in common',
+      httpRoute([backendTo('s')], { hostnames: ['a.test'] }),
+      [listener({ hostname: 'b.test' })],
+      ['Accepted=False NoMatchingListenerHostname', accepted[1]!],
+    ],
+    [
+      'a kind that is not allowed',
+      httpRoute([backendTo('s')]),
+      [listener({ allowedRoutes: { kinds: [{ kind: 'GRPCRoute' }] } })],
+      ['Accepted=False NotAllowedByListeners', accepted[1]!],
+    ],
+    [
+      'a service that is not there',
+      httpRoute([backendTo('missing')]),
+      [listener()],
+      [accepted[0]!, 'ResolvedRefs=False BackendNotFound'],
+    ],
+    [
+      'a backend that is no service',
+      httpRoute([backendTo('s', { group: 'x', kind: 'Y' })]),
+      [listener()],
+      [accepted[0]!, 'ResolvedRefs=False InvalidKind'],
+    ],
+    [
+      'a service of another namespace',
+      httpRoute([backendTo('s', { namespace: 'other' })]),
+      [listener()],
+      [accepted[0]!, 'ResolvedRefs=False RefNotPermitted'],
+    ],
+    [
+      'a filter that is not known',
+      httpRoute([{ filters: [{ type: 'CORS' }], ...backendTo('s') }]),
+      [listener()],
+      ['Accepted=False UnsupportedValue', accepted[1]!],
+    ],
+    [
+      'an expression that is none',
+      httpRoute([{ matches: [{ path: { type: 'RegularExpression', value: '(' } }] }]),
+      [listener()],
+      ['Accepted=False UnsupportedValue', accepted[1]!],
+    ],
+  ];
+  for (const [what, route, listeners, expected] of cases)
+    test(what, () => {
+      const built = build({
+        gateways: [gateway(listeners)] as never,
+        httpRoutes: [route] as never,
+      });
+      assert.deepEqual(parentReasons(built), [expected]);
+      const attached = expected[0] === accepted[0] ? 1 : 0;
+      assert.equal(built.gateways[0]?.listeners[0]?.attachedRoutes, attached);
+      assert.equal(built.ports[0]?.routes.length, attached);
+    });
+
+  test('namespaces: the same, all, by labels', () => {
+    const from = (allowed: object) => {
+      const gateways = [gateway([listener({ allowedRoutes: { namespaces: allowed } })])];
+      return ['ns', 'labelled', 'other'].filter((namespace) => {
+        const route = {
+          ...httpRoute([backendTo('s')], { parentRefs: [{ name: 'g', namespace: 'ns' }] }),
+          metadata: metadata('r', namespace),
+        };
+        const built = build({ gateways: gateways as never, httpRoutes: [route] as never });
+        return built.gateways[0]?.listeners[0]?.attachedRoutes === 1;
+      });
+    };
+    assert.deepEqual(from({ from: 'Same' }), ['ns']);
+    assert.deepEqual(from({ from: 'All' }), ['ns', 'labelled', 'other']);
+    assert.deepEqual(from({ from: 'Selector', selector: { matchLabels: { team: 'a' } } }), ['labelled']);
+    assert.deepEqual(from({ from: 'Selector', selector: { matchExpressions: [{ key: 'x', operator: 'Like' }] } }), []);
+  });
+
+  test('a grant of the other namespace lets a route refer there, and only as it says', () => {
+    const grant = (from: object, to: object): ReferenceGrant => ({
+      metadata: { name: 'x', namespace: 'other' },
+      spec: {
+        from: [{ group: 'gateway.networking.k8s.io', kind: 'HTTPRoute', namespace: 'ns', ...from }],
+        to: [{ group: '', kind: 'Service', ...to }],
+      },
+    });
+    const resolved = (one: ReferenceGrant): boolean =>
+      parentReasons(
+        build({
+          grants: [one],
+          httpRoutes: [httpRoute([backendTo('s', { namespace: 'other' })])] as never,
+        }),
+      )[0]?.[1] === 'ResolvedRefs=True ResolvedRefs';
+    const cases = [
+      grant({}, {}),
+      grant({}, { name: 's' }),
+      grant({}, { name: 't' }),
+      grant({ namespace: 'x' }, {}),
+      grant({ kind: 'GRPCRoute' }, {}),
+      grant({}, { kind: 'Secret' }),
+    ];
+    assert.deepEqual(cases.map(resolved), [true, true, false, false, false, false]);
+  });
+
+  test('the share of a backend that is not valid gets 500, that of one without endpoints 503', () => {
+    const built = build({
+      httpRoutes: [
+        httpRoute([
+          {
+            backendRefs: [
+              { name: 'missing', port: 80, weight: 1 },
+              { name: 's', port: 80, weight: 2 },
+            ],
+          },
+        ]),
+      ] as never,
+    });
+    const [route] = built.ports[0]!.routes;
+    assert.deepEqual(
+      route?.backends.map(({ backend, weight }) => [backend, weight]),
+      [
+        ['', 1],
+        ['ns/s:80', 2],
+      ],
+    );
+    assert.equal(route.emptyStatus, 500);
+  });
+
+  test('entries of other controllers stay in the status; ours go with the parent', () => {
+    const other = { parentRef: { name: 'x' }, controllerName: 'example.com/other', conditions: [] };
+    const own = { parentRef: { name: 'g' }, controllerName: 'keelson.dev/gateway', conditions: [] };
+    const route = { ...httpRoute([]), status: { parents: [own, other] } } as HttpRoute;
+    assert.deepEqual(routeParents(route, undefined, 'now'), [other]);
+    const [verdict] = build({ httpRoutes: [route] as never }).routes;
+    const [kept, mine] = routeParents(route, verdict, '2026-01-01T00:00:00Z');
+    assert.deepEqual(kept, other);
+    assert.deepEqual([mine?.parentRef, mine?.conditions?.[0]?.observedGeneration], [{ name: 'g' }, 3]);
+  });
+});
+
+describe('gateways', () => {
+  const verdict = (one: object, more: Parameters<typeof build>[1] = {}) => {
+    const [found] = build({ gateways: [one] as never }, more).gateways;
+    return {
+      gateway: reasons(found?.conditions),
+      listeners: found?.listeners.map(({ conditions }) => reasons(conditions)),
+    };
+  };
+  const served = ['Accepted=True Accepted', 'Conflicted=False NoConflicts', 'ResolvedRefs=True ResolvedRefs'];
+
+  test('one whose ports are open is programmed; before that it is not', () => {
+    const one = gateway([listener()]);
+    assert.deepEqual(verdict(one), {
+      gateway: ['Accepted=True Accepted', 'Programmed=True Programmed'],
+      listeners: [[...served, 'Programmed=True Programmed']],
+    });
+    assert.deepEqual(verdict(one, { ports: [] }).gateway, ['Accepted=True Accepted', 'Programmed=False Pending']);
+  });
+
+  const https = (tls: object | undefined) => gateway([listener({ protocol: 'HTTPS', port: 443, ...(tls && { tls }) })]);
+  const refs = (name: string, more: object = {}) => ({ certificateRefs: [{ name, ...more }] });
+  const cases: readonly (readonly [what: string, gateway: object, listener: string])[] = [
+    ['a certificate', https(refs('cert')), 'ResolvedRefs=True ResolvedRefs'],
+    ['a secret that is not there', https(refs('none')), 'ResolvedRefs=False InvalidCertificateRef'],
+    ['no certificate', https(undefined), 'ResolvedRefs=False InvalidCertificateRef'],
+    ['what is no secret', https(refs('cert', { kind: 'ConfigMap' })), 'ResolvedRefs=False InvalidCertificateRef'],
+    [
+      'a secret of another namespace',
+      https(refs('cert', { namespace: 'other' })),
+      'ResolvedRefs=False RefNotPermitted',
+    ],
+    ['a protocol that is not served', gateway([listener({ protocol: 'TCP' })]), 'Accepted=False UnsupportedProtocol'],
+    [
+      'kinds that are not served',
+      gateway([listener({ allowedRoutes: { kinds: [{ kind: 'TCPRoute' }] } })]),
+      'ResolvedRefs=False InvalidRouteKinds',
+    ],
+  ];
+  for (const [what, one, expected] of cases)
+    test(what, () => assert.ok(verdict(one).listeners?.[0]?.includes(expected), JSON.stringify(verdict(one))));
+
+  test('a port belongs to one protocol, a name on it to one listener: those of the older gateway, or of ingresses', () => {
+    const older = gateway([listener()], {}, { creationTimestamp: '2026-01-01T00:00:00Z', name: 'older' });
+    const younger = gateway(
+      [listener(), listener({ name: 'tls', protocol: 'HTTPS', tls: refs('cert') })],
+      {},
+      { creationTimestamp: '2026-02-01T00:00:00Z' },
+    );
+    const { gateways } = build({ gateways: [younger, older] as never });
+    assert.deepEqual(
+      gateways[0]?.listeners.map(({ conditions }) => reasons(conditions)[1]),
+      ['Conflicted=True HostnameConflict', 'Conflicted=True ProtocolConflict'],
+    );
+    assert.deepEqual(reasons(gateways[1]?.conditions), ['Accepted=True Accepted', 'Programmed=True Programmed']);
+    const taken = new Map([[80, true]]);
+    assert.equal(verdict(gateway([listener()]), { taken }).listeners?.[0]?.[1], 'Conflicted=True ProtocolConflict');
+  });
+
+  test('what is not served is refused, with nothing of the gateway served', () => {
+    for (const [spec, reason] of [
+      [{ infrastructure: { parametersRef: {} } }, 'InvalidParameters'],
+      [{ tls: { frontend: {} } }, 'UnsupportedValue'],
+      [{ addresses: [{ type: 'Hostname', value: 'x' }] }, 'UnsupportedAddress'],
+    ] as const) {
+      const one = gateway([listener()], spec) as Gateway;
+      assert.deepEqual(verdict(one).gateway, [`Accepted=False ${reason}`, 'Programmed=False Invalid']);
+      assert.deepEqual(build({ gateways: [one] as never }).ports, []);
+    }
+    const foreign = gateway([listener()], { addresses: [{ value: '192.0.2.9' }] });
+    assert.deepEqual(verdict(foreign).gateway[1], 'Programmed=False AddressNotUsable');
+  });
+});

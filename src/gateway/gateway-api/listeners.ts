@@ -1,0 +1,189 @@
+/**
+ * What becomes of the listeners of Gateways: which can be served, with which certificates, and why others cannot. Listeners of
+ * all Gateways share the ports of the node: the older Gateway has a port's protocol and a host name on it.
+ */
+import type { Stored } from '../../api/object.ts';
+import { secretCertificate, type InspectCertificate } from '../ingress/tls-certificates.ts';
+import type { ClusterView } from '../snapshot/cluster-view.ts';
+import type { ServedCertificate } from '../snapshot/snapshot.ts';
+import { condition, type NewCondition } from './conditions.ts';
+import { isGranted } from './reference-grants.ts';
+import type { Gateway, GatewayListener, ReferenceGrant } from './types.ts';
+
+const GROUP = 'gateway.networking.k8s.io';
+/** The kinds of routes that listeners of HTTP and HTTPS take. */
+export const ROUTE_KINDS: readonly string[] = ['HTTPRoute', 'GRPCRoute'];
+
+/** A listener with its verdict. */
+export interface ResolvedListener {
+  readonly gateway: Stored<Gateway>;
+  readonly listener: GatewayListener;
+  readonly isTls: boolean;
+  /** False: no route is served at it. */
+  readonly isServed: boolean;
+  readonly kinds: readonly string[];
+  readonly certificates: readonly ServedCertificate[];
+  /** Without attachedRoutes and Programmed, which the data plane decides. */
+  readonly conditions: readonly NewCondition[];
+}
+
+export interface ListenerContext {
+  readonly view: ClusterView;
+  readonly grants: readonly ReferenceGrant[];
+  readonly inspect: InspectCertificate;
+  /** Ports of ingresses, with whether they are for TLS. */
+  readonly taken: ReadonlyMap<number, boolean>;
+}
+
+/** All listeners of Gateways, which come the oldest first. */
+export function resolveListeners(gateways: readonly Stored<Gateway>[], context: ListenerContext): ResolvedListener[] {
+  const ports = new Map(context.taken);
+  const hosts = new Set<string>();
+  return gateways.flatMap((gateway) =>
+    (gateway.spec.listeners ?? []).map((listener) => resolveListener(gateway, listener, { ...context, ports, hosts })),
+  );
+}
+
+interface Claims {
+  readonly ports: Map<number, boolean>;
+  readonly hosts: Set<string>;
+}
+
+function resolveListener(
+  gateway: Stored<Gateway>,
+  listener: GatewayListener,
+  context: ListenerContext & Claims,
+): ResolvedListener {
+  const isTls = listener.protocol === 'HTTPS';
+  const refusal = refusalOf(listener, isTls);
+  const conflict = refusal === undefined ? conflictOf(listener, isTls, context) : undefined;
+  const kinds = allowedKinds(listener);
+  const tls = isTls ? certificatesOf(gateway, listener, context) : { certificates: [], problem: undefined };
+  const badKinds = kinds.unknown.length > 0;
+  const problem = badKinds
+    ? {
+        reason: 'InvalidRouteKinds',
+        message: `routes of kind ${kinds.unknown.join(', ')} are not served`,
+      }
+    : tls.problem;
+  const accepted =
+    refusal === undefined && conflict === undefined
+      ? condition('Accepted', true, 'Accepted', 'the listener is accepted')
+      : condition('Accepted', false, (refusal ?? conflict)!.reason, (refusal ?? conflict)!.message);
+  const isServed = accepted.status === 'True' && (!isTls || tls.certificates.length > 0) && kinds.known.length > 0;
+  return {
+    gateway,
+    listener,
+    isTls,
+    isServed,
+    kinds: kinds.known,
+    certificates: tls.certificates,
+    conditions: [
+      accepted,
+      conflict === undefined
+        ? condition('Conflicted', false, 'NoConflicts', 'no other listener is in its way')
+        : condition('Conflicted', true, conflict.reason, conflict.message),
+      problem === undefined
+        ? condition('ResolvedRefs', true, 'ResolvedRefs', 'all references are resolved')
+        : condition('ResolvedRefs', false, problem.reason, problem.message),
+    ],
+  };
+}
+
+interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+function refusalOf({ protocol, tls }: GatewayListener, isTls: boolean): Refusal | undefined {
+  if (protocol !== 'HTTP' && !isTls)
+    return {
+      reason: 'UnsupportedProtocol',
+      message: `protocol ${protocol} is not served; HTTP and HTTPS are`,
+    };
+  if (isTls && (tls?.mode ?? 'Terminate') !== 'Terminate')
+    return { reason: 'UnsupportedValue', message: 'TLS is always terminated' };
+  return undefined;
+}
+
+/** Takes the port and the name, unless an older listener has them. */
+function conflictOf(
+  { port, hostname = '' }: GatewayListener,
+  isTls: boolean,
+  { ports, hosts }: Claims,
+): Refusal | undefined {
+  const holder = ports.get(port);
+  if (holder !== undefined && holder !== isTls)
+    return {
+      reason: 'ProtocolConflict',
+      message: `port ${port} is served with ${holder ? 'HTTPS' : 'HTTP'} already`,
+    };
+  const key = `${port} ${hostname.toLowerCase()}`;
+  if (hosts.has(key))
+    return {
+      reason: 'HostnameConflict',
+      message: `an older listener has this host name on port ${port}`,
+    };
+  ports.set(port, isTls);
+  hosts.add(key);
+  return undefined;
+}
+
+function allowedKinds({ allowedRoutes }: GatewayListener): {
+  known: readonly string[];
+  unknown: readonly string[];
+} {
+  const named = allowedRoutes?.kinds ?? [];
+  if (named.length === 0) return { known: ROUTE_KINDS, unknown: [] };
+  const isKnown = ({ group = GROUP, kind }: { group?: string; kind: string }): boolean =>
+    group === GROUP && ROUTE_KINDS.includes(kind);
+  return {
+    known: named.filter(isKnown).map(({ kind }) => kind),
+    unknown: named.filter((one) => !isKnown(one)).map(({ kind }) => kind),
+  };
+}
+
+function certificatesOf(
+  { metadata }: Stored<Gateway>,
+  { hostname = '', tls }: GatewayListener,
+  { view, grants, inspect }: ListenerContext,
+): { readonly certificates: readonly ServedCertificate[]; readonly problem: Refusal | undefined } {
+  const own = metadata.namespace ?? '';
+  const certificates: ServedCertificate[] = [];
+  let problem: Refusal | undefined;
+  for (const { group = '', kind = 'Secret', namespace = own, name } of tls?.certificateRefs ?? []) {
+    if (group !== '' || kind !== 'Secret') {
+      problem ??= { reason: 'InvalidCertificateRef', message: `${kind} ${name} is no Secret` };
+      continue;
+    }
+    const from = { group: GROUP, kind: 'Gateway', namespace: own };
+    if (!isGranted(grants, { from, to: { group, kind, namespace, name } })) {
+      problem ??= {
+        reason: 'RefNotPermitted',
+        message: `no ReferenceGrant of namespace ${namespace} allows secret ${name}`,
+      };
+      continue;
+    }
+    const found = secretCertificate(namespace, name, view);
+    if (found.problem !== undefined) {
+      problem ??= { reason: 'InvalidCertificateRef', message: found.problem.message };
+      continue;
+    }
+    try {
+      const inCertificate = inspect(found.certPem, found.keyPem);
+      // Of several the name that a client asks for chooses; a listener's first one is for all its names.
+      const names = certificates.length === 0 ? [hostname, ...inCertificate] : inCertificate;
+      certificates.push({
+        names: [...new Set(names)],
+        certPem: found.certPem,
+        keyPem: found.keyPem,
+      });
+    } catch (error) {
+      const message = `secret ${name}: ${error instanceof Error ? error.message : String(error)}`;
+      problem ??= { reason: 'InvalidCertificateRef', message };
+    }
+  }
+  if (certificates.length === 0)
+    problem ??= { reason: 'InvalidCertificateRef', message: 'the listener names no certificate' };
+  return { certificates, problem };
+}

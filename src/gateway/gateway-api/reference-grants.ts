@@ -1,0 +1,26 @@
+/** Whether an object may refer to one of another namespace: only where a ReferenceGrant there says so. */
+import type { ReferenceGrant } from './types.ts';
+
+export interface CrossReference {
+  readonly from: { readonly group: string; readonly kind: string; readonly namespace: string };
+  readonly to: {
+    readonly group: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+  };
+}
+
+export function isGranted(grants: readonly ReferenceGrant[], { from, to }: CrossReference): boolean {
+  if (from.namespace === to.namespace) return true;
+  return grants.some(
+    ({ metadata, spec }) =>
+      metadata.namespace === to.namespace &&
+      spec.from.some(
+        ({ group, kind, namespace }) => group === from.group && kind === from.kind && namespace === from.namespace,
+      ) &&
+      spec.to.some(
+        ({ group, kind, name = '' }) => group === to.group && kind === to.kind && (name === '' || name === to.name),
+      ),
+  );
+}

@@ -1,0 +1,73 @@
+/** Filters of rules and backends as the data plane applies them. What it does not know refuses the route. */
+import type { HeaderChanges, MirrorTarget, PathChange, Redirect, RouteFilters } from '../snapshot/snapshot.ts';
+import type { BackendReference, HeaderFilter, PathModifier, RouteFilter } from './types.ts';
+
+/** The part of a route that no data plane of ours can honour. */
+export class UnsupportedValueError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnsupportedValueError';
+  }
+}
+
+/** Resolves a mirror's backend to its key in the snapshot; undefined where it is not valid. */
+export type ResolveMirror = (reference: BackendReference) => string | undefined;
+
+/** Throws `UnsupportedValueError`. */
+export function convertFilters(
+  filters: readonly RouteFilter[] | undefined,
+  resolveMirror: ResolveMirror,
+): RouteFilters {
+  let requestHeaders: HeaderChanges | undefined;
+  let responseHeaders: HeaderChanges | undefined;
+  let redirect: Redirect | undefined;
+  let rewrite: RouteFilters['rewrite'];
+  const mirrors: MirrorTarget[] = [];
+  for (const filter of filters ?? [])
+    switch (filter.type) {
+      case 'RequestHeaderModifier':
+        requestHeaders = headerChanges(filter.requestHeaderModifier);
+        break;
+      case 'ResponseHeaderModifier':
+        responseHeaders = headerChanges(filter.responseHeaderModifier);
+        break;
+      case 'RequestRedirect': {
+        const { scheme, hostname, port, path, statusCode = 302 } = filter.requestRedirect ?? {};
+        redirect = { status: statusCode, scheme, hostname, port, path: pathChange(path) };
+        break;
+      }
+      case 'URLRewrite':
+        rewrite = {
+          hostname: filter.urlRewrite?.hostname,
+          path: pathChange(filter.urlRewrite?.path),
+        };
+        break;
+      case 'RequestMirror':
+        mirrors.push(...mirrorOf(filter, resolveMirror));
+        break;
+      default:
+        throw new UnsupportedValueError(`filters of type ${filter.type} are not served`);
+    }
+  return { requestHeaders, responseHeaders, redirect, rewrite, mirrors };
+}
+
+function headerChanges({ set = [], add = [], remove }: HeaderFilter = {}): HeaderChanges {
+  const pairs = (list: typeof set) => list.map(({ name, value }) => [name, value] as const);
+  return { set: pairs(set), add: pairs(add), remove };
+}
+
+function pathChange(path: PathModifier | undefined): PathChange | undefined {
+  if (path === undefined) return undefined;
+  return path.type === 'ReplaceFullPath'
+    ? { type: 'full', value: path.replaceFullPath ?? '/' }
+    : { type: 'prefix', value: path.replacePrefixMatch ?? '' };
+}
+
+function mirrorOf({ requestMirror }: RouteFilter, resolve: ResolveMirror): MirrorTarget[] {
+  if (requestMirror === undefined) return [];
+  const { backendRef, percent = 100, fraction } = requestMirror;
+  const backend = resolve(backendRef);
+  if (backend === undefined) return [];
+  if (fraction === undefined) return [{ backend, numerator: percent, denominator: 100 }];
+  return [{ backend, numerator: fraction.numerator, denominator: fraction.denominator ?? 100 }];
+}

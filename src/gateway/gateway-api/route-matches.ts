@@ -1,0 +1,80 @@
+/** Matches of HTTPRoute and GRPCRoute as the data plane asks them, with their rank among others. */
+import { compileRe2 } from '../../api/re2-pattern.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { PathMatch, RouteMatch, ValueMatch } from '../snapshot/snapshot.ts';
+import { UnsupportedValueError } from './route-filters.ts';
+import type { GrpcMatch, HttpMatch, NamedMatch } from './types.ts';
+
+export interface RankedMatch {
+  readonly match: RouteMatch;
+  /** Compared from the left, the greater first. */
+  readonly rank: readonly number[];
+}
+
+const [EXACT, REGEX, PREFIX, METHOD_ALONE] = [3, 2, 1, 0];
+
+/** Upstream's order: exact paths, then the longest prefix, a method, the most headers, the most query parameters. */
+export function httpMatch({ path, headers, queryParams, method }: HttpMatch): RankedMatch {
+  const value = path?.value ?? '/';
+  const type = path?.type ?? 'PathPrefix';
+  const converted: PathMatch =
+    type === 'Exact'
+      ? { type: 'exact', value }
+      : type === 'PathPrefix'
+        ? { type: 'prefix', value }
+        : { type: 'regex', value: checked(value) };
+  const [headerMatches, paramMatches] = [values(headers, true), values(queryParams, false)];
+  return {
+    match: { path: converted, method, headers: headerMatches, queryParams: paramMatches },
+    rank: [
+      type === 'Exact' ? EXACT : type === 'PathPrefix' ? PREFIX : REGEX,
+      value.length,
+      method === undefined ? 0 : 1,
+      headerMatches.length,
+      paramMatches.length,
+    ],
+  };
+}
+
+/** A gRPC call is a POST to `/SERVICE/METHOD`. */
+export function grpcMatch({ method, headers }: GrpcMatch): RankedMatch {
+  const { type = 'Exact', service = '', method: name = '' } = method ?? {};
+  const headerMatches = values(headers, true);
+  const { path, tier } = grpcPath(type, service, name);
+  return {
+    match: { path, method: 'POST', headers: headerMatches },
+    rank: [tier, service.length, name.length, headerMatches.length],
+  };
+}
+
+function grpcPath(type: string, service: string, name: string): { readonly path: PathMatch; readonly tier: number } {
+  if (service === '' && name === '') return { path: { type: 'prefix', value: '/' }, tier: PREFIX };
+  if (type !== 'Exact') {
+    const value = `/${service === '' ? '[^/]+' : checked(service)}/${name === '' ? '[^/]+' : checked(name)}`;
+    return { path: { type: 'regex', value }, tier: service === '' ? METHOD_ALONE : REGEX };
+  }
+  if (name === '') return { path: { type: 'prefix', value: `/${service}` }, tier: PREFIX };
+  if (service === '') return { path: { type: 'regex', value: `/[^/]+/${name}` }, tier: METHOD_ALONE };
+  return { path: { type: 'exact', value: `/${service}/${name}` }, tier: EXACT };
+}
+
+/** Of entries with one name only the first counts. */
+function values(matches: readonly NamedMatch[] | undefined, ignoresCase: boolean): ValueMatch[] {
+  const found = new Map<string, ValueMatch>();
+  for (const { type = 'Exact', name, value } of matches ?? []) {
+    const key = ignoresCase ? name.toLowerCase() : name;
+    if (found.has(key)) continue;
+    const isRegex = type === 'RegularExpression';
+    found.set(key, { name, value: isRegex ? checked(value) : value, isRegex });
+  }
+  return [...found.values()];
+}
+
+function checked(pattern: string): string {
+  try {
+    compileRe2(pattern);
+    return pattern;
+  } catch (error) {
+    throw new UnsupportedValueError(`${pattern}: ${errorMessage(error)}`);
+  }
+}

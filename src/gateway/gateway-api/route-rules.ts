@@ -1,0 +1,124 @@
+/** The rules of a route as routes of the data plane, with what its references lead to. */
+import type { Stored } from '../../api/object.ts';
+import { parseDurationMs } from '../../api/duration.ts';
+import type { ClusterView } from '../snapshot/cluster-view.ts';
+import { resolveService } from '../snapshot/service-backend.ts';
+import type { Backend, Route, WeightedBackend } from '../snapshot/snapshot.ts';
+import { condition, type NewCondition } from './conditions.ts';
+import { isGranted } from './reference-grants.ts';
+import { convertFilters, UnsupportedValueError } from './route-filters.ts';
+import { grpcMatch, httpMatch, type RankedMatch } from './route-matches.ts';
+import type { BackendReference, GatewayRoute, GrpcMatch, HttpMatch, ReferenceGrant, RouteRule } from './types.ts';
+
+const GROUP = 'gateway.networking.k8s.io';
+/** Stands for a reference that leads nowhere: its share of requests gets 500. */
+const NOWHERE = '';
+
+/** A route of the data plane but for its host. */
+export interface RankedRoute {
+  readonly route: Omit<Route, 'host'>;
+  readonly rank: readonly number[];
+}
+
+export interface ConvertedRoute {
+  readonly routes: readonly RankedRoute[];
+  readonly backends: Readonly<Record<string, Backend>>;
+  readonly resolvedRefs: NewCondition;
+  /** Why none of it is served. */
+  readonly refusal?: { readonly reason: string; readonly message: string };
+}
+
+export interface RouteContext {
+  readonly view: ClusterView;
+  readonly grants: readonly ReferenceGrant[];
+}
+
+export function convertRoute(
+  kind: 'HTTPRoute' | 'GRPCRoute',
+  object: Stored<GatewayRoute>,
+  context: RouteContext,
+): ConvertedRoute {
+  const converting = new Conversion(kind, object, context);
+  try {
+    const routes = (object.spec.rules ?? []).flatMap((rule) => converting.rule(rule as RouteRule<never>));
+    return { routes, backends: converting.backends, resolvedRefs: converting.resolvedRefs() };
+  } catch (error) {
+    if (!(error instanceof UnsupportedValueError)) throw error;
+    const refusal = { reason: 'UnsupportedValue', message: error.message };
+    return { routes: [], backends: {}, resolvedRefs: converting.resolvedRefs(), refusal };
+  }
+}
+
+class Conversion {
+  readonly backends: Record<string, Backend> = {};
+  readonly #kind: 'HTTPRoute' | 'GRPCRoute';
+  readonly #object: Stored<GatewayRoute>;
+  readonly #context: RouteContext;
+  #problem: { readonly reason: string; readonly message: string } | undefined;
+
+  constructor(kind: 'HTTPRoute' | 'GRPCRoute', object: Stored<GatewayRoute>, context: RouteContext) {
+    this.#kind = kind;
+    this.#object = object;
+    this.#context = context;
+  }
+
+  resolvedRefs(): NewCondition {
+    const problem = this.#problem;
+    if (problem === undefined) return condition('ResolvedRefs', true, 'ResolvedRefs', 'all references are resolved');
+    return condition('ResolvedRefs', false, problem.reason, problem.message);
+  }
+
+  /** Throws `UnsupportedValueError`. */
+  rule({ matches, filters, backendRefs, timeouts }: RouteRule<HttpMatch & GrpcMatch>): RankedRoute[] {
+    const { namespace = '', name } = this.#object.metadata;
+    const mirror = (reference: BackendReference): string | undefined => this.#backend(reference) || undefined;
+    const backends = (backendRefs ?? []).map(({ weight = 1, filters: own, ...reference }): WeightedBackend => ({
+      backend: this.#backend(reference),
+      weight,
+      filters: convertFilters(own, mirror),
+    }));
+    const limits = [timeouts?.request, timeouts?.backendRequest].map((text) => timeoutOf(text)).filter((ms) => ms > 0);
+    const base = {
+      source: `${this.#kind} ${namespace}/${name}`,
+      wildcardDepth: 'many',
+      filters: convertFilters(filters, mirror),
+      backends,
+      emptyStatus: 500,
+      requestTimeoutMs: limits.length === 0 ? 0 : Math.min(...limits),
+    } as const;
+    const convert: (match: HttpMatch & GrpcMatch) => RankedMatch = this.#kind === 'HTTPRoute' ? httpMatch : grpcMatch;
+    const all = matches === undefined || matches.length === 0 ? [{}] : matches;
+    return all.map(convert).map(({ match, rank }) => ({ route: { ...base, match }, rank }));
+  }
+
+  /** The key of a backend, or `NOWHERE`. */
+  #backend({ group = '', kind = 'Service', namespace: named, name, port }: BackendReference): string {
+    const own = this.#object.metadata.namespace ?? '';
+    const namespace = named ?? own;
+    if (group !== '' || kind !== 'Service')
+      return this.#unresolved('InvalidKind', `${kind} ${name} is no Service; only Services are served`);
+    const from = { group: GROUP, kind: this.#kind, namespace: own };
+    if (!isGranted(this.#context.grants, { from, to: { group, kind, namespace, name } }))
+      return this.#unresolved('RefNotPermitted', `no ReferenceGrant of namespace ${namespace} allows service ${name}`);
+    const resolved = resolveService({ namespace, name, port: { number: port } }, this.#context.view);
+    if (resolved.problem !== undefined) return this.#unresolved(resolved.problem.reason, resolved.problem.message);
+    const { key, backend } = resolved;
+    const isGrpc = this.#kind === 'GRPCRoute' && backend.protocol === 'http';
+    const ownKey = isGrpc ? `${key} h2c` : key;
+    this.backends[ownKey] = isGrpc ? { ...backend, protocol: 'h2c' } : backend;
+    return ownKey;
+  }
+
+  #unresolved(reason: string, message: string): string {
+    this.#problem ??= {
+      reason: reason === 'UnsupportedBackend' ? 'UnsupportedProtocol' : reason,
+      message,
+    };
+    return NOWHERE;
+  }
+}
+
+/** 0: none. */
+function timeoutOf(text: string | undefined): number {
+  return text === undefined ? 0 : (parseDurationMs(text) ?? 0);
+}

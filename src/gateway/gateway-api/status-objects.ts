@@ -1,0 +1,97 @@
+/** The status that each object is to have. Pure; what differs is written by the status writer. */
+import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
+import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
+import type { GatewayVerdict, RouteVerdict } from './build-gateways.ts';
+import { condition, stampConditions } from './conditions.ts';
+import type { Gateway, GatewayClass, GatewayRoute, RouteParentStatus } from './types.ts';
+
+/** What is served, by the names that upstream's conformance tests have for it, sorted. */
+export const SUPPORTED_FEATURES: readonly string[] = [
+  'GRPCRoute',
+  'Gateway',
+  'HTTPRoute',
+  'HTTPRoute303RedirectStatusCode',
+  'HTTPRoute307RedirectStatusCode',
+  'HTTPRoute308RedirectStatusCode',
+  'HTTPRouteBackendProtocolH2C',
+  'HTTPRouteBackendProtocolWebSocket',
+  'HTTPRouteBackendRequestHeaderModification',
+  'HTTPRouteBackendTimeout',
+  'HTTPRouteHostRewrite',
+  'HTTPRouteMethodMatching',
+  'HTTPRouteParentRefPort',
+  'HTTPRoutePathRedirect',
+  'HTTPRoutePathRewrite',
+  'HTTPRoutePortRedirect',
+  'HTTPRouteQueryParamMatching',
+  'HTTPRouteRequestMirror',
+  'HTTPRouteRequestMultipleMirrors',
+  'HTTPRouteRequestPercentageMirror',
+  'HTTPRouteRequestTimeout',
+  'HTTPRouteResponseHeaderModification',
+  'HTTPRouteSchemeRedirect',
+  'ReferenceGrant',
+];
+
+const GROUP = 'gateway.networking.k8s.io';
+
+export function classStatus(
+  { metadata, spec, status }: GatewayClass,
+  time: string,
+): NonNullable<GatewayClass['status']> {
+  const accepted =
+    spec.parametersRef === undefined
+      ? condition('Accepted', true, 'Accepted', 'the class is served by Keelson')
+      : condition('Accepted', false, 'InvalidParameters', 'parameters of classes are not known');
+  return {
+    conditions: stampConditions([accepted], status?.conditions, {
+      generation: Number(metadata.generation ?? 0),
+      time,
+    }),
+    supportedFeatures: SUPPORTED_FEATURES.map((name) => ({ name })),
+  };
+}
+
+export function gatewayStatus(
+  { gateway, conditions, listeners }: GatewayVerdict,
+  addresses: readonly IngressLoadBalancerIngress[],
+  time: string,
+): NonNullable<Gateway['status']> {
+  const { metadata, status } = gateway;
+  const stamp = { generation: Number(metadata.generation ?? 0), time };
+  return {
+    addresses: addresses.map(({ ip = '' }) => ({ type: 'IPAddress', value: ip })),
+    conditions: stampConditions(conditions, status?.conditions, stamp),
+    listeners: listeners.map(({ listener, attachedRoutes, conditions: own }) => {
+      const { name } = listener.listener;
+      const before = status?.listeners?.find((one) => one.name === name);
+      return {
+        name,
+        supportedKinds: listener.kinds.map((kind) => ({ group: GROUP, kind })),
+        attachedRoutes,
+        conditions: stampConditions(own, before?.conditions, stamp),
+      };
+    }),
+  };
+}
+
+/** The entries of other controllers stay. `verdict` is absent for a route that has no parent of ours. */
+export function routeParents(
+  { metadata, status }: GatewayRoute,
+  verdict: RouteVerdict | undefined,
+  time: string,
+): RouteParentStatus[] {
+  const stamp = { generation: Number(metadata.generation ?? 0), time };
+  const before = status?.parents ?? [];
+  const own = (verdict?.parents ?? []).map(({ parentRef, conditions }): RouteParentStatus => {
+    const old = before.find(
+      (one) => one.controllerName === GATEWAY_CONTROLLER && JSON.stringify(one.parentRef) === JSON.stringify(parentRef),
+    );
+    return {
+      parentRef,
+      controllerName: GATEWAY_CONTROLLER,
+      conditions: stampConditions(conditions, old?.conditions, stamp),
+    };
+  });
+  return [...before.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER), ...own];
+}
