@@ -1,6 +1,7 @@
 /** Which listeners a route is attached to, and why it is not to others. */
 import type { Stored } from '../../api/object.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import { routeHosts } from './hostnames.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { GatewayRoute, ParentReference } from './types.ts';
@@ -28,10 +29,11 @@ export interface AttachContext {
 
 export function attachRoute(
   kind: string,
-  { metadata, spec }: Stored<GatewayRoute>,
+  route: Stored<GatewayRoute>,
   { listeners, labelsOfNamespace }: AttachContext,
 ): AttachedParent[] {
-  const own = metadata.namespace ?? '';
+  const own = namespaceOf(route);
+  const { spec } = route;
   return (spec.parentRefs ?? []).flatMap((parentRef): AttachedParent[] => {
     const { group = GROUP, kind: parentKind = 'Gateway', namespace = own, name, sectionName, port } = parentRef;
     if (group !== GROUP || parentKind !== 'Gateway') return [];

@@ -1,6 +1,7 @@
 /** The part of a snapshot that Gateways and their routes make, and the status of all of them. Pure. */
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { appendAll } from '../../base/lists.ts';
 import type { InspectCertificate } from '../ingress/tls-certificates.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import type { Backend, Route, ServedCertificate } from '../snapshot/snapshot.ts';
@@ -96,7 +97,7 @@ export function buildGateways(objects: GatewayObjects, surroundings: GatewaySurr
   });
   return {
     ports: portsOf(listeners, own),
-    backends: Object.assign({}, ...own.map(({ converted }) => converted.backends)) as Record<string, Backend>,
+    backends: Object.fromEntries(own.flatMap(({ converted }) => Object.entries(converted.backends))),
     gateways: gatewayVerdicts(listeners, { objects, own, surroundings }),
     routes: own.map(routeVerdict),
   };
@@ -123,14 +124,16 @@ function portsOf(listeners: readonly ResolvedListener[], own: readonly OwnRoute[
     if (!isServed) continue;
     const port = ports.get(listener.port) ?? { isTls, placed: [], certificates: [] };
     ports.set(listener.port, port);
-    port.certificates.push(...certificates);
+    appendAll(port.certificates, certificates);
   }
-  for (const { parents, converted } of own)
-    for (const { attachments } of parents)
-      for (const { listener, hosts } of attachments)
-        if (listener.isServed)
-          for (const host of hosts)
-            ports.get(listener.listener.port)?.placed.push(...converted.routes.map((route) => ({ ...route, host })));
+  const attached = own.flatMap(({ parents, converted }) =>
+    parents.flatMap(({ attachments }) => attachments.map((one) => ({ ...one, converted }))),
+  );
+  for (const { listener, hosts, converted } of attached) {
+    if (!listener.isServed) continue;
+    const placed = ports.get(listener.listener.port)?.placed ?? [];
+    for (const host of hosts) for (const route of converted.routes) placed.push({ ...route, host });
+  }
   return [...ports].map(([port, { isTls, placed, certificates }]) => ({
     port,
     isTls,

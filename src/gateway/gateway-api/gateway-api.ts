@@ -21,7 +21,7 @@ import { GatewayClasses, Gateways, GrpcRoutes, HttpRoutes, ReferenceGrants, type
 
 export interface GatewayApiDeps {
   readonly client: Client;
-  /** Of the kinds of the Gateway API and namespaces; started by `start`. */
+  /** Makes those of the Gateway API's kinds and of namespaces; `start` starts them. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly log: Log;

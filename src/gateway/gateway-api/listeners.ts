@@ -3,6 +3,7 @@
  * all Gateways share the ports of the node: the older Gateway has a port's protocol and a host name on it.
  */
 import type { Stored } from '../../api/object.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import { secretCertificate, type InspectCertificate } from '../ingress/tls-certificates.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import type { ServedCertificate } from '../snapshot/snapshot.ts';
@@ -144,11 +145,11 @@ function allowedKinds({ allowedRoutes }: GatewayListener): {
 }
 
 function certificatesOf(
-  { metadata }: Stored<Gateway>,
+  gateway: Stored<Gateway>,
   { hostname = '', tls }: GatewayListener,
   { view, grants, inspect }: ListenerContext,
 ): { readonly certificates: readonly ServedCertificate[]; readonly problem: Refusal | undefined } {
-  const own = metadata.namespace ?? '';
+  const own = namespaceOf(gateway);
   const certificates: ServedCertificate[] = [];
   let problem: Refusal | undefined;
   for (const { group = '', kind = 'Secret', namespace = own, name } of tls?.certificateRefs ?? []) {

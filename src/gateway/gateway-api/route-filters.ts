@@ -1,4 +1,5 @@
 /** Filters of rules and backends as the data plane applies them. What it does not know refuses the route. */
+import { appendAll } from '../../base/lists.ts';
 import type { HeaderChanges, MirrorTarget, PathChange, Redirect, RouteFilters } from '../snapshot/snapshot.ts';
 import type { BackendReference, HeaderFilter, PathModifier, RouteFilter } from './types.ts';
 
@@ -43,7 +44,7 @@ export function convertFilters(
         };
         break;
       case 'RequestMirror':
-        mirrors.push(...mirrorOf(filter, resolveMirror));
+        appendAll(mirrors, mirrorOf(filter, resolveMirror));
         break;
       default:
         throw new UnsupportedValueError(`filters of type ${filter.type} are not served`);

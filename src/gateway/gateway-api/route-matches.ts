@@ -58,7 +58,7 @@ function grpcPath(type: string, service: string, name: string): { readonly path:
   return { path: { type: 'exact', value: `/${service}/${name}` }, tier: EXACT };
 }
 
-/** Of entries with one name only the first counts. */
+/** The first entry of each name; upstream ignores the others. */
 function values(matches: readonly NamedMatch[] | undefined, ignoresCase: boolean): ValueMatch[] {
   const found = new Map<string, ValueMatch>();
   for (const { type = 'Exact', name, value } of matches ?? []) {

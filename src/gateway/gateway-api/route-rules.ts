@@ -1,6 +1,7 @@
 /** The rules of a route as routes of the data plane, with what its references lead to. */
 import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import { resolveService } from '../snapshot/service-backend.ts';
 import type { Backend, Route, WeightedBackend } from '../snapshot/snapshot.ts';
@@ -70,21 +71,23 @@ class Conversion {
 
   /** Throws `UnsupportedValueError`. */
   rule({ matches, filters, backendRefs, timeouts }: RouteRule<HttpMatch & GrpcMatch>): RankedRoute[] {
-    const { namespace = '', name } = this.#object.metadata;
+    const namespace = namespaceOf(this.#object);
+    const { name } = this.#object.metadata;
     const mirror = (reference: BackendReference): string | undefined => this.#backend(reference) || undefined;
     const backends = (backendRefs ?? []).map(({ weight = 1, filters: own, ...reference }): WeightedBackend => ({
       backend: this.#backend(reference),
       weight,
       filters: convertFilters(own, mirror),
     }));
-    const limits = [timeouts?.request, timeouts?.backendRequest].map((text) => timeoutOf(text)).filter((ms) => ms > 0);
+    const [request, backendRequest] = [timeoutOf(timeouts?.request), timeoutOf(timeouts?.backendRequest)];
     const base = {
       source: `${this.#kind} ${namespace}/${name}`,
       wildcardDepth: 'many',
       filters: convertFilters(filters, mirror),
       backends,
       emptyStatus: 500,
-      requestTimeoutMs: limits.length === 0 ? 0 : Math.min(...limits),
+      // One backend is asked at a time, so that the shorter limit holds for all of it.
+      requestTimeoutMs: Math.min(request || backendRequest, backendRequest || request),
     } as const;
     const convert: (match: HttpMatch & GrpcMatch) => RankedMatch = this.#kind === 'HTTPRoute' ? httpMatch : grpcMatch;
     const all = matches === undefined || matches.length === 0 ? [{}] : matches;
@@ -93,7 +96,7 @@ class Conversion {
 
   /** The key of a backend, or `NOWHERE`. */
   #backend({ group = '', kind = 'Service', namespace: named, name, port }: BackendReference): string {
-    const own = this.#object.metadata.namespace ?? '';
+    const own = namespaceOf(this.#object);
     const namespace = named ?? own;
     if (group !== '' || kind !== 'Service')
       return this.#unresolved('InvalidKind', `${kind} ${name} is no Service; only Services are served`);
