@@ -104,7 +104,7 @@ describe('routes', () => {
   it('an answer under way and its connection outlive a change of routes', async () => {
     let finish = (): void => undefined;
     const slow = createServer((message, response) => {
-      if (message.url === '/quick') return void response.end('quick');
+      if (message.url !== '/slow') return void response.end('quick');
       response.write('begun');
       finish = () => response.end(' ended');
     });
@@ -115,7 +115,7 @@ describe('routes', () => {
     const socket = connect({ host: '127.0.0.1', port });
     let text = '';
     socket.on('data', (chunk) => (text += String(chunk)));
-    socket.write('GET / HTTP/1.1\r\nhost: slow.example\r\n\r\n');
+    socket.write('GET /slow HTTP/1.1\r\nhost: slow.example\r\n\r\n');
     while (!text.includes('begun')) await once(socket, 'data');
     await cluster.apply(ingress('slow', { rules: rules('web') }));
     await answers('the other service', '/cgi-bin/hostname', 'slow.example', /^web-/);
