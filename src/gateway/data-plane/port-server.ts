@@ -161,7 +161,8 @@ export class PortServer {
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['h2', 'http/1.1'],
-      SNICallback: (name, tell) => tell(null, contextOf(this.#certificates, name) ?? this.#certificates.get('')),
+      SNICallback: (name, callback) =>
+        callback(null, contextOf(this.#certificates, name) ?? this.#certificates.get('')),
     });
     // What http2.createSecureServer({ allowHTTP1 }) does, without its compatibility objects for every stream.
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;

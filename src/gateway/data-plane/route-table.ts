@@ -70,9 +70,9 @@ function compileMatch({ match }: Route): CompiledRoute['matches'] {
       if (value === undefined || !test(value)) return false;
     }
     if (params.length === 0) return true;
-    const given = new URLSearchParams(request.query);
+    const queryParams = new URLSearchParams(request.query);
     return params.every(({ name, test }) => {
-      const value = given.get(name);
+      const value = queryParams.get(name);
       return value !== null && test(value);
     });
   };
