@@ -1,5 +1,5 @@
 /** What is alive in a process that was started with `--inspect=127.0.0.1:0`: memory after a full collection. */
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** In megabytes. */
 export interface Alive {
@@ -14,33 +14,68 @@ interface Answer {
   readonly result: { readonly result?: { readonly value?: string } };
 }
 
+interface InspectorEvent {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+interface Inspector {
+  ask(method: string, params?: object): Promise<Answer>;
+  /** Calls `take` with each event of that method from now on. */
+  listen(method: string, take: (params: Readonly<Record<string, unknown>>) => void): void;
+}
+
 const USAGE = 'JSON.stringify(process.memoryUsage())';
 
 /** Collects and measures through the inspector, whose address stands in the process's log. */
-export async function measureAlive(logFile: string): Promise<Alive> {
+export function measureAlive(logFile: string): Promise<Alive> {
+  return withInspector(logFile, async ({ ask }) => {
+    await ask('HeapProfiler.enable');
+    await ask('HeapProfiler.collectGarbage');
+    const { result } = await ask('Runtime.evaluate', { expression: USAGE });
+    const usage = JSON.parse(result.result?.value ?? '') as NodeJS.MemoryUsage;
+    return { heap: usage.heapUsed / 1024 / 1024, external: usage.external / 1024 / 1024 };
+  });
+}
+
+/** Writes a heap snapshot, which Chromium's developer tools open. The process halts meanwhile. */
+export function writeSnapshot(logFile: string, target: string): Promise<void> {
+  return withInspector(logFile, async ({ ask, listen }) => {
+    writeFileSync(target, '');
+    listen('HeapProfiler.addHeapSnapshotChunk', ({ chunk }) => appendFileSync(target, String(chunk)));
+    await ask('HeapProfiler.takeHeapSnapshot', { reportProgress: false });
+  });
+}
+
+async function withInspector<T>(logFile: string, work: (inspector: Inspector) => Promise<T>): Promise<T> {
   const [address] = /ws:\/\/127\.0\.0\.1:\d+\/[\w-]+/.exec(readFileSync(logFile, 'utf8')) ?? [];
   if (address === undefined) throw new Error(`${logFile} has no address of an inspector`);
   const socket = new WebSocket(address);
-  const ask = (id: number, method: string, params = {}): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      socket.addEventListener('error', () => reject(new Error(`the inspector at ${address} does not answer`)));
-      socket.addEventListener('message', ({ data }) => {
-        const answer = JSON.parse(String(data)) as Answer;
-        if (answer.id === id) resolve(answer);
-      });
-      socket.send(JSON.stringify({ id, method, params }));
-    });
-  await new Promise((resolve, reject) => {
-    socket.addEventListener('open', resolve);
-    socket.addEventListener('error', reject);
+  const waiting = new Map<number, (answer: Answer) => void>();
+  const listeners = new Map<string, (params: Readonly<Record<string, unknown>>) => void>();
+  const failed = new Promise<never>((_, reject) => {
+    socket.addEventListener('error', () => reject(new Error(`the inspector at ${address} does not answer`)));
+    socket.addEventListener('close', () => reject(new Error(`the inspector at ${address} closed`)));
   });
+  socket.addEventListener('message', ({ data }) => {
+    const message = JSON.parse(String(data)) as Answer | InspectorEvent;
+    if ('method' in message) listeners.get(message.method)?.(message.params);
+    else waiting.get(message.id)?.(message);
+  });
+  let last = 0;
+  const inspector: Inspector = {
+    ask: (method, params = {}) =>
+      new Promise((resolve) => {
+        waiting.set(++last, resolve);
+        socket.send(JSON.stringify({ id: last, method, params }));
+      }),
+    listen: (method, take) => void listeners.set(method, take),
+  };
+  const opened = new Promise((resolve) => socket.addEventListener('open', resolve));
   try {
-    await ask(1, 'HeapProfiler.enable');
-    await ask(2, 'HeapProfiler.collectGarbage');
-    const { result } = await ask(3, 'Runtime.evaluate', { expression: USAGE });
-    const usage = JSON.parse(result.result?.value ?? '') as NodeJS.MemoryUsage;
-    return { heap: usage.heapUsed / 1024 / 1024, external: usage.external / 1024 / 1024 };
+    return await Promise.race([failed, opened.then(() => work(inspector))]);
   } finally {
     socket.close();
+    failed.catch(() => {});
   }
 }

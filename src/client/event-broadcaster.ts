@@ -32,6 +32,8 @@ export interface EventBroadcasterDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The number of objects whose events are remembered, to count repeated ones; default 4,096, which is the most. */
+  readonly rememberedObjects?: number;
 }
 
 /** Makes recorders and sends what they record. */
@@ -45,7 +47,7 @@ export interface EventBroadcaster {
 /** Makes a broadcaster. One per process: its event names are unique. */
 export function createEventBroadcaster(deps: EventBroadcasterDeps): EventBroadcaster {
   const queue = new Channel<Event>(QUEUE_LENGTH);
-  const correlator = createEventCorrelator(deps.clock);
+  const correlator = createEventCorrelator(deps.clock, deps.rememberedObjects);
   const log = deps.log.child('events');
   const nextStamp = createEventStamps(deps.clock);
   let dropped = 0;

@@ -8,7 +8,8 @@ import type { Event } from '../api/gen/core-v1.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createTokenBucket, type TokenBucket } from './rate-limiter.ts';
 
-const CACHE_ENTRIES = 4096;
+/** Upstream's, for clusters of any size. */
+const MAX_SOURCES = 4096;
 const AGGREGATE_AFTER = 10;
 const AGGREGATE_WINDOW_MS = 600_000;
 /** Upstream bounds what all events together were sent as: 4,096. */
@@ -82,9 +83,9 @@ type Identity = Pick<Observation, 'fieldPath' | 'message'>;
 
 const COMBINED: Identity = { fieldPath: undefined, message: undefined };
 
-/** Makes a correlator with empty memory. */
-export function createEventCorrelator(clock: Clock): EventCorrelator {
-  const sources = new Lru<string, Source>(CACHE_ENTRIES);
+/** Makes a correlator with empty memory. `maxObjects`: remembers the events of so many objects. */
+export function createEventCorrelator(clock: Clock, maxObjects = MAX_SOURCES): EventCorrelator {
+  const sources = new Lru<string, Source>(Math.min(maxObjects, MAX_SOURCES));
 
   function sourceOf(event: Event): Source {
     const key = sourceKey(event);

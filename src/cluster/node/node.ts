@@ -108,6 +108,10 @@ function imageVerification({ platform, cri, config }: NodeDeps): Pick<NodeParts,
   return { verification: createPullVerification(deps, { ...verification, directory }) };
 }
 
+/** Events of four times the pods that fit on the node are remembered: those of deleted pods do not come again. */
+const EVENTS_OF_PODS = 4;
+const MIN_REMEMBERED_OBJECTS = 128;
+
 /** Without an API server events go to the log alone. */
 function eventSources({
   platform,
@@ -116,7 +120,8 @@ function eventSources({
   config,
 }: NodeDeps): Parameters<typeof createEventBroadcaster>[0] {
   const { clock, random, log } = platform;
-  return { clock, random, log, client: config.hasApiServer ? (eventClient ?? client) : undefined };
+  const rememberedObjects = Math.max(MIN_REMEMBERED_OBJECTS, EVENTS_OF_PODS * config.maxPods);
+  return { clock, random, log, client: config.hasApiServer ? (eventClient ?? client) : undefined, rememberedObjects };
 }
 
 function assembleKubelet(node: NodeParts): Pick<ClusterNode, 'kubelet' | 'podContainers' | 'stats'> {

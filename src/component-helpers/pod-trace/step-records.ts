@@ -1,37 +1,18 @@
 /**
  * Remembers the steps of pods' starts, in the component that does them. A step is an object in a list: the record is always
- * on. It is bounded: so many pods, the oldest leaving first, and so many steps of each, of which the first and last stay.
+ * on. It is bounded: so many pods, the oldest leaving first, and so many steps of each, of which the first and last stay. Steps of
+ * older pods are packed into a text once all of them have ended.
  */
-import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { packSteps, unpackSteps } from './packed-steps.ts';
+import { RecordedStep } from './recorded-step.ts';
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
 /** The first steps of one pod that are kept. */
 const FIRST_STEPS = 48;
 const MAX_STEPS = 96;
-/** Errors are cut: a refusal by thousands of nodes is long. */
-const MAX_ERROR_LENGTH = 300;
-
-/** One step while it is done. Times are monotonic. */
-export class RecordedStep {
-  readonly name: string;
-  readonly startMs: number;
-  readonly parent: RecordedStep | undefined;
-  detail: string | undefined;
-  endMs: number | undefined;
-  error: string | undefined;
-
-  constructor(name: string, startMs: number, parent?: RecordedStep) {
-    this.name = name;
-    this.startMs = startMs;
-    this.parent = parent;
-  }
-
-  fail(error: unknown): void {
-    this.error = errorMessage(error).slice(0, MAX_ERROR_LENGTH);
-  }
-}
-
+/** So many pods later a record is packed, if its steps are over by then. */
+const PACKED_AFTER_PODS = [32, 64, 128, 256];
 /** A step that another process tells of. */
 export interface PastStep {
   /** Wall-clock, as its end. */
@@ -53,7 +34,7 @@ export class StepRecord {
   readonly #clock: Clock;
   /** Between the two clocks when the record began: a jump of wall time later does not tear it apart. */
   readonly #wallOffsetMs: number;
-  readonly #steps: RecordedStep[] = [];
+  #steps: RecordedStep[] | string = [];
   #dropped = 0;
   #finishedMs: number | undefined;
 
@@ -65,7 +46,7 @@ export class StepRecord {
 
   /** The step that began last. */
   get last(): RecordedStep | undefined {
-    return this.#steps.at(-1);
+    return this.#unpacked().at(-1);
   }
 
   get finished(): boolean {
@@ -78,11 +59,12 @@ export class StepRecord {
     options: { readonly parent?: RecordedStep | undefined; readonly atMs?: number } = {},
   ): RecordedStep {
     const step = new RecordedStep(name, options.atMs ?? this.#clock.monotonicMs(), options.parent);
-    if (this.#steps.length === MAX_STEPS) {
-      this.#steps.splice(FIRST_STEPS, 1);
+    const steps = this.#unpacked();
+    if (steps.length === MAX_STEPS) {
+      steps.splice(FIRST_STEPS, 1);
       this.#dropped++;
     }
-    this.#steps.push(step);
+    steps.push(step);
     return step;
   }
 
@@ -102,13 +84,24 @@ export class StepRecord {
     this.#finishedMs ??= this.#clock.monotonicMs();
   }
 
+  /** Makes the steps smaller if all of them have ended. */
+  pack(): void {
+    if (typeof this.#steps !== 'string') this.#steps = packSteps(this.#steps) ?? this.#steps;
+  }
+
+  /** The steps as objects, which stay: who reads them may change them. */
+  #unpacked(): RecordedStep[] {
+    return typeof this.#steps === 'string' ? (this.#steps = unpackSteps(this.#steps)) : this.#steps;
+  }
+
   publish(component: string): ComponentSteps {
     const offsetMs = this.#wallOffsetMs;
-    const indexes = new Map(this.#steps.map((step, index) => [step, index]));
+    const steps = typeof this.#steps === 'string' ? unpackSteps(this.#steps) : this.#steps;
+    const indexes = new Map(steps.map((step, index) => [step, index]));
     return {
       component,
       uid: this.pod.uid,
-      steps: this.#steps.map(({ parent, name, startMs, endMs, detail, error }): TraceStep => ({
+      steps: steps.map(({ parent, name, startMs, endMs, detail, error }): TraceStep => ({
         parent: parent && indexes.get(parent),
         name,
         startMs: offsetMs + startMs,
@@ -145,8 +138,16 @@ export class StepRecords {
     this.#records.set(pod.uid, record);
     if (this.#records.size > this.#maxPods) this.#records.delete(this.#uids[this.#nextUid]!);
     this.#uids[this.#nextUid] = pod.uid;
+    this.#packBefore(this.#nextUid);
     this.#nextUid = (this.#nextUid + 1) % this.#maxPods;
     return record;
+  }
+
+  #packBefore(place: number): void {
+    for (const pods of PACKED_AFTER_PODS) {
+      const uid = pods < this.#maxPods ? this.#uids[(place - pods + this.#maxPods) % this.#maxPods] : undefined;
+      if (uid !== undefined) this.#records.get(uid)?.pack();
+    }
   }
 
   get(uid: string): StepRecord | undefined {

@@ -3,7 +3,8 @@
  * as spans of a trace. Where neither is wanted it only calls the work.
  */
 import type { Span } from '../../platform/tracing.ts';
-import type { RecordedStep, StepRecord } from './step-records.ts';
+import type { RecordedStep } from './recorded-step.ts';
+import type { StepRecord } from './step-records.ts';
 
 export interface StepScope {
   /** For calls of other processes; undefined: not traced. */

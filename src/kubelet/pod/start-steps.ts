@@ -7,7 +7,8 @@
 import type { Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
 import { runStep, type StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
-import { StepRecords, type RecordedStep, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
+import type { RecordedStep } from '../../component-helpers/pod-trace/recorded-step.ts';
+import { StepRecords, type StepRecord } from '../../component-helpers/pod-trace/step-records.ts';
 import type { StepsOf } from '../../component-helpers/pod-trace/trace-step.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
@@ -95,7 +96,9 @@ export function createPodStartSteps(clock: Clock, tracer?: Tracer): PodStartStep
       const step = record.start('status', { atMs: sinceMs });
       step.detail = isReady === true ? 'Ready' : status.phase;
       record.end(step);
-      if (isReady === true || isPodPhaseTerminal(status.phase)) record.finish();
+      if (isReady !== true && !isPodPhaseTerminal(status.phase)) return;
+      record.finish();
+      waits.delete(record);
     },
     stepsOf: (namespace, name) => records.find(namespace, name)?.publish('kubelet'),
   };
