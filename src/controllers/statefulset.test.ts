@@ -199,8 +199,9 @@ describe('statefulset', () => {
     await h.finish((await h.pods())[1] as Pod, 'Failed');
     await h.run(500);
     assert.deepEqual(await names(h), ['db-0', 'db-1', 'db-2']);
-    assert.ok(
-      (await h.events()).includes('Warning RecreatingFailedPod StatefulSet default/db is recreating failed Pod db-1'),
+    assert.deepEqual(
+      (await h.events()).filter((text) => text.includes('Pod db-1 ') && !text.includes('create Pod')),
+      ['Normal SuccessfulDelete delete Pod db-1 in StatefulSet db successful'],
     );
     await h.stop();
   });

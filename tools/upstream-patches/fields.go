@@ -89,7 +89,8 @@ func took(manager *managedfields.FieldManager, live runtime.Object, one step, q 
 	}
 	to.SetUID(from.GetUID())
 	to.SetManagedFields(append([]metav1.ManagedFieldsEntry{}, from.GetManagedFields()...))
-	return manager.Update(live.DeepCopyObject(), wanted, one.Manager)
+	// As the API server does: what cannot be tracked is not refused.
+	return manager.UpdateNoErrors(live.DeepCopyObject(), wanted, one.Manager), nil
 }
 
 // decodeSteps reads the steps with integers as integers.

@@ -57,6 +57,8 @@ function tidied(generator: Generator, type: TypeSchema, value: unknown): unknown
       const field = type.fields.get(name);
       setOwn(out, name, field === undefined ? item : tidied(generator, field.type, item));
     }
+    // Defaults, which client-go's scheme does not have, fill it in before fields are tracked.
+    if (type.name === 'core.v1.ServicePort') out['targetPort'] ??= 80;
     return out;
   }
   if (type.kind === 'map' && isObject(value))

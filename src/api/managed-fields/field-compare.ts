@@ -4,7 +4,7 @@
 import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
-import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
+import type { ListSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 import { leaf, recursiveDifference, SELF, type FieldNode, type FieldSet } from './field-set.ts';
 import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemsByElement } from './path-element.ts';
@@ -26,7 +26,7 @@ export function isUnchanged({ changed, removed }: Comparison): boolean {
 }
 
 /** Two values that are the same. */
-export const unchanged: Comparison = Object.freeze({ changed: undefined, removed: undefined });
+const unchanged: Comparison = Object.freeze({ changed: undefined, removed: undefined });
 const changedLeaf: Comparison = Object.freeze({ changed: leaf, removed: undefined });
 const removedLeaf: Comparison = Object.freeze({ changed: undefined, removed: leaf });
 
@@ -42,9 +42,30 @@ export function compare(type: TypeSchema, before: unknown, after: unknown): Comp
   }
   const shape = granularObject(type, before, after);
   if (shape === undefined) return compareLeaf(before, after);
-  const [l, r] = [asObject(before), asObject(after)];
-  if (isEmpty(l) && isEmpty(r)) return compareLeaf(before, after);
-  return compareFields(shape, l, r);
+  const sides: Sides = { before: asObject(before), after: asObject(after), nulls: [] };
+  if (shape.kind === 'struct' && nullsOfAbsent(shape).length > 0) {
+    sides.nulls = nullsOfAbsent(shape);
+    if (isObject(before) !== isObject(after)) return compareWithNull(shape, sides, isObject(before));
+  }
+  if (isEmpty(sides.before) && isEmpty(sides.after)) return compareLeaf(before, after);
+  return compareFields(shape, sides);
+}
+
+/** Two objects, and the fields that count as null in each where they are absent. */
+interface Sides {
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+  nulls: readonly string[];
+}
+
+/** Compares an object, whose absent fields may be null, with null. */
+function compareWithNull(shape: StructSchema, { before, after, nulls }: Sides, wasObject: boolean): Comparison {
+  const object = Object.fromEntries(nulls.map((name) => [name, null]));
+  const sides = {
+    before: wasObject ? { ...object, ...before } : before,
+    after: wasObject ? after : { ...object, ...after },
+  };
+  return compareFields(shape, { ...sides, nulls: [] });
 }
 
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -100,17 +121,17 @@ class Collector {
   }
 }
 
-function compareFields(shape: ObjectShape, l: JsonObject, r: JsonObject): Comparison {
+function compareFields(shape: ObjectShape, { before, after, nulls }: Sides): Comparison {
   const collector = new Collector();
-  for (const key of Object.keys(l)) {
-    const now = Object.hasOwn(r, key) ? r[key] : undefined;
-    if (l[key] === now) continue;
-    const isNull = now === undefined && shape.kind === 'struct' && nullsOfAbsent(shape).includes(key);
-    collector.add(`f:${key}`, isNull ? changedLeaf : compare(childType(shape, key), l[key], now));
+  const valueIn = (side: JsonObject, key: string): unknown =>
+    Object.hasOwn(side, key) ? side[key] : nulls.includes(key) ? null : undefined;
+  for (const key of Object.keys(before)) {
+    const now = valueIn(after, key);
+    if (before[key] !== now) collector.add(`f:${key}`, compare(childType(shape, key), before[key], now));
   }
-  for (const key of Object.keys(r)) {
-    if (!Object.hasOwn(l, key)) collector.add(`f:${key}`, compare(childType(shape, key), undefined, r[key]));
-  }
+  for (const key of Object.keys(after))
+    if (!Object.hasOwn(before, key))
+      collector.add(`f:${key}`, compare(childType(shape, key), valueIn(before, key), after[key]));
   return collector.result();
 }
 

@@ -9,7 +9,7 @@ import { type JsonObject, setOwn } from '../codec/own-property.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { createdFields } from './created-fields.ts';
-import { type Comparison, exclude, isUnchanged, unchanged } from './field-compare.ts';
+import { type Comparison, exclude, isUnchanged } from './field-compare.ts';
 import { difference, type FieldSet, leaf, recursiveDifference, union } from './field-set.ts';
 import { compareObjects, emptyObject, entriesOf, releaseSteps, stripManaged, withManaged } from './managed-entries.ts';
 import {
@@ -45,8 +45,8 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, requ
 
 /**
  * The managed fields of the new object of an update, patch or create. Managed fields the client sent are taken as the
- * starting point; a single empty entry resets them. An object with lists that lack their keys cannot be compared: its
- * managed fields stay as they were, as upstream leaves them. Each step goes through the objects about once.
+ * starting point; a single empty entry resets them. An object with lists that lack their keys cannot be compared and loses its
+ * managed fields, as by upstream's UpdateNoErrors. Each step goes through the objects about once.
  */
 export function* updatedEntriesSteps(
   live: JsonObject | undefined,
@@ -66,7 +66,9 @@ export function* updatedEntriesSteps(
   if (live === undefined && managers.size === 0 && areTopLevel(resetFields)) return yield* createdSteps(next, request);
   const before = live ?? emptyObject(schema, next);
   yield;
-  const comparison = exclude(compareLeniently(schema, before, next), resetFields);
+  const compared = compareIfKeyed(schema, before, next);
+  if (compared === undefined) return [];
+  const comparison = exclude(compared, resetFields);
   yield;
   if (isUnchanged(comparison) && live !== undefined) return fromClient === undefined ? known : writeManagers(managers);
   const after = yield* ownSteps(managers, comparison, managerOf(request, 'Update'));
@@ -86,8 +88,8 @@ export function createdEntries(
   const { schema, resetFields } = request;
   const object = withoutReset(stripManaged(next), resetFields);
   const fields = createdFields(schema, object, () => {
-    const { changed } = compareLeniently(schema, emptyObject(schema, object), canonicalOf(object));
-    return withoutMetadata(recursiveDifference(changed, resetFields));
+    const compared = compareIfKeyed(schema, emptyObject(schema, object), canonicalOf(object));
+    return compared && withoutMetadata(recursiveDifference(compared.changed, resetFields));
   });
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
@@ -96,9 +98,10 @@ export function createdEntries(
 function* createdSteps(next: JsonObject, request: FieldManagerRequest): Steps<ManagedFieldsEntry[]> {
   const { schema, resetFields } = request;
   const object = withoutReset(stripManaged(next), resetFields);
-  const { changed } = compareLeniently(schema, emptyObject(schema, object), object);
+  const compared = compareIfKeyed(schema, emptyObject(schema, object), object);
+  if (compared === undefined) return [];
   yield;
-  const fields = withoutMetadata(recursiveDifference(changed, resetFields));
+  const fields = withoutMetadata(recursiveDifference(compared.changed, resetFields));
   yield;
   return fields === undefined ? [] : [entryOf({ ...managerOf(request, 'Update'), fields })];
 }
@@ -134,11 +137,12 @@ export function managerOf(request: FieldManagerRequest, operation: 'Apply' | 'Up
   return { manager, apiVersion, subresource, time, operation, fields: undefined };
 }
 
-function compareLeniently(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison {
+/** Undefined for an object with a list that lacks its keys. */
+function compareIfKeyed(schema: StructSchema, before: JsonObject, after: JsonObject): Comparison | undefined {
   try {
     return compareObjects(schema, before, after);
   } catch (error) {
-    if (error instanceof ListKeyError) return unchanged;
+    if (error instanceof ListKeyError) return undefined;
     throw error;
   }
 }

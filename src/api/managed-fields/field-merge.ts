@@ -1,10 +1,11 @@
 // Merging an applied object into a live one, and removing paths from an object. Pure. Upstream: TypedValue.Merge and
 // RemoveItems in structured-merge-diff.
 
+import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, setOwn, type JsonObject } from '../codec/own-property.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
-import { isMember, type FieldSet } from './field-set.ts';
-import { childType, granularList, granularObject } from './field-shape.ts';
+import { isMember, type FieldNode, type FieldSet } from './field-set.ts';
+import { childType, granularList, granularObject, type ObjectShape } from './field-shape.ts';
 import { itemElement, itemsByElement } from './path-element.ts';
 import { appendAll } from '../../base/lists.ts';
 
@@ -93,7 +94,13 @@ export function removePaths(type: TypeSchema, value: unknown, set: FieldSet): un
     const kept = without(childType(shape, key), value[key], set[`f:${key}`]);
     if (kept !== undefined) setOwn(out, key, kept);
   }
-  return Object.keys(out).length === 0 ? null : out;
+  return Object.keys(out).length === 0 && !hasNullLeft(shape, value, set) ? null : out;
+}
+
+/** Whether a field stays that is absent here and null in upstream's object. */
+function hasNullLeft(shape: ObjectShape, value: JsonObject, set: FieldNode): boolean {
+  if (shape.kind !== 'struct') return false;
+  return nullsOfAbsent(shape).some((name) => !Object.hasOwn(value, name) && !Object.hasOwn(set, `f:${name}`));
 }
 
 function without(type: TypeSchema, value: unknown, set: FieldSet): unknown {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { allResources } from '../gen/resources.ts';
 import { schemaOf } from '../schema/schema.ts';
 import type { ListSchema, TypeSchema } from '../schema/type-schema.ts';
-import { apply } from './field-manager.ts';
+import { apply } from './apply.ts';
 import { itemElement, ListKeyError } from './path-element.ts';
 
 /** All lists with keys below a type, by the name of their items' type. */

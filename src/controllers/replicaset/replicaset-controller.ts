@@ -27,6 +27,7 @@ import {
   type KeyedLoop,
 } from '../controller.ts';
 import type { ReplicaFlavour, ReplicaOwner } from './flavours.ts';
+import { EarlyFailures } from '../early-failures.ts';
 import { planReplicas, type ReplicaPlan } from './plan.ts';
 import { watchPods, PODS_BY_CONTROLLER, orphansOf } from '../pod-events.ts';
 import { createPodTallies, type PodTally, type PodCounts, type TallyRules } from './pod-tally.ts';
@@ -54,6 +55,7 @@ class ReplicaController {
   readonly #ownerClient: ResourceClient<ReplicaOwner>;
   readonly #podControl: PodControl;
   readonly #expectations: Expectations;
+  readonly #earlyFailures = new EarlyFailures();
   readonly #tallies: Tallies<PodTally, TallyRules>;
   readonly #ageRatios: Histogram;
   readonly loop: KeyedLoop;
@@ -137,7 +139,11 @@ class ReplicaController {
 
   async #manageReplicas(owner: Stored<ReplicaOwner>, plan: ReplicaPlan, signal: AbortSignal): Promise<unknown> {
     const key = keyOfObject(owner);
-    if (plan.action === 'create') return await this.#createPods(owner, key, plan.count, signal);
+    if (plan.action === 'create') {
+      const waitMs = this.#earlyFailures.waitMs(key, this.#clock.nowMs());
+      if (waitMs === 0) return await this.#createPods(owner, key, plan.count, signal);
+      this.loop.queue.addAfter(key, waitMs);
+    }
     if (plan.action !== 'delete') return undefined;
     for (const ratio of plan.ageRatios) this.#ageRatios.observe(ratio);
     return await this.#deletePods(owner, key, plan.pods, signal);
@@ -219,6 +225,7 @@ class ReplicaController {
 
   #forget(owner: Stored<ReplicaOwner>): void {
     this.#expectations.forget(keyOfObject(owner));
+    this.#earlyFailures.forget(keyOfObject(owner));
     this.#tallies.forget(owner);
   }
 
@@ -240,7 +247,9 @@ class ReplicaController {
       selectorOf: this.#flavour.selectorOf,
       expectations: this.#expectations,
       enqueue: (key, pod, old) => {
-        if (old === undefined || !countsSame(old, pod)) this.loop.queue.add(key);
+        if (old !== undefined && countsSame(old, pod)) return;
+        if (isPodTerminal(pod)) this.#earlyFailures.ended(key, pod, this.#clock.nowMs());
+        this.loop.queue.add(key);
       },
     });
   }

@@ -52,16 +52,13 @@ function plainPlan(view: StatefulView): StatefulPlan {
     recreate: [] as Stored<Pod>[],
     keep: [] as Stored<Pod>[],
   };
-  let blocked = false;
   for (const [index, pod] of replicas.entries()) {
     if (pod === undefined) draft.create.push({ ordinal: start + index, revision: plainRevision(view, index) });
     else if (!isPodTerminal(pod)) draft.keep.push(pod);
     else if (pod.metadata.deletionTimestamp === undefined) draft.recreate.push(pod);
-    if (pod !== undefined && isPodTerminal(pod)) blocked = true;
     const waits = pod === undefined || isPodTerminal(pod) || !isHealthy(set, pod, view.nowMs);
     if (waits && !allowsBurst(set)) return { ...draft, condemned: [], remove: [] };
   }
-  if (blocked) return { ...draft, condemned: [], remove: [] };
   return { ...draft, condemned, remove: plainRemovals(view, replicas, condemned) };
 }
 
@@ -78,18 +75,20 @@ function plainRemovals(view: StatefulView, replicas: Replicas, condemned: readon
   const alive = condemned.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   const [first, ...below] = condemned;
   const healthy = (pod: Stored<Pod> | undefined): boolean => isHealthy(set, pod, nowMs);
-  if (allowsBurst(set) && alive.length > 0) return alive;
-  if (!allowsBurst(set) && first !== undefined) {
-    if (first.metadata.deletionTimestamp !== undefined) return [];
-    return healthy(first) || below.every(healthy) ? [first] : [];
-  }
+  if (allowsBurst(set)) return [...alive, ...plainUpdate(view, replicas)];
+  if (first === undefined) return plainUpdate(view, replicas);
+  if (first.metadata.deletionTimestamp !== undefined) return [];
+  return healthy(first) || below.every(healthy) ? [first] : [];
+}
+
+function plainUpdate({ set, nowMs }: StatefulView, replicas: Replicas): Stored<Pod>[] {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
   if (type === 'OnDelete') return [];
   for (let index = replicas.length - 1; index >= (rollingUpdate?.partition ?? 0); index--) {
     const pod = replicas[index];
-    if (pod === undefined) return [];
+    if (pod === undefined || isPodTerminal(pod)) return [];
     if (revisionOf(pod) !== NEW && pod.metadata.deletionTimestamp === undefined) return [pod];
-    if (!healthy(pod)) return [];
+    if (!isHealthy(set, pod, nowMs)) return [];
   }
   return [];
 }

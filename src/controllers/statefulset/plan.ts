@@ -61,9 +61,9 @@ export function planStatefulSet(view: StatefulView): StatefulPlan {
     .filter((pod) => ordinalOf(pod) >= 0 && !inRange(set, ordinalOf(pod)))
     .sort((a, b) => ordinalOf(b) - ordinalOf(a));
   if (!planReplicas(view, replicas, draft)) return { ...draft, condemned: [], remove: [] };
-  const going = planCondemned(view, condemned);
-  const settled = condemned.length === 0 || (allowsBurst(set) && going.length === 0);
-  return { ...draft, condemned, remove: settled ? planUpdate(view, replicas) : going };
+  const isWaiting = condemned.length > 0 && !allowsBurst(set);
+  const updated = isWaiting ? [] : planUpdate(view, replicas);
+  return { ...draft, condemned, remove: [...planCondemned(view, condemned), ...updated] };
 }
 
 /** The pods that exist within the range, lowest ordinal first; of two with one ordinal the last. */
@@ -79,21 +79,19 @@ function planReplicas(view: StatefulView, replicas: readonly Replica[], draft: D
   const { set } = view;
   const ordered = !allowsBurst(set);
   let next = 0;
-  let blocked = false;
   for (const { index, pod } of replicas) {
     if (planMissing(view, { from: next, to: index }, draft) && ordered) return false;
     next = index + 1;
     if (isPodTerminal(pod)) {
       if (pod.metadata.deletionTimestamp === undefined) draft.recreate.push(pod);
       if (ordered) return false;
-      blocked = true;
     } else {
       draft.keep.push(pod);
       if (ordered && !isHealthy(set, pod, view.nowMs)) return false;
     }
   }
   const missing = planMissing(view, { from: next, to: ordinalRange(set).count }, draft);
-  return !blocked && !(missing && ordered);
+  return !(missing && ordered);
 }
 
 /** Creates the first, or as many as a sync may, of the indexes from `from` to below `to`; false when there are none. */
@@ -139,7 +137,8 @@ function planUpdate(view: StatefulView, replicas: readonly Replica[]): Stored<Po
   const partition = strategy?.rollingUpdate?.partition ?? 0;
   let expected = ordinalRange(set).count - 1;
   for (const { index, pod } of replicas.toReversed()) {
-    if (index < partition || index < expected) return [];
+    // An ended pod is deleted already.
+    if (index < partition || index < expected || isPodTerminal(pod)) return [];
     if (revisionOf(pod) !== updateRevision && pod.metadata.deletionTimestamp === undefined) return [pod];
     if (!isHealthy(set, pod, nowMs)) return [];
     expected = index - 1;

@@ -13,6 +13,7 @@ import type { Stored } from '../../api/object.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import { equalStatus } from '../../component-helpers/wire-equality.ts';
+import { replacementWaitMs } from '../early-failures.ts';
 import { claimObjects } from '../controller-ref-manager.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps, type KeyedLoop } from '../controller.ts';
 import { templateOf } from '../controller-history.ts';
@@ -132,15 +133,9 @@ class StatefulSetController {
   ): Promise<void> {
     const { set } = view;
     for (const pod of plan.recreate) {
-      const failed = pod.status?.phase === 'Failed';
-      const text = `StatefulSet ${keyOfObject(set)} is recreating ${failed ? 'failed' : 'terminated'} Pod ${pod.metadata.name}`;
-      this.#recorder.event(
-        set,
-        failed ? 'Warning' : 'Normal',
-        failed ? 'RecreatingFailedPod' : 'RecreatingTerminatedPod',
-        text,
-      );
-      await control.remove(set, pod);
+      const waitMs = replacementWaitMs(pod, view.nowMs);
+      if (waitMs === 0) await control.remove(set, pod);
+      else this.loop.queue.addAfter(keyOfObject(set), waitMs);
     }
     for (const pod of plan.keep) await control.repair(set, pod);
     const created = await slowStartBatch(
