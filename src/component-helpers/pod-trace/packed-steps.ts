@@ -17,7 +17,7 @@ export function packSteps(steps: readonly RecordedStep[]): string | undefined {
   return JSON.stringify([originMs, packed]);
 }
 
-function textsOf(detail: string | undefined, error: string | undefined): readonly string[] {
+function textsOf(detail: string | undefined, error: string | undefined): readonly [string?, string?] {
   if (error !== undefined) return [detail ?? '', error];
   return detail === undefined ? [] : [detail];
 }
