@@ -2,6 +2,7 @@
  * Sets up one volume of a pod: resolves its source, chooses its directory, calls its plugin. Upstream:
  * GenerateMountVolumeFunc in pkg/volume/util/operationexecutor.
  */
+import { podUid } from '../types/pod-update.ts';
 import type { Pod, Volume } from '../../api/gen/core-v1.ts';
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
@@ -60,7 +61,7 @@ async function setUp(
   { pod, progress }: { readonly pod: Pod; readonly progress: SetUpProgress },
   { spec, plugin, displayName }: ResolvedVolume,
 ): Promise<ReadyVolume> {
-  const uid = pod.metadata.uid ?? '';
+  const uid = podUid(pod);
   // Names made from what a disk is called may have slashes.
   const dir = deps.paths.volumeDir(uid, plugin.name, displayName.replaceAll('/', '~'));
   const medium = spec.source.emptyDir?.medium ?? '';
