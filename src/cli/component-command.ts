@@ -4,6 +4,8 @@ import { type Flag, FlagError, type FlagValues, parseFlags } from '../component-
 import { fixedOptions, type FixedFlags } from '../component-helpers/command-line/fixed-flags.ts';
 import { logOptions } from '../component-helpers/command-line/log-options.ts';
 import { KUBERNETES_VERSION } from '../base/version.ts';
+import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { logContained } from './last-net.ts';
 import { UserError } from './usage-error.ts';
 
 export interface ComponentCommand {
@@ -61,6 +63,18 @@ export function componentLog(values: FlagValues): {
     throw new FlagError(`--log-level: ${text} is none of ${LEVELS.join(', ')}`);
   const log = logOptions.read(values);
   return { ...log, ...(level !== undefined && { level }) };
+}
+
+/** Runs a component on this machine's platform, without the spawner. The platform is closed at the component's end. */
+export async function onNodePlatform<T>(values: FlagValues, run: (platform: NodePlatform) => Promise<T>): Promise<T> {
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
+  logContained(platform.log);
+  try {
+    return await run(platform);
+  } finally {
+    platform.close();
+  }
 }
 
 /** Turns a `FlagError` into a usage error with exit code 2. */

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { errorMessage } from '../base/errors.ts';
 import type { ControllersConfig } from '../controllers/controller.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
-import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
+import { componentCommand, onNodePlatform, rawOptions, readComponentFlags } from './component-command.ts';
 import type { ComponentServingOptions } from './component-serving.ts';
 import {
   controllerFlags,
@@ -14,7 +14,6 @@ import {
   controllerManagerServing,
 } from './controller-manager-flags.ts';
 import type { RawControllerManagerOptions } from './controller-manager-options.ts';
-import { logContained } from './last-net.ts';
 import { markServing } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
@@ -33,14 +32,7 @@ async function run(args: readonly string[]): Promise<number> {
   const { DEFAULT_CONTROLLER_MANAGER_OPTIONS } = await import('./controller-manager-options.ts');
   const raw = rawOptions(values, controllerFlags, DEFAULT_CONTROLLER_MANAGER_OPTIONS);
   const serving = controllerManagerServing.read(values);
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
-  logContained(platform.log);
-  try {
-    return await runOn(platform, raw, serving);
-  } finally {
-    platform.close();
-  }
+  return onNodePlatform(values, (platform) => runOn(platform, raw, serving));
 }
 
 async function runOn(

@@ -4,8 +4,7 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { errorMessage } from '../base/errors.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
-import { componentCommand, componentLog, rawOptions, readComponentFlags } from './component-command.ts';
-import { logContained } from './last-net.ts';
+import { componentCommand, onNodePlatform, rawOptions, readComponentFlags } from './component-command.ts';
 import { schedulerFixedFlags, schedulerFlags, schedulerServing, schedulingFlags } from './scheduler-flags.ts';
 import type { ComponentServes } from './serve-component.ts';
 import { parseSchedulerOptions, type RawSchedulerOptions } from './scheduler-options.ts';
@@ -33,14 +32,7 @@ async function run(args: readonly string[]): Promise<number> {
   const port = Number(raw.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UserError(`--port: ${raw.port} is not a port`, 2);
   const serving = schedulerServing.read(values);
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: componentLog(values) });
-  logContained(platform.log);
-  try {
-    return await runOn(platform, raw, { serving, insecure: { host: raw.address, port } });
-  } finally {
-    platform.close();
-  }
+  return onNodePlatform(values, (platform) => runOn(platform, raw, { serving, insecure: { host: raw.address, port } }));
 }
 
 async function runOn(platform: NodePlatform, raw: RawSchedulerOptions, serves: ComponentServes): Promise<number> {

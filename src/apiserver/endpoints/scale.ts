@@ -6,7 +6,7 @@ import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { badRequest, conflict, invalid, methodNotAllowed } from '../../api/status-error.ts';
 import type { ApiResponse } from '../../api/transport.ts';
-import { updateObject } from '../generic-registry/update.ts';
+import { updateObject, type UpdateRequest } from '../generic-registry/update.ts';
 import type { WriteRequest } from '../generic-registry/write.ts';
 import { ageCell, ageColumn, integerColumn, printerOf } from '../registry/printing.ts';
 import type { ScaleAccess } from '../registry/resource-definition.ts';
@@ -56,11 +56,7 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
   const wanted = type === undefined ? await fromBody(call) : await fromPatch(call, access, type);
   const { name, namespace } = scope.info;
   const outcome = await updateObject(store, {
-    ...request,
-    name,
-    namespace,
-    subresource: 'scale',
-    retriesConflicts: true,
+    ...scaleUpdateOf(call, request),
     next: (current) => {
       const scale = wanted(current!);
       checkName(scale as KubernetesObject, { name, namespace });
@@ -68,6 +64,11 @@ export async function serveScale(call: Call, access: ScaleAccess<KubernetesObjec
     },
   });
   return await writeScale(call, scaleOf(outcome.object, access));
+}
+
+function scaleUpdateOf({ scope }: Call, request: WriteRequest): Omit<UpdateRequest, 'next'> {
+  const { name, namespace } = scope.info;
+  return { ...request, name, namespace, subresource: 'scale', retriesConflicts: true };
 }
 
 function checkReplicas(replicas: number, name: string): void {
@@ -152,14 +153,6 @@ async function applyScale(
   checkReplicas(replicas, name);
   const config = configurationOf(call, access, replicas);
   const next = applyConfiguration(call, { config, manager: request.manager, subresource: 'scale' });
-  const outcome = await updateObject(store, {
-    ...request,
-    name,
-    namespace,
-    subresource: 'scale',
-    retriesConflicts: true,
-    tracksFields: true,
-    next,
-  });
+  const outcome = await updateObject(store, { ...scaleUpdateOf(call, request), tracksFields: true, next });
   return await writeScale(call, scaleOf(outcome.object, access));
 }
