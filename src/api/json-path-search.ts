@@ -80,6 +80,6 @@ function passes({ left, operator, right }: Extract<Step, { kind: 'filter' }>, it
   return operator === '<' ? order < 0 : operator === '<=' ? order <= 0 : operator === '>' ? order > 0 : order >= 0;
 }
 
-function resolve(of: Operand, item: unknown, work: Work): unknown {
-  return 'literal' in of ? of.literal : search(of.path, item, work)[0];
+function resolve(operand: Operand, item: unknown, work: Work): unknown {
+  return 'literal' in operand ? operand.literal : search(operand.path, item, work)[0];
 }

@@ -94,22 +94,22 @@ function failure(
   return new StatusError(status);
 }
 
-function qualified(of: GroupResource): string {
-  return of.group === '' ? of.resource : `${of.resource}.${of.group}`;
+function qualified(resource: GroupResource): string {
+  return resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
 }
 
-function detailsOf(of: GroupResource, name: string, extra: Partial<StatusDetails> = {}): StatusDetails {
+function detailsOf(resource: GroupResource, name: string, extra: Partial<StatusDetails> = {}): StatusDetails {
   return {
     ...(name === '' ? {} : { name }),
-    ...(of.group === '' ? {} : { group: of.group }),
-    kind: of.resource,
+    ...(resource.group === '' ? {} : { group: resource.group }),
+    kind: resource.resource,
     ...extra,
   };
 }
 
 /** 404: `pods "web" not found`. */
-export function notFound(of: GroupResource, name: string): StatusError {
-  return failure([404, 'NotFound'], `${qualified(of)} "${name}" not found`, detailsOf(of, name));
+export function notFound(resource: GroupResource, name: string): StatusError {
+  return failure([404, 'NotFound'], `${qualified(resource)} "${name}" not found`, detailsOf(resource, name));
 }
 
 /** 404 for a path nothing serves. */
@@ -118,8 +118,8 @@ export function noSuchPath(): StatusError {
 }
 
 /** 409 on create. */
-export function alreadyExists(of: GroupResource, name: string): StatusError {
-  return failure([409, 'AlreadyExists'], `${qualified(of)} "${name}" already exists`, detailsOf(of, name));
+export function alreadyExists(resource: GroupResource, name: string): StatusError {
+  return failure([409, 'AlreadyExists'], `${qualified(resource)} "${name}" already exists`, detailsOf(resource, name));
 }
 
 /** The text of a conflict caused by an outdated resourceVersion. */
@@ -127,9 +127,9 @@ const OPTIMISTIC_LOCK_TEXT =
   'the object has been modified; please apply your changes to the latest version and try again';
 
 /** 409 on update. */
-export function conflict(of: GroupResource, name: string, why: string = OPTIMISTIC_LOCK_TEXT): StatusError {
-  const message = `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`;
-  return failure([409, 'Conflict'], message, detailsOf(of, name));
+export function conflict(resource: GroupResource, name: string, why: string = OPTIMISTIC_LOCK_TEXT): StatusError {
+  const message = `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`;
+  return failure([409, 'Conflict'], message, detailsOf(resource, name));
 }
 
 /** 409 of server-side apply, with a cause per conflicting field. */
@@ -138,10 +138,10 @@ export function applyConflict(message: string, causes: StatusCause[]): StatusErr
 }
 
 /** 403. */
-export function forbidden(of: GroupResource, name: string, why: string): StatusError {
-  const about = name === '' ? qualified(of) : `${qualified(of)} "${name}"`;
-  const message = of.resource === '' ? `forbidden: ${why}` : `${about} is forbidden: ${why}`;
-  return failure([403, 'Forbidden'], message, detailsOf(of, name));
+export function forbidden(resource: GroupResource, name: string, why: string): StatusError {
+  const about = name === '' ? qualified(resource) : `${qualified(resource)} "${name}"`;
+  const message = resource.resource === '' ? `forbidden: ${why}` : `${about} is forbidden: ${why}`;
+  return failure([403, 'Forbidden'], message, detailsOf(resource, name));
 }
 
 /** 400. */
@@ -185,16 +185,20 @@ const MAX_CAUSES = 1000;
 const MAX_CAUSES_LENGTH = 512 * 1024;
 
 /** 422 with a cause per field. `kind` is the object's kind with its group: `{ group: 'apps', kind: 'Deployment' }`. */
-export function invalid(of: { group: string; kind: string }, name: string, all: readonly FieldCause[]): StatusError {
+export function invalid(
+  resource: { group: string; kind: string },
+  name: string,
+  all: readonly FieldCause[],
+): StatusError {
   const fields = shownCauses(all);
   const texts = fields.map((f) => `${f.field}: ${f.text}`);
-  const about = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
+  const about = resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`;
   const causes = fields.map((f) => ({ reason: f.reason, message: f.text, field: f.field }));
-  const group = of.group === '' ? {} : { group: of.group };
+  const group = resource.group === '' ? {} : { group: resource.group };
   return failure([422, 'Invalid'], `${about} "${name}" is invalid: ${aggregateText(texts)}`, {
     ...(name === '' ? {} : { name }),
     ...group,
-    ...(of.kind === '' ? {} : { kind: of.kind }),
+    ...(resource.kind === '' ? {} : { kind: resource.kind }),
     causes,
   });
 }

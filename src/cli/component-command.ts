@@ -18,19 +18,19 @@ export interface ComponentCommand {
   run(args: readonly string[]): Promise<number>;
 }
 
-export function componentCommand(of: ComponentCommand): Command {
-  return new Command(of.name)
-    .description(of.description)
+export function componentCommand(command: ComponentCommand): Command {
+  return new Command(command.name)
+    .description(command.description)
     .version(`Kubernetes ${KUBERNETES_VERSION}`, '--version')
     .argument('[flags...]')
     .allowUnknownOption()
     .helpOption(false)
     .action(async (args: string[]) => {
       if (args.includes('--help') || args.includes('-h')) {
-        process.stdout.write(help(of));
+        process.stdout.write(help(command));
         return;
       }
-      process.exitCode = await asUsage(() => of.run(args));
+      process.exitCode = await asUsage(() => command.run(args));
     });
 }
 

@@ -53,7 +53,9 @@ export const controllerManagerFixedFlags: FixedFlags = {
   ...componentFlags,
   ...componentServingFixed,
   ...clientFixedFlags({ qps: '20', burst: '30' }),
-  ...Object.fromEntries(Object.entries(SYNCS).map(([of, usual]) => [`concurrent-${of}-syncs`, anyValue(usual, OWN)])),
+  ...Object.fromEntries(
+    Object.entries(SYNCS).map(([kind, usual]) => [`concurrent-${kind}-syncs`, anyValue(usual, OWN)]),
+  ),
   ...Object.fromEntries(signers),
   ...fixedTimes({
     'cluster-signing-duration': '8760h0m0s',

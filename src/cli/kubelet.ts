@@ -105,10 +105,10 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
 /** Runs kubelets one after another, each with the configuration assigned to the node, until a signal ends the last one. */
 async function runKubelets(
   platform: NodePlatform,
-  of: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
+  settings: { flags: KubeletFlags; local: KubeletConfigurationV1Beta1; dynamic: DynamicConfiguration | undefined },
 ): Promise<void> {
   const { startKubeletProcess, waitForPodsOnce } = await import('../cluster/alone/kubelet-process.ts');
-  const { flags, local, dynamic } = of;
+  const { flags, local, dynamic } = settings;
   const ended = untilSignal().then(() => 'ended' as const);
   for (let why: 'ended' | 'changed' = 'changed'; why !== 'ended';) {
     const config = dynamic === undefined ? local : await dynamic.choose();

@@ -12,15 +12,15 @@ export function logLineText(line: string, selection: LogSelection, seen: Set<str
   const entry = entryOf(line);
   if (entry === undefined) return selection.component === undefined ? line : undefined;
   const { time, level, component, msg, ...fields } = entry;
-  const of = typeof component === 'string' ? component : 'keelson';
-  seen.add(of.split('.')[0] ?? of);
+  const source = typeof component === 'string' ? component : 'keelson';
+  seen.add(source.split('.')[0] ?? source);
   const wanted = selection.component;
-  if (wanted !== undefined && of !== wanted && !of.startsWith(`${wanted}.`)) return undefined;
+  if (wanted !== undefined && source !== wanted && !source.startsWith(`${wanted}.`)) return undefined;
   if (!selection.asText) return line;
   const rest = Object.entries(fields).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return [String(time), String(level).padEnd(5), `${of}:`, String(msg), ...rest].join(' ');
+  return [String(time), String(level).padEnd(5), `${source}:`, String(msg), ...rest].join(' ');
 }
 
 /** Undefined for what is no entry of the log, such as what the runtime wrote. */

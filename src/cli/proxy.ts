@@ -109,21 +109,21 @@ async function readConfig(path: string): Promise<KubeProxyConfiguration> {
 
 type Running = Settled & { readonly log: ReturnType<typeof componentLog> };
 
-async function runProxy(of: Running): Promise<void> {
-  const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = of;
+async function runProxy(settings: Running): Promise<void> {
+  const { kubeconfig, nodeName, mode, clusterCidr, nodePortAddresses = [], cleanup } = settings;
   const { createServiceProxy } = await import('../proxy/service-proxy.ts');
   const { createInformerFactory } = await import('../client/informer-factory.ts');
   const { createEventBroadcaster } = await import('../client/event-broadcaster.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ log: of.log });
+  const platform = createNodePlatform({ log: settings.log });
   logContained(platform.log);
   try {
     // Taking rules away reads nothing from the API.
     const client =
       kubeconfig === undefined
         ? ({ resource: (info: object) => ({ info }) } as never)
-        : await clientOf(platform, kubeconfig, of.master);
-    const serviceCidr = of.serviceCidr ?? (cleanup === true ? clusterCidr : await serviceCidrOf(client));
+        : await clientOf(platform, kubeconfig, settings.master);
+    const serviceCidr = settings.serviceCidr ?? (cleanup === true ? clusterCidr : await serviceCidrOf(client));
     const fixed = { nodeName, nftTable: TABLE, masqueradeMark: MASQUERADE_MARK };
     const informers = createInformerFactory({ ...platform, client });
     const { clock, random, log } = platform;
@@ -137,9 +137,9 @@ async function runProxy(of: Running): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => life.abort(new Error(signal)));
     const { serveProxyHealth } = await import('../cluster/alone/proxy-health.ts');
     const health = await serveProxyHealth(platform, proxy, {
-      healthAddress: of.healthzBindAddress,
-      metricsAddress: of.metricsBindAddress,
-      hardFail: of.bindAddressHardFail === true,
+      healthAddress: settings.healthzBindAddress,
+      metricsAddress: settings.metricsBindAddress,
+      hardFail: settings.bindAddressHardFail === true,
       mode,
     });
     informers.start(life.signal);

@@ -268,14 +268,14 @@ function metadataForm({ metadataOnly }: ListOptions, form: string): Pick<Transpo
 
 function patchRequest(
   info: ResourceInfo,
-  of: { readonly key: ObjectKey; readonly patch: Patch; readonly options: WriteOptions },
+  patchCall: { readonly key: ObjectKey; readonly patch: Patch; readonly options: WriteOptions },
 ): TransportRequest {
-  const { patch, options } = of;
+  const { patch, options } = patchCall;
   const body = patch.type === 'json' ? patch.operations : patch.type === 'apply' ? patch.object : patch.patch;
   const extra = patch.type === 'apply' ? { fieldManager: patch.fieldManager, force: patch.force } : {};
   return {
     method: 'PATCH',
-    path: objectPath(info, of.key, options.subresource),
+    path: objectPath(info, patchCall.key, options.subresource),
     query: writeQuery(options, extra),
     headers: { 'content-type': PATCH_MEDIA_TYPES[patch.type] },
     body,

@@ -37,7 +37,10 @@ export function apiObjectReference(pod: Pod): string | undefined {
   return undefined;
 }
 
-function named<T extends object>(of: T, resources: Readonly<Partial<Record<keyof T, string>>>): string | undefined {
-  const field = (Object.keys(resources) as (keyof T)[]).find((name) => of[name] !== undefined);
+function named<T extends object>(
+  reference: T,
+  resources: Readonly<Partial<Record<keyof T, string>>>,
+): string | undefined {
+  const field = (Object.keys(resources) as (keyof T)[]).find((name) => reference[name] !== undefined);
   return field === undefined ? undefined : resources[field];
 }

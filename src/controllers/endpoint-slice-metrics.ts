@@ -40,11 +40,11 @@ export function createEndpointSliceMetrics(metrics: Metrics, subsystem: string):
   const known = new Map<string, Numbers>();
   const totals = { endpoints: 0, slices: 0, fewest: 0 };
   const note = (key: string, now: Numbers | undefined): void => {
-    for (const [of, sign] of [[known.get(key), -1] as const, [now, 1] as const]) {
-      if (of === undefined) continue;
-      totals.endpoints += sign * of.endpoints;
-      totals.slices += sign * of.slices;
-      totals.fewest += sign * Math.max(1, Math.ceil(of.endpoints / MAX_PER_SLICE));
+    for (const [counts, sign] of [[known.get(key), -1] as const, [now, 1] as const]) {
+      if (counts === undefined) continue;
+      totals.endpoints += sign * counts.endpoints;
+      totals.slices += sign * counts.slices;
+      totals.fewest += sign * Math.max(1, Math.ceil(counts.endpoints / MAX_PER_SLICE));
     }
     if (now === undefined) known.delete(key);
     else known.set(key, now);

@@ -49,10 +49,15 @@ export function createSocketServer(listen: ListenRpc): SocketServer {
   };
 }
 
-async function answer(of: { call: RpcCall; codec: MessageCodec; route: Route; handler: GrpcHandler }): Promise<void> {
-  const { call, codec, route } = of;
+async function answer(exchange: {
+  call: RpcCall;
+  codec: MessageCodec;
+  route: Route;
+  handler: GrpcHandler;
+}): Promise<void> {
+  const { call, codec, route } = exchange;
   const request = decoded(codec, route.input, await readRequest(call));
-  const answered = of.handler(request as never, call.signal);
+  const answered = exchange.handler(request as never, call.signal);
   const send = (message: object): Promise<void> => call.write(frame(codec.encode(route.output, message)));
   if (!route.streams) return send((await answered) as object);
   for await (const message of answered as AsyncIterable<object>) {

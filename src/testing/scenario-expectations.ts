@@ -130,14 +130,14 @@ export async function expectNow(cluster: Cluster, expected: ExpectStep, { vars }
 
 function compareRemembered(
   vars: ReadonlyMap<string, unknown>,
-  of: { object: string; path: string; value: unknown; name: string },
+  expectation: { object: string; path: string; value: unknown; name: string },
 ): void {
-  const differs = of.name.startsWith('!');
-  const name = differs ? of.name.slice(1) : of.name;
+  const differs = expectation.name.startsWith('!');
+  const name = differs ? expectation.name.slice(1) : expectation.name;
   if (!vars.has(name)) throw new Error(`nothing is remembered as ${name}`);
-  if ((vars.get(name) === of.value) === differs)
+  if ((vars.get(name) === expectation.value) === differs)
     throw new Error(
-      `${of.object} ${of.path} is ${String(of.value)}, ${differs ? 'another' : 'the same'} than ${String(vars.get(name))} expected`,
+      `${expectation.object} ${expectation.path} is ${String(expectation.value)}, ${differs ? 'another' : 'the same'} than ${String(vars.get(name))} expected`,
     );
 }
 

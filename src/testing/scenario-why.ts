@@ -39,9 +39,9 @@ export const whyShape = meant(
 
 /** Asks now. */
 export async function expectWhy(cluster: Cluster, expectation: WhyExpectation): Promise<void> {
-  const { of = '', can, state, cause, at, cure, says, omits } = expectation;
-  const explanation = await (can === undefined ? cluster.why(of) : cluster.whyCan(can));
-  const asked = can === undefined ? of : `can ${can.user} ${can.verb} ${can.resource}`;
+  const { of: object = '', can, state, cause, at, cure, says, omits } = expectation;
+  const explanation = await (can === undefined ? cluster.why(object) : cluster.whyCan(can));
+  const asked = can === undefined ? object : `can ${can.user} ${can.verb} ${can.resource}`;
   const first = firstCauses(explanation.causes)[0];
   const demand = (holds: boolean, what: string): void => {
     if (!holds) throw new Error(`why ${asked}: ${what} expected; the answer is:\n${explanationText(explanation)}`);

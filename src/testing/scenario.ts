@@ -59,14 +59,17 @@ export class ScenarioError extends Error {
   readonly seed: number;
   /** Index of the step, from 0. */
   readonly step: number;
-  constructor(scenario: Scenario, of: { seed: number; step: number; cause: unknown }) {
-    const stepText = JSON.stringify(scenario.steps[of.step] ?? 'start').slice(0, 200);
-    super(`${scenario.name} (seed ${of.seed}), step ${of.step + 1} ${stepText}: ${(of.cause as Error).message}`, {
-      cause: of.cause,
-    });
+  constructor(scenario: Scenario, failure: { seed: number; step: number; cause: unknown }) {
+    const stepText = JSON.stringify(scenario.steps[failure.step] ?? 'start').slice(0, 200);
+    super(
+      `${scenario.name} (seed ${failure.seed}), step ${failure.step + 1} ${stepText}: ${(failure.cause as Error).message}`,
+      {
+        cause: failure.cause,
+      },
+    );
     this.name = 'ScenarioError';
-    this.seed = of.seed;
-    this.step = of.step;
+    this.seed = failure.seed;
+    this.step = failure.step;
   }
 }
 

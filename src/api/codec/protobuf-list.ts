@@ -47,8 +47,8 @@ export async function encodeProtobufList(
     someLength = 0;
   }
   length += someLength;
-  const of = { apiVersion: String(head['apiVersion'] ?? ''), kind: String(head['kind'] ?? '') };
-  const { start, end } = envelopeEnds(of, length);
+  const typeMeta = { apiVersion: String(head['apiVersion'] ?? ''), kind: String(head['kind'] ?? '') };
+  const { start, end } = envelopeEnds(typeMeta, length);
   if (pieces.length === 0) return [Buffer.concat([start, metadata, ...some, end])];
   return [Buffer.concat([start, metadata]), ...pieces, Buffer.concat([...some, end])];
 }

@@ -32,15 +32,15 @@ export function isProtobuf(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && prefix.every((b, i) => bytes[i] === b);
 }
 
-function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, content: () => void): Uint8Array {
+function finishEnvelope(w: PbWriter, typeMeta: { apiVersion: string; kind: string }, content: () => void): Uint8Array {
   w.string(4, '');
   w.string(3, '');
   const before = w.length;
   content();
   w.message(2, before);
   const meta = w.length;
-  w.string(2, of.kind);
-  w.string(1, of.apiVersion);
+  w.string(2, typeMeta.kind);
+  w.string(1, typeMeta.apiVersion);
   w.message(1, meta);
   w.raw(prefix);
   return w.finish();
@@ -48,7 +48,7 @@ function finishEnvelope(w: PbWriter, of: { apiVersion: string; kind: string }, c
 
 /** What stands before and after a message of this length in its envelope. */
 export function envelopeEnds(
-  of: { apiVersion: string; kind: string },
+  typeMeta: { apiVersion: string; kind: string },
   length: number,
 ): { readonly start: Uint8Array; readonly end: Uint8Array } {
   const after = new PbWriter(8);
@@ -58,8 +58,8 @@ export function envelopeEnds(
   before.varint(length);
   before.tag(2, BYTES_TYPE);
   const meta = before.length;
-  before.string(2, of.kind);
-  before.string(1, of.apiVersion);
+  before.string(2, typeMeta.kind);
+  before.string(1, typeMeta.apiVersion);
   before.message(1, meta);
   before.raw(prefix);
   return { start: before.finish(), end: after.finish() };
@@ -100,8 +100,8 @@ export function encodeProtobuf(schema: StructSchema, object: JsonObject): Uint8A
     throw new PbError(`object ${schema.name} cannot be encoded to a protobuf message`);
   }
   const w = new PbWriter(2048);
-  const of = { apiVersion: String(object['apiVersion'] ?? ''), kind: String(object['kind'] ?? '') };
-  return finishEnvelope(w, of, () => writeStruct(w, schema, object));
+  const typeMeta = { apiVersion: String(object['apiVersion'] ?? ''), kind: String(object['kind'] ?? '') };
+  return finishEnvelope(w, typeMeta, () => writeStruct(w, schema, object));
 }
 
 /** The schema of a built-in kind by apiVersion. */

@@ -81,8 +81,8 @@ function compose(text: string, lines: LineCounter, max: number): Document.Parsed
     const offset = typeof place === 'number' ? place : 'offset' in place ? place.offset : (place[0] ?? 0);
     throw failure(lines, offset, message);
   };
-  const checkErrors = (of: readonly YAMLParseError[]): void => {
-    const [error] = of;
+  const checkErrors = (problems: readonly YAMLParseError[]): void => {
+    const [error] = problems;
     if (error !== undefined) throw failure(lines, error.pos[0], error.message);
   };
   const take = (document: Document): boolean => {

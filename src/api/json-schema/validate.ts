@@ -27,8 +27,8 @@ class Findings {
   readonly errors: FieldCause[] = [];
   readonly #pace: { values: number };
 
-  constructor(of?: Findings) {
-    this.#pace = of === undefined ? { values: 0 } : of.#pace;
+  constructor(findings?: Findings) {
+    this.#pace = findings === undefined ? { values: 0 } : findings.#pace;
   }
 
   get isFull(): boolean {
@@ -150,15 +150,15 @@ function* checkObject(schema: JSONSchemaProps, place: Place & { value: JsonObjec
 }
 
 /** What a branch of a combination finds; branches are not compared with what was before. */
-function* branch(schema: JSONSchemaProps, place: Place, of: Findings): Steps<FieldCause[]> {
-  const found = new Findings(of);
+function* branch(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<FieldCause[]> {
+  const found = new Findings(findings);
   yield* check(schema, { ...place, old: nothing }, found);
   return found.errors;
 }
 
-function* branches(schemas: readonly JSONSchemaProps[], place: Place, of: Findings): Steps<FieldCause[][]> {
+function* branches(schemas: readonly JSONSchemaProps[], place: Place, findings: Findings): Steps<FieldCause[][]> {
   const found: FieldCause[][] = [];
-  for (const one of schemas) found.push(yield* branch(one, place, of));
+  for (const one of schemas) found.push(yield* branch(one, place, findings));
   return found;
 }
 
@@ -167,18 +167,18 @@ function combine(errors: FieldCause[], { path }: Place, text: string): void {
   errors.push(invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`));
 }
 
-function* checkCombinations(schema: JSONSchemaProps, place: Place, of: Findings): Steps<void> {
+function* checkCombinations(schema: JSONSchemaProps, place: Place, findings: Findings): Steps<void> {
   const { anyOf = [], oneOf = [], allOf = [], not } = schema;
-  const { errors } = of;
+  const { errors } = findings;
   if (anyOf.length > 0) {
-    const found = yield* branches(anyOf, place, of);
+    const found = yield* branches(anyOf, place, findings);
     if (!found.some((faults) => faults.length === 0)) {
       combine(errors, place, 'must validate at least one schema (anyOf)');
       appendAll(errors, fewest(found));
     }
   }
   if (oneOf.length > 0) {
-    const found = yield* branches(oneOf, place, of);
+    const found = yield* branches(oneOf, place, findings);
     const valid = found.filter((faults) => faults.length === 0).length;
     if (valid !== 1) {
       const how = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`;
@@ -187,13 +187,13 @@ function* checkCombinations(schema: JSONSchemaProps, place: Place, of: Findings)
     }
   }
   if (allOf.length > 0) {
-    const found = yield* branches(allOf, place, of);
+    const found = yield* branches(allOf, place, findings);
     const valid = found.filter((faults) => faults.length === 0).length;
     for (const one of found) for (const error of one) errors.push(error);
     if (valid !== allOf.length)
       combine(errors, place, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`);
   }
-  if (not !== undefined && (yield* branch(not, place, of)).length === 0)
+  if (not !== undefined && (yield* branch(not, place, findings)).length === 0)
     combine(errors, place, 'must not validate the schema (not)');
 }
 

@@ -15,8 +15,8 @@ export interface BuiltinDocument {
 }
 
 /** The type name of a built-in kind. */
-function builtinType(of: { group: string; version: string; kind: string }): string | undefined {
-  return schemaOf(of.group, of.version, of.kind)?.name;
+function builtinType(gvk: { group: string; version: string; kind: string }): string | undefined {
+  return schemaOf(gvk.group, gvk.version, gvk.kind)?.name;
 }
 
 /** Paths of a built-in resource. Throws for one without a schema. */

@@ -59,10 +59,10 @@ export function groupPath(group: string): PathFact {
 }
 
 /** `/api/v1/` or `/apis/<group>/<version>/`. */
-export function groupVersionPath(of: { readonly group: string; readonly version: string }): PathFact {
-  const { id, tag } = namesOf(of);
+export function groupVersionPath(groupVersion: { readonly group: string; readonly version: string }): PathFact {
+  const { id, tag } = namesOf(groupVersion);
   return pathOf(
-    `${groupVersionRoot(of.group, of.version)}/`,
+    `${groupVersionRoot(groupVersion.group, groupVersion.version)}/`,
     discovery(`get${id}APIResources`, tag, 'APIResourceList'),
   );
 }

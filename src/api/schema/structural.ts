@@ -17,11 +17,11 @@ const STRING: TypeSchema = { kind: 'scalar', scalar: 'string' };
 const ANYTHING: TypeSchema = { kind: 'any', form: 'json' };
 
 /** The schema of a custom resource from the `openAPIV3Schema` of its version; without one everything is kept. */
-export function structuralSchema(props: JSONSchemaProps | undefined, of: CustomKind): StructSchema {
-  const name = `${of.group}/${of.version}.${of.kind}`;
+export function structuralSchema(props: JSONSchemaProps | undefined, owner: CustomKind): StructSchema {
+  const name = `${owner.group}/${owner.version}.${owner.kind}`;
   const root = structOf(props ?? { 'x-kubernetes-preserve-unknown-fields': true }, name);
   const fields = new Map([...root.fields, ...resourceFields()]);
-  return { ...root, fields, gvk: [of.group, of.version, of.kind], embedded: false, custom: true };
+  return { ...root, fields, gvk: [owner.group, owner.version, owner.kind], embedded: false, custom: true };
 }
 
 /** What every object has; its metadata is typed whatever the CRD says. */
@@ -49,19 +49,19 @@ function structOf(props: JSONSchemaProps, name: string): StructSchema {
 }
 
 /** Custom fields are kept as given, zero or not, like pointers. */
-function fieldOf(name: string, type: TypeSchema, of: { props: JSONSchemaProps; required: boolean }): FieldSchema {
+function fieldOf(name: string, type: TypeSchema, owner: { props: JSONSchemaProps; required: boolean }): FieldSchema {
   return {
     name,
     type,
-    required: of.required,
+    required: owner.required,
     pointer: true,
     omitempty: true,
-    nullable: of.props.nullable === true,
+    nullable: owner.props.nullable === true,
     pb: [],
     pbWrapped: false,
     patchStrategies: [],
     patchMergeKey: undefined,
-    default: of.props.default,
+    default: owner.props.default,
     values: [],
     closed: false,
   };

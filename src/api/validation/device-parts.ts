@@ -154,10 +154,10 @@ export function validateDeviceTolerations(tolerations: readonly DeviceToleration
 
 /** Conditions that a pod waits for, and those that end its waiting: both or none, and none is of both kinds. */
 export function validateBindingConditions(
-  of: { readonly bindingConditions?: readonly string[]; readonly bindingFailureConditions?: readonly string[] },
+  conditions: { readonly bindingConditions?: readonly string[]; readonly bindingFailureConditions?: readonly string[] },
   field: Field,
 ): void {
-  const { bindingConditions: good = [], bindingFailureConditions: bad = [] } = of;
+  const { bindingConditions: good = [], bindingFailureConditions: bad = [] } = conditions;
   const [atGood, atBad] = [field.at('bindingConditions'), field.at('bindingFailureConditions')];
   const checks = { max: MAX_BINDING_CONDITIONS, item: validateLabelName };
   validateList(good, atGood, checks);
@@ -175,10 +175,13 @@ export function validateBindingConditions(
       atBad.item(index).invalid(name, 'bindingFailureConditions must not overlap with bindingConditions');
   }
   if (good.length === 0 && bad.length > 0)
-    atGood.invalid(of.bindingConditions ?? null, 'bindingConditions are required to use bindingFailureConditions');
+    atGood.invalid(
+      conditions.bindingConditions ?? null,
+      'bindingConditions are required to use bindingFailureConditions',
+    );
   if (bad.length === 0 && good.length > 0)
     atBad.invalid(
-      of.bindingFailureConditions ?? null,
+      conditions.bindingFailureConditions ?? null,
       'bindingFailureConditions are required to use bindingConditions',
     );
 }

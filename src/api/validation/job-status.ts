@@ -40,14 +40,14 @@ type Changed = (
 ) => boolean;
 
 function changesOf(now: View, old: View): Changed {
-  const of = (view: View): Readonly<Record<string, unknown>> => ({
+  const shown = (view: View): Readonly<Record<string, unknown>> => ({
     ...view.status,
     ...view,
     active: view.status.active ?? 0,
     completedIndexes: view.status.completedIndexes ?? '',
     finished: view.complete || view.failed,
   });
-  const [left, right] = [of(now), of(old)];
+  const [left, right] = [shown(now), shown(old)];
   return (...names) => names.some((name) => !deepEqual(left[name], right[name]));
 }
 

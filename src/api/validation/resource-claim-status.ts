@@ -95,8 +95,8 @@ export function dropStatusOfReturnedDevices(draft: ResourceClaim, old: ResourceC
 }
 
 /** What a device, or the share of one, is known by among those of a claim. Upstream: structured.SharedDeviceID. */
-export function deviceId(of: { driver: string; pool: string; device: string; shareID?: string }): string {
-  const { driver, pool, device, shareID = '' } = of;
+export function deviceId(sharedDevice: { driver: string; pool: string; device: string; shareID?: string }): string {
+  const { driver, pool, device, shareID = '' } = sharedDevice;
   return [driver, pool, device, ...(shareID === '' ? [] : [shareID])].join('/');
 }
 

@@ -107,6 +107,6 @@ export function validateResourceQuotaStatus(quota: ResourceQuota, _old: Resource
 export function validateResourceQuotaUpdate(quota: ResourceQuota, old: ResourceQuota, field: Field): void {
   validateResourceQuota(quota, field);
   const scopes = quota.spec?.scopes ?? [];
-  const sorted = (of: ResourceQuota): string[] => [...new Set(of.spec?.scopes)].sort();
+  const sorted = (each: ResourceQuota): string[] => [...new Set(each.spec?.scopes)].sort();
   if (!deepEqual(sorted(quota), sorted(old))) field.at('spec').at('scopes').invalid(scopes, FIELD_IMMUTABLE_TEXT);
 }

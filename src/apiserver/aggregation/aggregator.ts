@@ -170,9 +170,9 @@ export class Aggregator {
 
   #backendChanged(object: KubernetesObject | undefined): void {
     const { namespace, name, labels } = object?.metadata ?? {};
-    const of = labels?.['kubernetes.io/service-name'] ?? name;
+    const serviceName = labels?.['kubernetes.io/service-name'] ?? name;
     for (const remote of this.#remotes.values())
-      if (remote.service.namespace === namespace && remote.service.name === of) this.#check(remote.name);
+      if (remote.service.namespace === namespace && remote.service.name === serviceName) this.#check(remote.name);
   }
 
   /** One check at a time; a change meanwhile causes another check. */

@@ -108,9 +108,9 @@ function expiredOf(objects: ObjectStore, nowMs: number): Lease[] {
 /** Not one that its server has renewed since, nor one that another server has removed. */
 async function remove(objects: ObjectStore, { metadata }: Lease): Promise<void> {
   const { name = '', resourceVersion = '' } = metadata;
-  const of = { namespace: 'kube-system', name };
+  const key = { namespace: 'kube-system', name };
   try {
-    await objects.delete(Leases, of, { preconditions: { resourceVersion } }, ownContext('delete', Leases, of));
+    await objects.delete(Leases, key, { preconditions: { resourceVersion } }, ownContext('delete', Leases, key));
   } catch (err) {
     if (!isReason(err, 'NotFound', 'Conflict')) throw err;
   }

@@ -67,8 +67,8 @@ export class RunningWatches {
   }
 
   /** Ends the watches of one resource, or all. */
-  endAll(of?: GenericStore): void {
-    for (const [watcher, store] of this.#running) if (of === undefined || of === store) watcher.end();
+  endAll(only?: GenericStore): void {
+    for (const [watcher, store] of this.#running) if (only === undefined || only === store) watcher.end();
   }
 
   async #bookmarkAll(): Promise<void> {

@@ -84,9 +84,9 @@ export class GenericStore {
   }
 
   /** The newest cell of an object. Throws 404. */
-  cell(of: ObjectName): RevisionCell {
-    const cell = this.cache.get(this.keyOf(of));
-    if (cell === undefined) throw notFound(this.groupResource, of.name);
+  cell(objectName: ObjectName): RevisionCell {
+    const cell = this.cache.get(this.keyOf(objectName));
+    if (cell === undefined) throw notFound(this.groupResource, objectName.name);
     return cell;
   }
 

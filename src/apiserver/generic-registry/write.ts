@@ -133,7 +133,7 @@ export function nowText(store: GenericStore): string {
 export function admissionAttributes(
   store: GenericStore,
   request: WriteRequest,
-  of: ObjectName & {
+  target: ObjectName & {
     operation: AdmissionOperation;
     subresource: string;
     object?: KubernetesObject;
@@ -142,5 +142,5 @@ export function admissionAttributes(
 ): AdmissionAttributes {
   const { context, dryRun, options } = request;
   const resource = store.info as AdmissionAttributes['resource'];
-  return { ...of, resource, options, dryRun, context, reinvocation: newReinvocation() };
+  return { ...target, resource, options, dryRun, context, reinvocation: newReinvocation() };
 }

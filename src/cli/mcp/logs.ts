@@ -41,10 +41,10 @@ export const eventsTool = tool({
 });
 
 function eventLine(event: Event): string {
-  const { involvedObject: of, type = '', reason = '', message = '', count, series } = event;
+  const { involvedObject: involved, type = '', reason = '', message = '', count, series } = event;
   const times = series?.count ?? count ?? 1;
-  const place = of.namespace === undefined ? '' : `${of.namespace}/`;
-  const object = `${(of.kind ?? '').toLowerCase()}/${place}${of.name ?? ''}`;
+  const place = involved.namespace === undefined ? '' : `${involved.namespace}/`;
+  const object = `${(involved.kind ?? '').toLowerCase()}/${place}${involved.name ?? ''}`;
   return `${new Date(timeOfEvent(event)).toISOString()} ${type} ${reason} ${object} (x${times}): ${message.trim()}`;
 }
 

@@ -60,14 +60,16 @@ function changing<T extends object>(
 ): Authorizer {
   let list = start;
   let authorizers = made(start);
-  const of = (now: T): Authorizer[] => {
+  const listOf = (now: T): Authorizer[] => {
     if (now !== list) [list, authorizers] = [now, made(now)];
     return authorizers;
   };
   return {
     authorize(attributes) {
       const now = listNow();
-      return now instanceof Promise ? now.then((later) => decide(of(later), attributes)) : decide(of(now), attributes);
+      return now instanceof Promise
+        ? now.then((later) => decide(listOf(later), attributes))
+        : decide(listOf(now), attributes);
     },
   };
 }

@@ -147,8 +147,8 @@ class Machine implements LocalNode {
     if (kubelet === undefined) return undefined;
     const { loadInstanceDocument } = await import('./instance-kubelet.ts');
     const endpoint = containerRuntimeEndpoint === undefined ? {} : { containerRuntimeEndpoint };
-    const of = { instance, port: kubeletPort.port, ...endpoint };
-    const document = await loadInstanceDocument(this.#platform.files, of, kubelet);
+    const endpointConfig = { instance, port: kubeletPort.port, ...endpoint };
+    const document = await loadInstanceDocument(this.#platform.files, endpointConfig, kubelet);
     const { checkKubeletAddress, checkMachine } = await import('./kubelet-checks.ts');
     await checkMachine(this.#platform, document);
     checkKubeletAddress(document.address, this.#config.nodeIps);

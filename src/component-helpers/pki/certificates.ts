@@ -135,14 +135,14 @@ export async function parseRequest(crypto: CryptoPort, pem: string): Promise<Par
     throw new Error('the certificate request has an invalid signature');
   const names = csr.extensions.find((e) => e instanceof x509.SubjectAlternativeNameExtension);
   const items = names?.names.items ?? [];
-  const of = (type: string): string[] => items.filter((n) => n.type === type).map((n) => n.value);
+  const valuesOf = (type: string): string[] => items.filter((n) => n.type === type).map((n) => n.value);
   return {
     commonName: csr.subjectName.getField('CN')[0] ?? '',
     organizations: csr.subjectName.getField('O'),
-    dnsNames: of('dns'),
-    ipAddresses: of('ip'),
-    emailAddresses: of('email'),
-    uris: of('url'),
+    dnsNames: valuesOf('dns'),
+    ipAddresses: valuesOf('ip'),
+    emailAddresses: valuesOf('email'),
+    uris: valuesOf('url'),
   };
 }
 

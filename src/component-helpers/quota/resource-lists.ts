@@ -49,18 +49,18 @@ export function formatList(list: Quantities): string {
 export function podTotals(
   spec: PodSpec,
   kind: 'requests' | 'limits',
-  of: (container: Container) => Quantities = (container) => container.resources?.[kind] ?? {},
+  amountsOf: (container: Container) => Quantities = (container) => container.resources?.[kind] ?? {},
 ): Record<string, string> {
   let total: Record<string, string> = {};
-  for (const container of spec.containers) total = addLists(total, of(container));
+  for (const container of spec.containers) total = addLists(total, amountsOf(container));
   let sidecars: Record<string, string> = {};
   let largestInit: Record<string, string> = {};
   for (const container of spec.initContainers ?? []) {
     if (container.restartPolicy === 'Always') {
-      total = addLists(total, of(container));
-      sidecars = addLists(sidecars, of(container));
+      total = addLists(total, amountsOf(container));
+      sidecars = addLists(sidecars, amountsOf(container));
       largestInit = maxLists(largestInit, sidecars);
-    } else largestInit = maxLists(largestInit, addLists(of(container), sidecars));
+    } else largestInit = maxLists(largestInit, addLists(amountsOf(container), sidecars));
   }
   total = { ...maxLists(total, largestInit), ...spec.resources?.[kind] };
   for (const [name, quantity] of Object.entries(spec.overhead ?? {})) {

@@ -21,8 +21,8 @@ const SELECTING = ['deployments.apps', 'replicasets.apps', 'statefulsets.apps', 
 export function belongingsOf({ kind, namespace, name }: ObjectRef, object: KubernetesObject): readonly Belonging[] {
   const { spec = {} } = object as { readonly spec?: Selecting };
   const id = kindId(kind);
-  const list = (of: string, labelSelector: string, fieldSelector = ''): Belonging => ({
-    kind: of,
+  const list = (resource: string, labelSelector: string, fieldSelector = ''): Belonging => ({
+    kind: resource,
     namespace,
     labelSelector,
     fieldSelector,
@@ -41,8 +41,8 @@ export function belongingsOf({ kind, namespace, name }: ObjectRef, object: Kuber
     ? [...some('replicasets.apps', selector), ...some('pods', selector)]
     : some('pods', selector);
 
-  function some(of: string, text: string): readonly Belonging[] {
-    return text === '' ? [] : [list(of, text)];
+  function some(resource: string, text: string): readonly Belonging[] {
+    return text === '' ? [] : [list(resource, text)];
   }
 }
 

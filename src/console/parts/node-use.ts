@@ -72,12 +72,12 @@ export class NodeUseSource {
     const total = { cpu: 0, memory: 0, ofCpu: 0, ofMemory: 0 };
     const nodes = items.map(({ metadata: { name }, usage }): NodeUse => {
       const used = amountsOf(usage.cpu, usage.memory);
-      const of = this.#allocatable.get(name) ?? { cpu: 0, memory: 0 };
+      const allocatable = this.#allocatable.get(name) ?? { cpu: 0, memory: 0 };
       total.cpu += used.cpu;
       total.memory += used.memory;
-      total.ofCpu += of.cpu;
-      total.ofMemory += of.memory;
-      return { name, cpu: share(used.cpu, of.cpu), memory: share(used.memory, of.memory) };
+      total.ofCpu += allocatable.cpu;
+      total.ofMemory += allocatable.memory;
+      return { name, cpu: share(used.cpu, allocatable.cpu), memory: share(used.memory, allocatable.memory) };
     });
     this.nodes.value = nodes.sort((a, b) => Math.max(b.cpu, b.memory) - Math.max(a.cpu, a.memory));
     const sample = { cpu: share(total.cpu, total.ofCpu), memory: share(total.memory, total.ofMemory) };
@@ -89,6 +89,6 @@ function amountsOf(cpu = '0', memory = '0'): Amounts {
   return { cpu: quantityAsFloat(cpu), memory: quantityAsFloat(memory) };
 }
 
-function share(used: number, of: number): number {
-  return of === 0 ? 0 : Math.min(1, used / of);
+function share(used: number, allocatable: number): number {
+  return allocatable === 0 ? 0 : Math.min(1, used / allocatable);
 }

@@ -212,10 +212,10 @@ class DeviceTaintEvictionController implements Controller {
     this.#loop.queue.add(keyOfObject(claim));
   }
 
-  #enqueueSelected(...of: DeviceTaintRule[]): void {
+  #enqueueSelected(...changed: DeviceTaintRule[]): void {
     this.#claims
       .list()
-      .filter((claim) => isSelected(claim, of))
+      .filter((claim) => isSelected(claim, changed))
       .forEach((claim) => this.#enqueue(claim));
   }
 

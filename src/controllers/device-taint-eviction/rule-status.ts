@@ -91,8 +91,8 @@ export interface RuleStatusLoop extends Controller {
 }
 
 /** Makes the loop; it is for servers that serve taint rules. */
-export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): RuleStatusLoop {
-  const { rules, client, claims, slices, pods } = of;
+export function createRuleStatusLoop(deps: ControllerDeps, statusDeps: RuleStatusDeps): RuleStatusLoop {
+  const { rules, client, claims, slices, pods } = statusDeps;
   const { clock } = deps.platform;
   const evictedBy = new Map<string, number>();
   const loop = createKeyedLoop(deps, {
@@ -111,7 +111,7 @@ export function createRuleStatusLoop(deps: ControllerDeps, of: RuleStatusDeps): 
     const ageMs = clock.nowMs() - parseTime(before?.lastTransitionTime);
     const isCurrent = before?.observedGeneration === generation;
     if (isCurrent && ageMs < PERIOD_MS) return loop.queue.addAfter(name, PERIOD_MS - ageMs);
-    const counts = countFor(of, rule, evictedBy.get(uid) ?? 0);
+    const counts = countFor(statusDeps, rule, evictedBy.get(uid) ?? 0);
     if (isCurrent && counts.evicted === 0 && (counts.pods === 0 || rule.spec.taint.effect !== 'NoExecute')) {
       if (before.status === 'False') return;
     }

@@ -12,9 +12,9 @@ export interface HpaMonitor {
   /** One metric was computed. */
   computed(result: { action: ScaleAction; error: ScaleError; metricType: string; seconds: number }): void;
   /** The replicas that an autoscaler wants for its target. */
-  desired(of: HpaName, replicas: number): void;
+  desired(hpa: HpaName, replicas: number): void;
   /** The autoscaler was deleted. */
-  forget(of: HpaName): void;
+  forget(hpa: HpaName): void;
   count(autoscalers: number): void;
 }
 
@@ -37,14 +37,14 @@ export function createHpaMonitor(metrics: Metrics): HpaMonitor {
   const duration = histogram('reconciliation', 'Duration of reconciliations of HorizontalPodAutoscalers.', labels);
   const computations = counter('metric_computation', 'Number of metric computations.', withType);
   const computation = histogram('metric_computation', 'Duration of metric computations.', withType);
-  const gauge = (name: string, help: string, of: string[]) =>
-    metrics.gauge({ name: `${subsystem}_${name}`, help, labels: of });
+  const gauge = (name: string, help: string, hpa: string[]) =>
+    metrics.gauge({ name: `${subsystem}_${name}`, help, labels: hpa });
   const desiredReplicas = gauge('desired_replicas', 'Desired replicas of an autoscaler.', ['namespace', 'hpa_name']);
   const number = gauge('num_horizontal_pod_autoscalers', 'Number of HorizontalPodAutoscalers.', []);
   const labelsOf = ({ namespace = '', name = '' }: HpaName) => ({ namespace, hpa_name: name });
   return {
-    desired: (of, replicas) => desiredReplicas.set(replicas, labelsOf(of)),
-    forget: (of) => desiredReplicas.remove(labelsOf(of)),
+    desired: (hpa, replicas) => desiredReplicas.set(replicas, labelsOf(hpa)),
+    forget: (hpa) => desiredReplicas.remove(labelsOf(hpa)),
     count: (autoscalers) => number.set(autoscalers),
     reconciled(action, error, seconds) {
       reconciliations.inc({ action, error });

@@ -79,10 +79,10 @@ export function createMetricsClient(client: Client, clock: Clock): MetricsClient
     const list = await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => clock.yield());
     return (list as { items?: T[] }).items ?? [];
   }
-  const customPath = ({ namespace, name }: MetricQuery, of: string): string =>
-    of === ''
+  const customPath = ({ namespace, name }: MetricQuery, target: string): string =>
+    target === ''
       ? `/apis/custom.metrics.k8s.io/v1beta2/namespaces/${namespace}/metrics/${encodeURIComponent(name)}`
-      : `/apis/custom.metrics.k8s.io/v1beta2/namespaces/${namespace}/${of}/${encodeURIComponent(name)}`;
+      : `/apis/custom.metrics.k8s.io/v1beta2/namespaces/${namespace}/${target}/${encodeURIComponent(name)}`;
   return {
     async resource({ namespace, name, podSelector, container, signal }) {
       const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`;
@@ -97,9 +97,9 @@ export function createMetricsClient(client: Client, clock: Clock): MetricsClient
       return new Map(found.map((value) => [value.describedObject?.name ?? '', podMetric(value)]));
     },
     async object({ object, ...query }) {
-      const of = object.groupResource === 'namespaces' ? '' : `${object.groupResource}/${object.name}`;
+      const target = object.groupResource === 'namespaces' ? '' : `${object.groupResource}/${object.name}`;
       const parameters = { metricLabelSelector: selectorText(query.metricSelector) };
-      const [value] = await items<MetricValue>(customPath(query, of), parameters, query.signal);
+      const [value] = await items<MetricValue>(customPath(query, target), parameters, query.signal);
       if (value === undefined) throw new Error('no metrics returned from custom metrics API');
       return quantityMilliValue(value.value);
     },

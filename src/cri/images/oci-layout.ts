@@ -83,11 +83,11 @@ async function keep({ digest = '', platform }: RawDescriptor, walk: Walk, depth:
   const there = await Promise.all(children.map((child) => content.has(child)));
   if (there.includes(false)) return false;
   await content.setReferences(digest, children);
-  const { os = 'linux', architecture: of = '' } =
+  const { os = 'linux', architecture: imageArchitecture = '' } =
     platform ?? (document(found.config?.digest ?? '') as RawDescriptor['platform']) ?? {};
   if (os === 'unknown') return false; // An attestation.
-  platforms.add(`${os}/${of}`);
-  return os === 'linux' && (of === architecture || of === '');
+  platforms.add(`${os}/${imageArchitecture}`);
+  return os === 'linux' && (imageArchitecture === architecture || imageArchitecture === '');
 }
 
 /** By containerd's annotation, else Docker's file, else a reference that is a whole name itself. */

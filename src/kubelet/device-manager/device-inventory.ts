@@ -89,8 +89,8 @@ export function createDeviceInventory(clock: Clock): DeviceInventory {
         gone.add(resource);
       }
       const zero = [...gone].map((resource) => [resource, '0'] as const);
-      const count = (of: (stock: Stock) => number) =>
-        Object.fromEntries([...zero, ...[...stocks].map(([name, stock]) => [name, String(of(stock))] as const)]);
+      const count = (countOf: (stock: Stock) => number) =>
+        Object.fromEntries([...zero, ...[...stocks].map(([name, stock]) => [name, String(countOf(stock))] as const)]);
       return {
         capacity: count(({ devices }) => devices.size),
         allocatable: count(({ healthy }) => healthy.size),

@@ -37,9 +37,9 @@ function violatesGroups({ blocks }: MemoryMap, mask: number): boolean {
 export function memoryHints(map: MemoryMap, request: Bytes): TopologyHint[] {
   let smallest = Number.POSITIVE_INFINITY;
   const masks: number[] = [];
-  const enough = (mask: number, of: (node: number, type: string) => number): boolean =>
+  const enough = (mask: number, amountOf: (node: number, type: string) => number): boolean =>
     Object.entries(request).every(
-      ([type, size]) => nodesOf(mask).reduce((sum, node) => sum + of(node, type), 0) >= size,
+      ([type, size]) => nodesOf(mask).reduce((sum, node) => sum + amountOf(node, type), 0) >= size,
     );
   for (const mask of masksOver([...map.allocatable.keys()])) {
     if (enough(mask, (node, type) => map.allocatable.get(node)?.[type] ?? 0))

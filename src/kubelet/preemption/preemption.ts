@@ -108,8 +108,8 @@ function mayPreempt(pod: Pod, other: Pod): boolean {
 /** The pods to end; undefined: all together would not do. */
 export function choosePods(pods: readonly Pod[], needs: Needs): readonly Pod[] | undefined {
   if (without(needs, pods).size > 0) return undefined;
-  const of = (qos: string): Pod[] => pods.filter((pod) => podQosClass(pod) === qos);
-  const [bestEffort, burstable, guaranteed] = [of('BestEffort'), of('Burstable'), of('Guaranteed')];
+  const podsOf = (qos: string): Pod[] => pods.filter((pod) => podQosClass(pod) === qos);
+  const [bestEffort, burstable, guaranteed] = [podsOf('BestEffort'), podsOf('Burstable'), podsOf('Guaranteed')];
   const guaranteedToEnd = nearest(guaranteed, without(needs, [...bestEffort, ...burstable]));
   const burstableToEnd = nearest(burstable, without(needs, [...bestEffort, ...guaranteedToEnd]));
   const bestEffortToEnd = nearest(bestEffort, without(needs, [...burstableToEnd, ...guaranteedToEnd]));

@@ -28,14 +28,14 @@ export function pressureValues(
   counter: Kinds['counter'],
 ): (readonly [Omit<MetricFamily, 'samples'>, number | undefined])[] {
   return PRESSURE_RESOURCES.flatMap((resource) => {
-    const of = pressures[resource];
+    const pressure = pressures[resource];
     const seconds = (line: PressureLine | undefined): number | undefined => line && line.total / 1e6;
     const cause = `due to ${RESOURCE_NAMES[resource]} congestion.`;
     const stalled = `Total time duration no tasks in the container could make progress ${cause}`;
     const waiting = `Total time duration tasks in the container have waited ${cause}`;
     return [
-      [counter(`container_pressure_${resource}_stalled_seconds_total`, stalled), seconds(of?.full)] as const,
-      [counter(`container_pressure_${resource}_waiting_seconds_total`, waiting), seconds(of?.some)] as const,
+      [counter(`container_pressure_${resource}_stalled_seconds_total`, stalled), seconds(pressure?.full)] as const,
+      [counter(`container_pressure_${resource}_waiting_seconds_total`, waiting), seconds(pressure?.some)] as const,
     ];
   });
 }

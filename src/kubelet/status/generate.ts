@@ -128,13 +128,13 @@ function conditionsOf(status: PodStatus, input: GenerateInput): PodCondition[] {
     (condition) => condition.type === 'DisruptionTarget' && !foreign.some((known) => known.type === condition.type),
   );
   const conditions = [...foreign, ...evicted];
-  const of = { pod, statuses: allStatuses(status), phase: status.phase ?? 'Pending' };
+  const state = { pod, statuses: allStatuses(status), phase: status.phase ?? 'Pending' };
   return [
     ...conditions,
     podReadyToStartContainersCondition(pod, runtimeStatus),
-    podInitializedCondition(of),
-    podReadyCondition(of, conditions),
-    containersReadyCondition(of),
+    podInitializedCondition(state),
+    podReadyCondition(state, conditions),
+    containersReadyCondition(state),
     podScheduledCondition(pod),
     ...(input.resizeConditions ?? []),
   ];

@@ -76,8 +76,8 @@ async function unmountBelow(
   roots: readonly string[],
   except: readonly string[],
 ): Promise<void> {
-  const below = (path: string, of: readonly string[]): boolean =>
-    of.some((root) => path === root || path.startsWith(`${root}/`));
+  const below = (path: string, folders: readonly string[]): boolean =>
+    folders.some((root) => path === root || path.startsWith(`${root}/`));
   const isBelow = ({ path }: MountPoint): boolean => below(path, roots) && !below(path, except);
   const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
   // Later mounts may be on or below earlier ones.

@@ -71,12 +71,12 @@ class Listener implements HttpServer {
   constructor(
     options: ListenOptions,
     handler: HttpHandler,
-    of: { readonly log: Log; readonly limits: ConnectionLimits; readonly backlog?: BacklogLimits | undefined },
+    config: { readonly log: Log; readonly limits: ConnectionLimits; readonly backlog?: BacklogLimits | undefined },
   ) {
-    this.#log = of.log;
-    this.#connections = new ConnectionCount(of.limits);
-    const unsent = new UnsentAnswers(of.backlog);
-    const failures = new AnswerFailures(of.log);
+    this.#log = config.log;
+    this.#connections = new ConnectionCount(config.limits);
+    const unsent = new UnsentAnswers(config.backlog);
+    const failures = new AnswerFailures(config.log);
     this.#http1 = new Http1Connections(handler, failures, unsent);
     this.#http2 = new Http2Connections(handler, failures, unsent, options.tls?.http2MaxStreams);
     this.#clientCaPem = options.tls?.clientCaPem;

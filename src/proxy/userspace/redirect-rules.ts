@@ -40,15 +40,15 @@ function sets({ family }: TableConfig, plan: PortalPlan, portOf: (portal: string
   };
   const portals = (map: ReadonlyMap<string, string>): string =>
     elements([...map].map(([key, portal]) => `${key} : ${portOf(portal)}`));
-  const of = (key: string, prefix: string, fronts: Fronts): string[] => [
+  const rulesOf = (key: string, prefix: string, fronts: Fronts): string[] => [
     `  map ${prefix}portals { type ${key} : inet_service;${portals(fronts.portals)} }`,
     `  map ${prefix}outside { type ${key} : inet_service;${portals(fronts.outside)} }`,
     `  map ${prefix}unserved { type ${key} : verdict;${elements([...fronts.unserved].map((pair) => pair.join(' : ')))} }`,
     `  set ${prefix}dropped-outside { type ${key};${elements(fronts.droppedOutside)} }`,
   ];
   return [
-    ...of(`${address} . ${port}`, '', plan.addresses),
-    ...of(port, 'node-', plan.nodePorts),
+    ...rulesOf(`${address} . ${port}`, '', plan.addresses),
+    ...rulesOf(port, 'node-', plan.nodePorts),
     `  map host-portals { type ${port} : inet_service;${portals(plan.hostPorts)} }`,
     `  map host-address-portals { type ${address} . ${port} : inet_service;${portals(plan.hostAddresses)} }`,
     `  set firewalled { type ${address} . ${port};${elements(plan.firewalled)} }`,

@@ -39,13 +39,13 @@ export function deviceTest(selectors: readonly DeviceSelector[]): DeviceTest {
 function nested<T>(
   values: Readonly<Record<string, T>> = {},
   driver: string,
-  of: (value: T) => unknown,
+  read: (value: T) => unknown,
 ): Record<string, Record<string, unknown>> {
   const found: Record<string, Record<string, unknown>> = {};
   for (const [key, value] of Object.entries(values)) {
     const at = key.indexOf('/');
     const [domain, name] = at < 0 ? [driver, key] : [key.slice(0, at), key.slice(at + 1)];
-    (found[domain] ??= {})[name] = of(value);
+    (found[domain] ??= {})[name] = read(value);
   }
   return found;
 }

@@ -46,8 +46,8 @@ export function entriesOf({ keys, numbers, values }: WirePage): StoredEntry[] {
 }
 
 /** Without a value: a deletion. */
-export function toEvent(of: Omit<StoredEntry, 'value'> & { readonly value: Uint8Array | undefined }): StoreEvent {
-  const { key, value, modRevision: revision, createRevision } = of;
+export function toEvent(entry: Omit<StoredEntry, 'value'> & { readonly value: Uint8Array | undefined }): StoreEvent {
+  const { key, value, modRevision: revision, createRevision } = entry;
   return value === undefined
     ? { type: 'delete', key, revision }
     : { type: 'put', key, revision, value, createRevision };

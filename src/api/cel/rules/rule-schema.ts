@@ -125,14 +125,14 @@ function limitOf({ type, maxItems, maxProperties }: JSONSchemaProps): number {
   return Math.max(1, Number((type === 'array' ? maxItems : maxProperties) ?? Number.POSITIVE_INFINITY));
 }
 
-function fieldValues(of: SchemaValues, field: StructField | undefined): SchemaValues | undefined {
+function fieldValues(outer: SchemaValues, field: StructField | undefined): SchemaValues | undefined {
   if (field === undefined) return undefined;
-  return { type: field.type, size: of.size.fields?.get(field.name) ?? UNKNOWN_SIZE };
+  return { type: field.type, size: outer.size.fields?.get(field.name) ?? UNKNOWN_SIZE };
 }
 
-function insideValues(of: SchemaValues | undefined): SchemaValues | undefined {
-  if (of?.type.inside === undefined) return undefined;
-  return { type: of.type.inside, size: of.size.items ?? UNKNOWN_SIZE };
+function insideValues(outer: SchemaValues | undefined): SchemaValues | undefined {
+  if (outer?.type.inside === undefined) return undefined;
+  return { type: outer.type.inside, size: outer.size.items ?? UNKNOWN_SIZE };
 }
 
 function* compileRules(props: JSONSchemaProps, place: Place): Steps<CompiledRule[]> {

@@ -127,14 +127,17 @@ function claimProblems(claim: PersistentVolumeClaim, items: readonly LimitRangeI
 }
 
 function check(item: LimitRangeItem, subject: Subject): string[] {
-  const of = (bounds: Quantities | undefined, test: (name: string, bound: string) => string | undefined): string[] =>
+  const failures = (
+    bounds: Quantities | undefined,
+    test: (name: string, bound: string) => string | undefined,
+  ): string[] =>
     Object.entries(bounds ?? {})
       .map(([name, bound]) => test(name, bound))
       .filter((problem) => problem !== undefined);
   return [
-    ...of(item.min, (name, bound) => belowMinimum(subject, name, bound)),
-    ...of(item.max, (name, bound) => aboveMaximum(subject, name, bound)),
-    ...of(item.maxLimitRequestRatio, (name, bound) => aboveRatio(subject, name, bound)),
+    ...failures(item.min, (name, bound) => belowMinimum(subject, name, bound)),
+    ...failures(item.max, (name, bound) => aboveMaximum(subject, name, bound)),
+    ...failures(item.maxLimitRequestRatio, (name, bound) => aboveRatio(subject, name, bound)),
   ];
 }
 

@@ -104,10 +104,10 @@ class Mutations {
   async #invoke({ policy, compiled }: Hook, invocation: Invocation<Binding>): Promise<void> {
     const { reinvocation, subresource, object } = this.#request.attributes;
     const { binding, matched } = invocation;
-    const of = { policy, binding };
+    const source = { policy, binding };
     const met = await this.#conditions(compiled(), invocation);
     if (met.error !== undefined) {
-      this.#failures.push({ ...of, message: met.error, reason: 'Invalid' });
+      this.#failures.push({ ...source, message: met.error, reason: 'Invalid' });
       return;
     }
     if (!met.matches) return;
@@ -123,7 +123,7 @@ class Mutations {
       let changed = false;
       for (const mutation of compiled().mutations) {
         const outcome = await this.#mutate(mutation, { compiled: compiled(), invocation, view });
-        if (typeof outcome === 'string') this.#failures.push({ ...of, message: outcome, reason: 'Invalid' });
+        if (typeof outcome === 'string') this.#failures.push({ ...source, message: outcome, reason: 'Invalid' });
         else changed ||= outcome;
       }
       if (changed) {

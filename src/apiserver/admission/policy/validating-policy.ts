@@ -70,9 +70,9 @@ class Judgement {
     const { policy } = hook;
     const invocations = await this.#request.invocations(hook, (message, binding) => {
       if (policy.spec?.failurePolicy === 'Ignore') return;
-      const of = binding === undefined ? { policy } : { policy, binding };
+      const source = binding === undefined ? { policy } : { policy, binding };
       this.#denials.push({
-        ...of,
+        ...source,
         message: `failed to configure ${binding === undefined ? 'policy' : 'binding'}: ${message}`,
       });
     });
@@ -101,19 +101,19 @@ class Judgement {
     });
   }
 
-  #heed({ refusals, annotationErrors }: Verdict, of: { policy: Policy; binding: Binding }): void {
-    const actions = of.binding.spec.validationActions ?? [];
+  #heed({ refusals, annotationErrors }: Verdict, source: { policy: Policy; binding: Binding }): void {
+    const actions = source.binding.spec.validationActions ?? [];
     for (const { index, ...refusal } of refusals) {
-      if (actions.includes('Deny')) this.#denials.push({ ...of, ...refusal });
-      if (actions.includes('Audit')) this.#audit(of.binding, index, refusal.message);
-      if (actions.includes('Warn')) this.#warn(of, refusal.message);
+      if (actions.includes('Deny')) this.#denials.push({ ...source, ...refusal });
+      if (actions.includes('Audit')) this.#audit(source.binding, index, refusal.message);
+      if (actions.includes('Warn')) this.#warn(source, refusal.message);
     }
-    for (const message of annotationErrors) this.#denials.push({ ...of, message });
+    for (const message of annotationErrors) this.#denials.push({ ...source, message });
   }
 
   #warn({ policy, binding }: { policy: Policy; binding: Binding }, message: string): void {
-    const of = `ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}'`;
-    this.#attributes.context.addWarning(`Validation failed for ${of}: ${message}`);
+    const source = `ValidatingAdmissionPolicy '${policy.metadata.name}' with binding '${binding.metadata.name}'`;
+    this.#attributes.context.addWarning(`Validation failed for ${source}: ${message}`);
   }
 
   #audit({ metadata, spec }: Binding, expressionIndex: number, message: string): void {

@@ -35,8 +35,8 @@ export function mentionsOf({ kind, namespace }: ObjectRef, object: KubernetesObj
     readonly subjects?: readonly Subject[];
   };
   const found: Mention[] = [];
-  const add: Add = (of, name, where = namespace) => {
-    if (name !== undefined && name !== '') found.push({ kind: of, namespace: where, name });
+  const add: Add = (resource, name, where = namespace) => {
+    if (name !== undefined && name !== '') found.push({ kind: resource, namespace: where, name });
   };
   const id = kindId(kind);
   ofPod(id === 'pods' ? (spec as PodSpec) : (spec.template?.spec ?? {}), add);

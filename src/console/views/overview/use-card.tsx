@@ -47,8 +47,8 @@ interface MeasureProps {
   readonly of: (sample: UseSample) => number;
 }
 
-function Measure({ title, series, samples, of }: MeasureProps) {
-  const values = samples.map(of);
+function Measure({ title, series, samples, of: total }: MeasureProps) {
+  const values = samples.map(total);
   const now = percent(values.at(-1) ?? 0);
   const step = 100 / Math.max(1, values.length - 1);
   const line = values.map((value, index) => `${(index * step).toFixed(1)},${(23 - value * 22).toFixed(1)}`).join(' ');

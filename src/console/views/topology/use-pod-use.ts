@@ -37,14 +37,14 @@ export function usePodUse({ measure, namespace, labelSelector }: Asked): Fill {
 function fillOf(uses: ReadonlyMap<string, PodUse>, measure: Measure): Fill {
   let most = 0;
   for (const use of uses.values()) most = Math.max(most, use[measure]);
-  const of = ({ row }: Tile): PodUse | undefined => uses.get(`${row.namespace}/${row.name}`);
+  const useOf = ({ row }: Tile): PodUse | undefined => uses.get(`${row.namespace}/${row.name}`);
   return {
     levelOf: (tile) => {
-      const use = of(tile);
+      const use = useOf(tile);
       return use === undefined || most === 0 ? 0 : Math.ceil((LEVELS * use[measure]) / most);
     },
     useOf: (tile) => {
-      const use = of(tile);
+      const use = useOf(tile);
       return use === undefined ? '' : `${coresText(use.cpu)}, ${bytesText(use.memory)}`;
     },
     full: measure === 'cpu' ? coresText(most) : bytesText(most),

@@ -62,9 +62,9 @@ export function createCsiStats({ clock, log }: Pick<Platform, 'clock' | 'log'>):
 }
 
 function usageOf({ usage }: DriverUsage): VolumeUsage {
-  const of = (unit: string): { available: number; total: number; used: number } =>
+  const amountsOf = (unit: string): { available: number; total: number; used: number } =>
     usage.find((entry) => entry.unit === unit) ?? { available: 0, total: 0, used: 0 };
-  const [bytes, inodes] = [of('BYTES'), of('INODES')];
+  const [bytes, inodes] = [amountsOf('BYTES'), amountsOf('INODES')];
   return {
     usedBytes: bytes.used,
     capacityBytes: bytes.total,

@@ -96,23 +96,25 @@ function meet(search: Search, at: number): boolean {
 
 function takeSome(
   search: Search,
-  of: Pick<Assignment, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
+  candidate: Pick<Assignment, 'claim' | 'alternative'> & { readonly left: number; readonly from: number },
   next: () => boolean,
 ): boolean {
-  if (of.left === 0) return next();
-  for (let at = of.from; at < search.reachable.length; at++) {
+  if (candidate.left === 0) return next();
+  for (let at = candidate.from; at < search.reachable.length; at++) {
     if (!search.budget.maySpend(1)) return false;
-    const assigned = { claim: of.claim, alternative: of.alternative, found: search.reachable[at]! };
+    const assigned = { claim: candidate.claim, alternative: candidate.alternative, found: search.reachable[at]! };
     if (!isWantedHere(search, assigned) || !take(search, assigned)) continue;
     const from = isShared(assigned) ? at : at + 1;
-    if (takeSome(search, { ...of, left: of.left - 1, from }, next)) return true;
+    if (takeSome(search, { ...candidate, left: candidate.left - 1, from }, next)) return true;
     putBack(search);
   }
   return false;
 }
 
-function takeAll(search: Search, of: Pick<Assignment, 'claim' | 'alternative'>, next: () => boolean): boolean {
-  const all = search.reachable.map((found) => ({ ...of, found })).filter((assigned) => isWantedHere(search, assigned));
+function takeAll(search: Search, candidate: Pick<Assignment, 'claim' | 'alternative'>, next: () => boolean): boolean {
+  const all = search.reachable
+    .map((found) => ({ ...candidate, found }))
+    .filter((assigned) => isWantedHere(search, assigned));
   let count = 0;
   while (count < all.length && take(search, all[count]!)) count++;
   if (all.length > 0 && count === all.length && next()) return true;

@@ -133,7 +133,7 @@ function sizeOf(allocatable: Readonly<Record<string, string>> = NOTHING): Readon
 /** Whether the node is large enough for it at all, and has more than before of what it wants (or of pod slots, or leaves more to devices). */
 function hasMore({ wanted, classes }: Wants, old: Pick<Stored<Node>, 'status'>, { status }: Stored<Node>): boolean {
   const [before, now] = [sizeOf(old.status?.allocatable), sizeOf(status?.allocatable)];
-  const slotsOf = (of: Node['status']): number => quantityValue(of?.allocatable?.['pods'] ?? '0');
+  const slotsOf = (nodeStatus: Node['status']): number => quantityValue(nodeStatus?.allocatable?.['pods'] ?? '0');
   let grows = slotsOf(status) > slotsOf(old.status);
   for (const name of ['milliCpu', 'memoryBytes', 'ephemeralBytes'] as const) {
     if (wanted[name] > now[name]) return false;

@@ -88,9 +88,9 @@ class IncludedNodes {
   }
 }
 
-function remembered(answers: Map<object, boolean>, of: object, ask: () => boolean): boolean {
-  let answer = answers.get(of);
-  if (answer === undefined) answers.set(of, (answer = ask()));
+function remembered(answers: Map<object, boolean>, subject: object, ask: () => boolean): boolean {
+  let answer = answers.get(subject);
+  if (answer === undefined) answers.set(subject, (answer = ask()));
   return answer;
 }
 
