@@ -3,7 +3,7 @@
  * routes without host; within a host the order of the snapshot, which the controller sorts. Upstream: the matching rules of
  * networking.k8s.io/v1 Ingress and of gateway.networking.k8s.io HTTPRoute.
  */
-import { compileRe2 } from '../../api/re2-pattern.ts';
+import { patternOf } from '../../api/json-schema/patterns.ts';
 import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
 
 /** What routes are matched against. */
@@ -81,8 +81,7 @@ function compileMatch({ match }: Route): CompiledRoute['matches'] {
 function compilePath({ type, value }: Route['match']['path']): (path: string) => boolean {
   if (type === 'exact') return (path) => path === value;
   if (type === 'regex') {
-    const pattern = compileRe2(`^(?:${value})$`);
-    return (path) => pattern.test(path);
+    return compilePattern(value);
   }
   // "/a" and "/a/" are the same prefix, which "/ab" does not have.
   const prefix = value.endsWith('/') ? value.slice(0, -1) : value;
@@ -92,6 +91,12 @@ function compilePath({ type, value }: Route['match']['path']): (path: string) =>
 
 function compileValue({ value, isRegex }: ValueMatch): (text: string) => boolean {
   if (isRegex !== true) return (text) => text === value;
-  const pattern = compileRe2(`^(?:${value})$`);
-  return (text) => pattern.test(text);
+  return compilePattern(value);
+}
+
+/** Whether a text as a whole is of the pattern. One that is too long for the pattern's size, or no pattern at all, never is. */
+function compilePattern(value: string): (text: string) => boolean {
+  const pattern = patternOf(`^(?:${value})$`);
+  if ('error' in pattern) return () => false;
+  return (text) => text.length <= pattern.longest && pattern.test(text);
 }
