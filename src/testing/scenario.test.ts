@@ -9,10 +9,13 @@ function withStep(step: string): string {
 
 describe('a scenario that is not understood is refused with line and field', () => {
   const cases: [text: string, error: string | RegExp][] = [
-    ['', 'line 1: null has not the fields name, about, seed, regressions, nodes, controllers, images, steps'],
+    [
+      '',
+      'line 1: null has not the fields name, about, seed, regressions, nodes, controllers, schedulerConfig, images, steps',
+    ],
     [
       'name: x\nnode: 3\nsteps: []',
-      'line 2: node: unknown field; did you mean nodes? There are name, about, seed, regressions, nodes, controllers, images, steps',
+      'line 2: node: unknown field; did you mean nodes? There are name, about, seed, regressions, nodes, controllers, schedulerConfig, images, steps',
     ],
     ['name: x', 'line 1: steps is missing'],
     ['name: x\nname: y\nsteps: []', /line 2: key "name" already set/],
