@@ -20,18 +20,29 @@ export interface Painting {
   readonly noNode: string;
 }
 
-/** The context is scaled to pixels of the page. */
-export function paint(context: CanvasRenderingContext2D, painting: Painting): void {
-  const { layout, scrollTop, width, height, active, palette } = painting;
-  context.clearRect(0, 0, width, height);
+/** A part of the screen, from its top. */
+export interface Band {
+  readonly top: number;
+  readonly height: number;
+}
+
+/** Paints a band of the screen. The context is scaled to pixels of the page. */
+export function paint(context: CanvasRenderingContext2D, painting: Painting, band: Band): void {
+  const { layout, scrollTop, width, active, palette } = painting;
   context.save();
+  context.beginPath();
+  context.rect(0, band.top, width, band.height);
+  context.clip();
+  context.clearRect(0, band.top, width, band.height);
+  const top = scrollTop + band.top - INSET;
+  const visible = { top, bottom: top + band.height };
   context.translate(INSET, INSET - scrollTop);
   const { lines } = layout;
-  for (let at = firstLine(layout, scrollTop); at < lines.length; at++) {
+  for (let at = firstLine(layout, visible.top); at < lines.length; at++) {
     const line = lines[at]!;
-    if (line.top > scrollTop + height) break;
+    if (line.top > visible.bottom) break;
     if (line.title !== '') drawHeading(context, line, painting);
-    for (const box of line.boxes) drawBox(context, box, painting);
+    for (const box of line.boxes) drawBox(context, box, painting, visible);
   }
   const place = active && placeOf(layout, active);
   if (place !== undefined) {
@@ -55,22 +66,21 @@ function drawHeading(
   context.fillText(shortened(context, title, width), 0, top + height - 10);
 }
 
-function drawBox(context: CanvasRenderingContext2D, box: Box, painting: Painting): void {
-  const { layout, palette, sprites, scrollTop, height, levelOf } = painting;
+/** What of the layout is painted. */
+interface Visible {
+  readonly top: number;
+  readonly bottom: number;
+}
+
+function drawBox(context: CanvasRenderingContext2D, box: Box, painting: Painting, visible: Visible): void {
+  const { layout, sprites, levelOf } = painting;
   const { measures } = layout;
-  context.fillStyle = palette.surface;
-  context.beginPath();
-  context.roundRect(box.left + 0.5, box.top + 0.5, box.width - 1, box.height - 1, measures.head > 0 ? 6 : 2);
-  context.fill();
-  context.strokeStyle =
-    box.node.tone === 'bad' || box.node.tone === 'busy' ? palette.strong[box.node.tone] : palette.line;
-  context.lineWidth = 1;
-  context.stroke();
+  drawGround(context, box, painting);
   if (measures.head > 0) drawHead(context, box, painting);
   const { tiles } = box.node;
   // Of a box that is higher than the screen, the tiles in sight alone.
-  const above = Math.floor((scrollTop - box.top - measures.head - measures.padding) / measures.step);
-  const below = Math.ceil((scrollTop + height - box.top - measures.head) / measures.step);
+  const above = Math.floor((visible.top - box.top - measures.head - measures.padding) / measures.step);
+  const below = Math.ceil((visible.bottom - box.top - measures.head) / measures.step);
   const end = Math.min(tiles.length, below * box.columns);
   for (let index = Math.max(0, above * box.columns); index < end; index++) {
     const tile = tiles[index]!;
@@ -79,6 +89,24 @@ function drawBox(context: CanvasRenderingContext2D, box: Box, painting: Painting
     sprites.draw(context, { tone: tile.tone, level: levelOf(tile) }, Math.round(left), Math.round(top));
   }
   context.globalAlpha = 1;
+}
+
+/** Small boxes are plain rectangles: there are thousands of them on the screen. */
+function drawGround(context: CanvasRenderingContext2D, box: Box, { layout, palette }: Painting): void {
+  const { left, top, width, height, node } = box;
+  const marked = node.tone === 'bad' || node.tone === 'busy';
+  context.fillStyle = palette.surface;
+  context.strokeStyle = marked ? palette.strong[node.tone] : palette.line;
+  context.lineWidth = 1;
+  if (layout.measures.head === 0) {
+    context.fillRect(left, top, width, height);
+    if (marked) context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+    return;
+  }
+  context.beginPath();
+  context.roundRect(left + 0.5, top + 0.5, width - 1, height - 1, 6);
+  context.fill();
+  context.stroke();
 }
 
 function drawHead(context: CanvasRenderingContext2D, box: Box, { palette, noNode }: Painting): void {

@@ -16,7 +16,25 @@ export interface Sprites {
   ): void;
 }
 
+/** Smaller tiles are squares: no shape could be told apart. */
+const SHAPED_FROM = 7;
+
+function makeSquares(size: number, { soft, strong }: Palette): Sprites {
+  return {
+    draw(context, { tone, level }, left, top) {
+      const height = Math.round((size * level) / LEVELS);
+      if (height < size) {
+        context.fillStyle = soft[tone];
+        context.fillRect(left, top, size, size);
+      }
+      context.fillStyle = strong[tone];
+      context.fillRect(left, top + size - height, size, height);
+    },
+  };
+}
+
 export function makeSprites(size: number, pixelRatio: number, palette: Palette): Sprites {
+  if (size < SHAPED_FROM) return makeSquares(size, palette);
   const cell = Math.ceil(size * pixelRatio) + 1;
   const sheet = document.createElement('canvas');
   sheet.width = cell * (LEVELS + 1);
@@ -57,7 +75,7 @@ function drawShape(
   context.fillStyle = strong[tone];
   const height = (16 * level) / LEVELS;
   context.fillRect(0, 16 - height, 16, height);
-  if (size < 7 || level === LEVELS) return;
+  if (level === LEVELS) return;
   // Clipped to its inner half: one pixel is seen.
   context.strokeStyle = strong[tone];
   context.lineWidth = (2 * 16) / size;

@@ -1,7 +1,7 @@
 /** The canvas that the map is drawn on: at most once a frame, sharp on every screen, in the colours of the theme. */
 import { effect } from '@preact/signals';
 import { theme } from '../../app/theme.ts';
-import { type Painting, paint } from './painter.ts';
+import { type Band, type Painting, paint } from './painter.ts';
 import { type Palette, readPalette } from './palette.ts';
 import { makeSprites, type Sprites } from './sprites.ts';
 
@@ -15,6 +15,8 @@ export class Stage {
   #palette: Palette | undefined;
   #sprites: { readonly key: string; readonly sprites: Sprites } | undefined;
   #frame = 0;
+  /** What the canvas shows. */
+  #painted: Painting | undefined;
 
   constructor(canvas: HTMLCanvasElement) {
     this.#canvas = canvas;
@@ -42,6 +44,7 @@ export class Stage {
 
   #recolour(): void {
     this.#palette = undefined;
+    this.#painted = undefined;
     this.#sprites = undefined;
     this.#schedule();
   }
@@ -62,10 +65,31 @@ export class Stage {
     if (this.#canvas.width !== width || this.#canvas.height !== height) {
       this.#canvas.width = width;
       this.#canvas.height = height;
+      this.#painted = undefined;
     }
     this.#palette ??= readPalette(this.#canvas);
     this.#context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paint(this.#context, { ...picture, palette: this.#palette, sprites: this.#spritesOf(picture, ratio) });
+    const painting = { ...picture, palette: this.#palette, sprites: this.#spritesOf(picture, ratio) };
+    paint(this.#context, painting, this.#shifted(painting, ratio));
+    this.#painted = painting;
+  }
+
+  /** Moves what is painted where it has only been scrolled; the part that is to be painted yet. */
+  #shifted(painting: Painting, ratio: number): Band {
+    const { scrollTop, height, ...rest } = painting;
+    const whole = { top: 0, height };
+    const before = this.#painted;
+    if (before === undefined || before.height !== height) return whole;
+    if (Object.entries(rest).some(([name, value]) => before[name as keyof typeof rest] !== value)) return whole;
+    const by = scrollTop - before.scrollTop;
+    if (Math.abs(by) >= height || !Number.isInteger(by * ratio)) return whole;
+    const context = this.#context;
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.globalCompositeOperation = 'copy';
+    context.drawImage(this.#canvas, 0, -by * ratio);
+    context.restore();
+    return by >= 0 ? { top: height - by, height: by } : { top: 0, height: -by };
   }
 
   #spritesOf({ layout: { measures } }: Picture, ratio: number): Sprites {

@@ -1,4 +1,5 @@
 /** The use of the pods that are shown, and how full each tile is of it. */
+import { useMemo } from 'preact/hooks';
 import { bytesText, coresText } from '../../parts/amounts.ts';
 import { usePolled } from '../../parts/use-polled.ts';
 import { type Measure, type PodUse, readPodUse } from './pod-use.ts';
@@ -31,7 +32,7 @@ export function usePodUse({ measure, namespace, labelSelector }: Asked): Fill {
     ask: (signal) => (measure === undefined ? Promise.resolve(NONE) : readPodUse({ namespace, labelSelector }, signal)),
     final: () => measure === undefined,
   });
-  return measure === undefined ? PLAIN : fillOf(answer, measure);
+  return useMemo(() => (measure === undefined ? PLAIN : fillOf(answer, measure)), [answer, measure]);
 }
 
 function fillOf(uses: ReadonlyMap<string, PodUse>, measure: Measure): Fill {
