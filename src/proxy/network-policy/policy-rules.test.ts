@@ -65,8 +65,10 @@ test('an IPv6 block becomes a rule of its family', () => {
 });
 
 test('types: as said, else ingress, and egress where there are rules for it', () => {
-  const sides = (spec: NetworkPolicySpec) =>
-    Object.keys(read(spec)).filter((key) => ['ingress', 'egress'].includes(key));
+  const sides = (spec: NetworkPolicySpec) => {
+    const policy = read(spec);
+    return (['ingress', 'egress'] as const).filter((side) => policy[side] !== undefined);
+  };
   assert.deepEqual(sides({ podSelector: {} }), ['ingress']);
   assert.deepEqual(sides({ podSelector: {}, egress: [] }), ['ingress', 'egress']);
   assert.deepEqual(sides({ podSelector: {}, egress: [], policyTypes: ['Egress'] }), ['egress']);
