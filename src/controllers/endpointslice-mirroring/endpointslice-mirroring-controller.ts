@@ -4,6 +4,7 @@
  *
  * Watches: Endpoints, Services, its EndpointSlices. Writes alone: slices managed by endpointslicemirroring-controller.k8s.io.
  */
+import { stepByStep } from '../../base/steps.ts';
 import { Endpoints as EndpointsInfo, EndpointSlices, Services } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { Endpoints } from '../../api/gen/core-v1.ts';
@@ -19,7 +20,7 @@ import {
   type ControllerDeps,
 } from '../controller.ts';
 import { createMirrorMetrics } from './mirror-metrics.ts';
-import { MANAGED_BY_LABEL, MANAGER, planMirror, SERVICE_NAME_LABEL } from './mirror-plan.ts';
+import { MANAGED_BY_LABEL, MANAGER, planMirrorSteps, SERVICE_NAME_LABEL } from './mirror-plan.ts';
 
 const ACCOUNT = 'endpointslicemirroring-controller';
 const NAME = 'endpointslice-mirroring-controller';
@@ -69,7 +70,7 @@ export function createEndpointSliceMirroringController(deps: ControllerDeps): Co
       for (const slice of existing) await remove(slice, signal);
       return metrics.forget(key);
     }
-    const plan = planMirror(source, existing);
+    const plan = await stepByStep(planMirrorSteps(source, existing), () => clock.yield());
     if (plan.skipped > 0)
       recorder.event(
         source,

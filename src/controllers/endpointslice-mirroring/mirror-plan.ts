@@ -1,6 +1,7 @@
 /** The slices that mirror one Endpoints object. Pure. Upstream: endpointslicemirroring reconciler.go, utils.go. */
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import { Endpoints as EndpointsInfo } from '../../api/gen/resources.ts';
 import type {
@@ -32,12 +33,24 @@ export interface MirrorPlan {
   readonly skipped: number;
 }
 
-/** Compares the slices there are with those there should be: one for each set of ports and address family. */
+/** {@link planMirrorSteps} without a pause. */
 export function planMirror(endpoints: Stored<Endpoints>, existing: readonly EndpointSlice[]): MirrorPlan {
+  return allSteps(planMirrorSteps(endpoints, existing));
+}
+
+/** Subsets that are read, or put into slices, in one step. */
+const SUBSETS_PER_STEP = 500;
+
+/** Compares the slices there are with those there should be: one for each set of ports and address family. */
+export function* planMirrorSteps(endpoints: Stored<Endpoints>, existing: readonly EndpointSlice[]): Steps<MirrorPlan> {
   const wanted = new Map<string, EndpointSlice>();
-  const { subsets, skipped: unread } = packed(endpoints);
+  const { subsets, skipped: unread } = yield* packed(endpoints);
   let skipped = unread;
-  for (const subset of subsets) skipped += addSubset(endpoints, subset, wanted);
+  for (const [index, subset] of subsets.entries()) {
+    if (index % SUBSETS_PER_STEP === 0) yield;
+    skipped += addSubset(endpoints, subset, wanted);
+  }
+  yield;
   const update: EndpointSlice[] = [];
   const remove: EndpointSlice[] = [];
   for (const slice of existing) {
@@ -57,7 +70,7 @@ const MAX_PAIRS = 100_000;
  * Subsets written by hand may say of one address in several places what could be said in one. Ports that stand in the same
  * subsets have the same addresses, which are walked through once for all of them.
  */
-function packed({ subsets = [] }: Endpoints): { readonly subsets: EndpointSubset[]; readonly skipped: number } {
+function* packed({ subsets = [] }: Endpoints): Steps<{ readonly subsets: EndpointSubset[]; readonly skipped: number }> {
   const places = new Map<string, { readonly port: EndpointPortV1 | undefined; readonly in: Set<number> }>();
   for (const [index, { ports = [] }] of subsets.entries())
     for (const port of ports.length === 0 ? [undefined] : ports) {
@@ -69,7 +82,9 @@ function packed({ subsets = [] }: Endpoints): { readonly subsets: EndpointSubset
   const packer = new SubsetPacker();
   let skipped = 0;
   let left = MAX_PAIRS;
+  let groups = 0;
   for (const group of Map.groupBy(places.values(), (place) => [...place.in].join()).values()) {
+    if (groups++ % SUBSETS_PER_STEP === 0) yield;
     const slot = packer.slot(group.map(({ port }) => port).filter((port) => port !== undefined));
     for (const index of group[0]!.in) {
       const { addresses = [], notReadyAddresses = [] } = subsets[index]!;
@@ -82,6 +97,7 @@ function packed({ subsets = [] }: Endpoints): { readonly subsets: EndpointSubset
       for (const address of notReadyAddresses) packer.addTo(slot, address, false);
     }
   }
+  yield;
   return { subsets: packer.subsets(), skipped };
 }
 
