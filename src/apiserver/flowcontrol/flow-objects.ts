@@ -112,15 +112,15 @@ async function writeConditions(
   levels: ReadonlyMap<string, PriorityLevelConfiguration>,
 ): Promise<void> {
   const wrong = [...schemas.values()].filter((schema) => withCondition(schema, levels, clock.nowMs()) !== undefined);
-  await Promise.all(
-    wrong.map(({ metadata: { name = '' } }) =>
-      objects
-        .guaranteedUpdate(FlowSchemas, '', name, (now) => withCondition(now, levels, clock.nowMs()))
-        .catch((error: unknown) => {
-          if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
-        }),
-    ),
-  );
+  // One after the other: each may be as large as objects get.
+  for (const { metadata } of wrong) {
+    const change = (now: FlowSchema): FlowSchema | undefined => withCondition(now, levels, clock.nowMs());
+    try {
+      await objects.guaranteedUpdate(FlowSchemas, '', metadata.name ?? '', change);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
+    }
+  }
 }
 
 /** The schema with the condition it should have; undefined when it has it. */

@@ -177,8 +177,9 @@ class PodAllocationManager implements AllocationManager {
 
   /** The pod's allocation by its running containers, where none is recorded. */
   #withActuated(pod: Pod, seen: RuntimePodStatus): Pod {
+    const statuses = firstByName(seen.containers);
     const allocated = withFoundResources(pod, (name) => {
-      const status = seen.containers.find((candidate) => candidate.name === name);
+      const status = statuses.get(name);
       return status?.state === 'running' ? this.actuated(status) : undefined;
     });
     return this.#withoutPodLevel.has(podUid(pod)) ? withPodLevelResources(allocated, undefined) : allocated;

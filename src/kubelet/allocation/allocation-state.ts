@@ -41,6 +41,8 @@ export interface AllocationState {
 export function createAllocationState(deps: { files: Files; log: Log }, path: string): AllocationState {
   const { files, log } = deps;
   const mutex = new KeyedMutex();
+  /** `kept.actuated` by container: each of a pod's containers asks, of whatever pod. */
+  const byContainer = new Map<string, ContainerResources>();
   let kept: AllocationFile = { allocated: {}, actuated: {}, allocatedPods: {}, actuatedPods: {}, unsettled: {} };
   const save = (): Promise<void> =>
     mutex.run('save', () => files.writeFileAtomic(path, JSON.stringify(kept), { mode: 0o600 }));
@@ -51,6 +53,8 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
         const read = JSON.parse(await files.readText(path)) as Partial<AllocationFile>;
         const { allocated = {}, actuated = {}, allocatedPods = {}, actuatedPods = {}, unsettled = {} } = read;
         kept = { allocated, actuated, allocatedPods, actuatedPods, unsettled };
+        for (const containers of Object.values(actuated))
+          for (const [containerId, resources] of Object.entries(containers)) byContainer.set(containerId, resources);
       } catch (error) {
         log.error('Failed to restore allocated resources from checkpoint', { path, err: error });
       }
@@ -75,20 +79,16 @@ export function createAllocationState(deps: { files: Files; log: Log }, path: st
       else kept.unsettled[uid] = true;
       await save();
     },
-    actuated(containerId) {
-      for (const containers of Object.values(kept.actuated)) {
-        const found = containers[containerId];
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
+    actuated: (containerId) => byContainer.get(containerId),
     async setActuated(uid, containerId, resources) {
       (kept.actuated[uid] ??= {})[containerId] = resources;
+      byContainer.set(containerId, resources);
       await save();
     },
     async forget(uid) {
       const all = Object.values(kept) as Record<string, unknown>[];
       if (all.every((one) => one[uid] === undefined)) return;
+      for (const containerId of Object.keys(kept.actuated[uid] ?? {})) byContainer.delete(containerId);
       for (const one of all) delete one[uid];
       await save();
     },

@@ -3,6 +3,7 @@
  * pkg/kubelet/prober/prober_manager.go.
  */
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
+import { firstBy } from '../../base/first-by.ts';
 import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Log } from '../../platform/log.ts';
@@ -76,6 +77,9 @@ interface RunningProbe {
   readonly worker: ProbeWorker;
   readonly removeMetrics: () => void;
 }
+
+/** By the pod's reported status: each of its thousands of containers asks. */
+const statusesById = new WeakMap<PodStatus, ReadonlyMap<string | undefined, ContainerStatus>>();
 
 class PodProbeManager implements ProbeManager {
   readonly #deps: ProbeManagerDeps;
@@ -238,8 +242,14 @@ class PodProbeManager implements ProbeManager {
   /** The last reported status of this container. */
   #reportedStatus(pod: Pod, status: ContainerStatus): ContainerStatus | undefined {
     const known = this.#deps.podStatus(podUid(pod)) ?? pod.status;
-    const statuses = [...(known?.containerStatuses ?? []), ...(known?.initContainerStatuses ?? [])];
-    return statuses.find((candidate) => candidate.containerID === status.containerID);
+    if (known === undefined) return undefined;
+    let byId = statusesById.get(known);
+    if (byId === undefined) {
+      const statuses = [...(known.containerStatuses ?? []), ...(known.initContainerStatuses ?? [])];
+      byId = firstBy(statuses, ({ containerID }) => containerID);
+      statusesById.set(known, byId);
+    }
+    return byId.get(status.containerID);
   }
 
   #withProbes(pod: Pod, container: Container | undefined, status: ContainerStatus): ContainerStatus {

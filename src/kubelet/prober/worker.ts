@@ -202,8 +202,8 @@ class ContainerProbeWorker implements ProbeWorker {
     const podStatus = this.#deps.podStatus();
     if (podStatus === undefined) return this.#periodMs;
     if (isPodPhaseTerminal(podStatus.phase)) return undefined;
-    const statuses = [...(podStatus.containerStatuses ?? []), ...(podStatus.initContainerStatuses ?? [])];
-    const status = statuses.find((candidate) => candidate.name === this.#container.name);
+    const isOwn = ({ name }: ContainerStatus): boolean => name === this.#container.name;
+    const status = podStatus.containerStatuses?.find(isOwn) ?? podStatus.initContainerStatuses?.find(isOwn);
     if (status?.containerID === undefined) return this.#periodMs;
     const isNew = bareContainerId(status.containerID) !== this.#containerId;
     if (isNew) this.#probeNewContainer(status);

@@ -73,16 +73,22 @@ function shareOfRest({ metadata, spec }: Pod): number {
   return Math.trunc((requested - memoryBytes) / (spec.containers.length + (spec.initContainers?.length ?? 0)));
 }
 
+/** By containers: each of a pod's thousands of sidecars asks. */
+const smallestRequests = new WeakMap<readonly Container[], number>();
+
 /** A sidecar is not killed before the regular containers: it counts with at least the smallest of their requests. */
 function sidecarFloor(pod: Pod, container: Container): number {
   const sidecar = pod.spec?.initContainers?.some(
     (init) => init.name === container.name && isRestartableInitContainer(init),
   );
   if (!sidecar) return 0;
-  const requests = (pod.spec?.containers ?? []).map((other) =>
-    quantityValue(other.resources?.requests?.['memory'] ?? '0'),
-  );
-  return smallest(requests);
+  const containers = pod.spec?.containers ?? [];
+  let least = smallestRequests.get(containers);
+  if (least === undefined) {
+    least = smallest(containers.map((other) => quantityValue(other.resources?.requests?.['memory'] ?? '0')));
+    smallestRequests.set(containers, least);
+  }
+  return least;
 }
 
 /** `2Mi` → `2MB`, as cgroup files spell page sizes. */

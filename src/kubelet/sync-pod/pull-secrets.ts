@@ -1,8 +1,10 @@
 /** Secrets with registry credentials that a pod names. Upstream: getPullSecretsForPod in pkg/kubelet/kubelet_pods.go. */
 import type { Pod, Secret } from '../../api/gen/core-v1.ts';
 import { Secrets } from '../../api/gen/resources.ts';
+import { beginInTurns } from '../../base/begin-in-turns.ts';
 import type { Client } from '../../client/client.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { podFields, podNamespace } from '../types/pod-update.ts';
 
@@ -11,8 +13,16 @@ export interface PullSecrets {
   forPod(pod: Pod): Promise<readonly Secret[]>;
 }
 
+/** Reads that begin in one turn of the loop. */
+const SECRETS_PER_TURN = 32;
+
 /** Reads pull secrets from the API server at each sync that needs them. */
-export function createPullSecrets(deps: { client: Client; recorder: KubeletEventRecorder; log: Log }): PullSecrets {
+export function createPullSecrets(deps: {
+  client: Client;
+  clock: Clock;
+  recorder: KubeletEventRecorder;
+  log: Log;
+}): PullSecrets {
   const secrets = deps.client.resource(Secrets);
   return {
     async forPod(pod) {
@@ -21,21 +31,20 @@ export function createPullSecrets(deps: { client: Client; recorder: KubeletEvent
       );
       if (names.length === 0) return [];
       const failed: string[] = [];
-      const found = await Promise.all(
-        names.map(async (name) => {
-          try {
-            return await secrets.get({ namespace: podNamespace(pod), name });
-          } catch (error) {
-            failed.push(name);
-            deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', {
-              ...podFields(pod),
-              secret: name,
-              err: error,
-            });
-            return undefined;
-          }
-        }),
-      );
+      const read = async (name: string): Promise<Secret | undefined> => {
+        try {
+          return await secrets.get({ namespace: podNamespace(pod), name });
+        } catch (error) {
+          failed.push(name);
+          deps.log.warn('Unable to retrieve pull secret, the image pull may not succeed.', {
+            ...podFields(pod),
+            secret: name,
+            err: error,
+          });
+          return undefined;
+        }
+      };
+      const found = await beginInTurns(names, read, { perTurn: SECRETS_PER_TURN, pause: () => deps.clock.yield() });
       if (failed.length > 0) {
         const message = `Unable to retrieve some image pull secrets (${failed.join(', ')}); attempting to pull the image may not succeed.`;
         deps.recorder.event(pod, 'Warning', 'FailedToRetrieveImagePullSecret', message);

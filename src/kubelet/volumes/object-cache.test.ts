@@ -112,3 +112,16 @@ test('before its watch has synced an object is read directly, by all askers toge
   await platform.clock.settle();
   cache.stop();
 });
+
+test('watches of thousands of objects that one pod names begin in turns; one that nobody names any more does not begin', async () => {
+  const { platform, client, cache, put } = createFixture();
+  const names = Array.from({ length: 1000 }, (_, at) => `m${at}`);
+  for (const name of names) put(name, { data: {} });
+  cache.registerPod(podNaming('a', ...names));
+  const atOnce = client.requests.length;
+  assert.ok(atOnce <= 16, `${atOnce} watches began at once`);
+  cache.registerPod(podNaming('a', ...names.slice(0, 500)));
+  await platform.clock.settle();
+  assert.equal(client.watching, 500);
+  cache.stop();
+});

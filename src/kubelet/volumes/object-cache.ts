@@ -59,6 +59,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
   const entries = new Map<string, CachedObject>();
   const byPod = new Map<string, readonly string[]>();
   const listeners = new Set<(reference: ObjectReference) => void>();
+  const starts = createStarts(deps.platform);
   const changed = (reference: ObjectReference): void => {
     callEach({ log: deps.platform.log, what: 'a changed object could not be handed on' }, listeners, reference);
   };
@@ -91,7 +92,7 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
         let entry = entries.get(key);
         if (entry === undefined) entries.set(key, (entry = new CachedObject(deps, reference, changed)));
         entry.holders++;
-        entry.start();
+        starts.add(entry);
       }
       release(byPod.get(uid) ?? []);
       byPod.set(uid, references.map(referenceKey));
@@ -102,6 +103,35 @@ export function createObjectCache(deps: ObjectCacheDeps): WatchingObjectCache {
     },
     stop() {
       for (const entry of entries.values()) entry.stop();
+    },
+  };
+}
+
+/** Watches that begin in one turn of the loop: a pod may refer to thousands of objects. */
+const STARTS_PER_TURN = 16;
+
+/** Starts watches, the first of them at once. */
+function createStarts({ clock, log }: ObjectCacheDeps['platform']): { add(entry: CachedObject): void } {
+  const waiting: CachedObject[] = [];
+  let started = 0;
+  const startAll = async (): Promise<void> => {
+    while (started > 0) {
+      await clock.yield();
+      started = 0;
+      for (const entry of waiting.splice(0, STARTS_PER_TURN)) {
+        entry.start();
+        started++;
+      }
+    }
+  };
+  return {
+    add(entry) {
+      if (started >= STARTS_PER_TURN) {
+        waiting.push(entry);
+        return;
+      }
+      entry.start();
+      if (started++ === 0) background(log, 'watches of referenced objects could not be started', startAll());
     },
   };
 }
@@ -131,7 +161,7 @@ class CachedObject {
   }
 
   start(): void {
-    if (this.#started) return;
+    if (this.#started || this.#watch.signal.aborted) return;
     this.#started = true;
     const { clock, random, log } = this.#deps.platform;
     const { kind, namespace, name } = this.#reference;

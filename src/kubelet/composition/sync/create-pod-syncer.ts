@@ -38,7 +38,7 @@ function syncPodDeps(
     statusManager: status.statusManager,
     probeManager: status.probeManager,
     generateStatus: status.generateStatus,
-    pullSecrets: createPullSecrets({ client, recorder, log }),
+    pullSecrets: createPullSecrets({ client, clock: platform.clock, recorder, log }),
     reconcileMirrorPod: config.hasApiServer
       ? createMirrorReconciler({ mirrorClient, node: () => node.nodeStatus.node(), log })
       : async () => undefined,
