@@ -5,12 +5,13 @@
  * The language is done by hand, along cel-go. It replaces the library @marcbachmann/cel-js, which has other issue texts,
  * types and costs than upstream: users see these in conditions, and they decide what is refused.
  */
+import type { Steps } from '../../base/steps.ts';
 import type { CelEnvironment } from './environment.ts';
 import type { Expr } from './language/expr.ts';
 import { parse } from './language/parser.ts';
 import { type Issue, Source } from './language/source.ts';
 import type { Decisions } from './libraries/authorizer.ts';
-import { bounded, chargeWork, CostExceededError, Meter, metered, meteredWithin } from './meter.ts';
+import { bounded, boundedSteps, chargeWork, CostExceededError, Meter, metered, meteredWithin } from './meter.ts';
 import type { Activation } from './runtime/env.ts';
 import { type Planned, planExpression } from './runtime/plan.ts';
 import { Failure, FunctionError } from './runtime/values.ts';
@@ -62,6 +63,11 @@ export function compile(expression: string, options: CompileOptions): Program {
 /** Compiles several expressions that together may take so much work. */
 export function compileTogether<T>(run: () => T): T {
   return bounded(COMPILE_TOGETHER_LIMIT, run);
+}
+
+/** The same in steps. */
+export function compileTogetherSteps<T>(steps: Steps<T>): Steps<T> {
+  return boundedSteps(COMPILE_TOGETHER_LIMIT, steps);
 }
 
 function compiled(expression: string, { environment, returnTypes }: CompileOptions): Program {

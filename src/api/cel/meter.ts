@@ -5,6 +5,7 @@
  * a unit stands for about 50 ns. Each has the same limit, so what upstream's price allows is not refused for the work of
  * keeping count of it. Upstream: cel-go's runtime cost tracker with library/cost.go.
  */
+import type { Steps } from '../../base/steps.ts';
 
 /** The text upstream gives when one expression costs too much. */
 const COST_EXCEEDED_TEXT = 'operation cancelled: actual cost limit exceeded';
@@ -159,4 +160,14 @@ export function meteredWithin<T>(limit: number, run: () => T): T {
 /** Runs on the meter in use, or on one of its own. */
 export function bounded<T>(limit: number, run: () => T): T {
   return current === undefined ? metered(new Meter(limit), run) : run();
+}
+
+/** The same of steps: what others do between them is not charged. */
+export function* boundedSteps<T>(limit: number, steps: Steps<T>): Steps<T> {
+  const meter = current ?? new Meter(limit);
+  for (;;) {
+    const { done, value } = metered(meter, () => steps.next());
+    if (done === true) return value;
+    yield;
+  }
 }

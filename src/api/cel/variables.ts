@@ -2,6 +2,7 @@
  * Named expressions that others refer to as `variables.name`: compiled in order, each seeing those before it, evaluated when
  * first read and at most once. Upstream: apiserver/pkg/admission/plugin/cel/composition.go.
  */
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { type Activation, compile, type Program } from './compile.ts';
 import { type CelEnvironment, extendEnvironment } from './environment.ts';
 import { charge, chargeWork, leftNow, Meter, PER_CALL_LIMIT } from './meter.ts';
@@ -78,16 +79,24 @@ export function compileVariables(
   expressions: readonly NamedExpression[],
   environment: CelEnvironment,
 ): CompiledVariables {
+  return allSteps(compileVariablesSteps(expressions, environment));
+}
+
+/** The same, each in a step. */
+export function* compileVariablesSteps(
+  expressions: readonly NamedExpression[],
+  environment: CelEnvironment,
+): Steps<CompiledVariables> {
   const programs = new Map<string, Program>();
   const types = new Map<string, Type>();
   const errors = new Map<number, string>();
-  const declareIn = (target: CelEnvironment): CelEnvironment => {
-    const known = new Map(types);
-    return extendEnvironment(target, { variables: structTypeOf(TYPE, (name) => known.get(name)) });
-  };
+  // While one is compiled, its environment knows those before it.
+  const declareIn = (target: CelEnvironment): CelEnvironment =>
+    extendEnvironment(target, { variables: structTypeOf(TYPE, (name) => types.get(name)) });
+  const before = declareIn(environment);
   for (const [index, { name = '', expression = '' }] of expressions.entries()) {
     try {
-      const program = compile(expression, { environment: declareIn(environment) });
+      const program = compile(expression, { environment: before });
       types.set(name, program.type);
       programs.set(name, program);
     } catch (error) {
@@ -95,6 +104,7 @@ export function compileVariables(
       errors.set(index, error.message);
       if (!types.has(name)) types.set(name, DYN_TYPE);
     }
+    yield;
   }
   return { declareIn, bind: (activation) => new VariableValues(activation, programs), errors };
 }

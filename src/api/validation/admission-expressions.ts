@@ -1,10 +1,11 @@
 /** Expressions of webhooks and admission policies: that they compile. Upstream: validateCELCondition and its callers in apis/admissionregistration/validation. */
+import type { Steps } from '../../base/steps.ts';
 import { type AdmissionVariables, admissionEnvironment, mutationEnvironment } from '../cel/admission-types.ts';
 import { compile } from '../cel/compile.ts';
 import type { CelEnvironment } from '../cel/environment.ts';
 import { JSON_PATCH_TYPE, OBJECT_TYPE } from '../cel/mutation-types.ts';
 import { CompileError } from '../cel/texts.ts';
-import { type CompiledVariables, compileVariables } from '../cel/variables.ts';
+import { type CompiledVariables, compileVariablesSteps } from '../cel/variables.ts';
 import type { Field } from '../field-error.ts';
 import type {
   MutatingAdmissionPolicySpec,
@@ -59,11 +60,11 @@ function fitsBudget(expressions: readonly (string | undefined)[], field: Field):
   return false;
 }
 
-function checksOf(
+function* checksOf(
   variables: readonly Variable[],
   { base, forMessages }: { readonly base: CelEnvironment; readonly forMessages: CelEnvironment },
-): PolicyExpressions {
-  const compiled: CompiledVariables = compileVariables(variables, base);
+): Steps<PolicyExpressions> {
+  const compiled: CompiledVariables = yield* compileVariablesSteps(variables, base);
   const full = compiled.declareIn(base);
   return {
     variable(index, field) {
@@ -79,7 +80,10 @@ function checksOf(
 }
 
 /** Compiles the expressions of a validating policy; undefined, with an error, for one that would take too long. */
-export function policyExpressions(spec: ValidatingAdmissionPolicySpec, field: Field): PolicyExpressions | undefined {
+export function* policyExpressions(
+  spec: ValidatingAdmissionPolicySpec,
+  field: Field,
+): Steps<PolicyExpressions | undefined> {
   const { variables = [], validations = [], auditAnnotations = [] } = spec;
   const expressions = [
     ...variables.map(({ expression }) => expression),
@@ -89,10 +93,13 @@ export function policyExpressions(spec: ValidatingAdmissionPolicySpec, field: Fi
   if (!fitsBudget(expressions, field)) return undefined;
   const hasParams = spec.paramKind !== undefined;
   const base = admissionEnvironment({ hasParams, hasAuthorizer: true });
-  return checksOf(variables, { base, forMessages: admissionEnvironment({ hasParams, hasAuthorizer: false }) });
+  return yield* checksOf(variables, { base, forMessages: admissionEnvironment({ hasParams, hasAuthorizer: false }) });
 }
 
-export function mutationExpressions(spec: MutatingAdmissionPolicySpec, field: Field): PolicyExpressions | undefined {
+export function* mutationExpressions(
+  spec: MutatingAdmissionPolicySpec,
+  field: Field,
+): Steps<PolicyExpressions | undefined> {
   const { variables = [], mutations = [] } = spec;
   const expressions = [
     ...variables.map(({ expression }) => expression),
@@ -102,5 +109,5 @@ export function mutationExpressions(spec: MutatingAdmissionPolicySpec, field: Fi
   ];
   if (!fitsBudget(expressions, field)) return undefined;
   const base = mutationEnvironment(spec.paramKind !== undefined);
-  return checksOf(variables, { base, forMessages: base });
+  return yield* checksOf(variables, { base, forMessages: base });
 }

@@ -1,5 +1,6 @@
 /** Admission policies; their expressions: admission-expressions.ts. Upstream: apis/admissionregistration/validation. */
-import { compileTogether } from '../cel/compile.ts';
+import type { Steps } from '../../base/steps.ts';
+import { compileTogetherSteps } from '../cel/compile.ts';
 import type { Field } from '../field-error.ts';
 import type {
   AuditAnnotation,
@@ -54,7 +55,7 @@ type CommonSpec = Pick<
 >;
 
 /** `mutates`: upstream then looks at the operations. */
-function validateCommon(spec: CommonSpec, mutates: boolean, field: Field): void {
+function* validateCommon(spec: CommonSpec, mutates: boolean, field: Field): Steps<void> {
   const { failurePolicy, paramKind, matchConstraints, matchConditions = [] } = spec;
   if (failurePolicy === undefined) field.at('failurePolicy').required();
   validateOptionalChoice(failurePolicy, ['Fail', 'Ignore'], field.at('failurePolicy'));
@@ -66,7 +67,7 @@ function validateCommon(spec: CommonSpec, mutates: boolean, field: Field): void 
     if ((matchConstraints.resourceRules ?? []).length === 0) place.at('resourceRules').required();
     if (mutates) validateMutatedOperations(matchConstraints, place);
   }
-  validateMatchConditions(matchConditions, paramKind !== undefined, field.at('matchConditions'));
+  yield* validateMatchConditions(matchConditions, paramKind !== undefined, field.at('matchConditions'));
 }
 
 function validateVariables(
@@ -131,23 +132,27 @@ function validateAnnotations(
   }
 }
 
-function validateValidatingSpec(spec: ValidatingAdmissionPolicySpec, policy: string, field: Field): void {
-  validateCommon(spec, false, field);
-  const expressions = policyExpressions(spec, field);
+function* validateValidatingSpec(spec: ValidatingAdmissionPolicySpec, policy: string, field: Field): Steps<void> {
+  yield* validateCommon(spec, false, field);
+  const expressions = yield* policyExpressions(spec, field);
   validateVariables(spec.variables ?? [], expressions, field.at('variables'));
   const { validations = [], auditAnnotations = [] } = spec;
   if (validations.length === 0 && auditAnnotations.length === 0)
     for (const name of ['validations', 'auditAnnotations'])
       field.at(name).required('validations or auditAnnotations must contain at least one item');
-  for (const [index, validation] of validations.entries())
+  for (const [index, validation] of validations.entries()) {
     validateValidation(validation, expressions, field.at('validations').item(index));
+    yield;
+  }
   validateAnnotations(auditAnnotations, [policy, expressions], field.at('auditAnnotations'));
 }
 
-export function validateValidatingAdmissionPolicy({ metadata, spec }: ValidatingAdmissionPolicy, field: Field): void {
-  compileTogether(() => {
-    validateValidatingSpec(spec ?? {}, metadata.name ?? '', field.at('spec'));
-  });
+/** Compiles each expression in a step. */
+export function validateValidatingAdmissionPolicy(
+  { metadata, spec }: ValidatingAdmissionPolicy,
+  field: Field,
+): Steps<void> {
+  return compileTogetherSteps(validateValidatingSpec(spec ?? {}, metadata.name ?? '', field.at('spec')));
 }
 
 function validateMutation(mutation: Mutation, expressions: PolicyExpressions | undefined, field: Field): void {
@@ -167,19 +172,20 @@ function validateMutation(mutation: Mutation, expressions: PolicyExpressions | u
     field.at(other).invalid(`{${other}}`, `must not be specified when patchType is ${patchType}`);
 }
 
-function validateMutatingSpec(spec: MutatingAdmissionPolicySpec, field: Field): void {
-  validateCommon(spec, true, field);
-  const expressions = mutationExpressions(spec, field);
+function* validateMutatingSpec(spec: MutatingAdmissionPolicySpec, field: Field): Steps<void> {
+  yield* validateCommon(spec, true, field);
+  const expressions = yield* mutationExpressions(spec, field);
   validateVariables(spec.variables ?? [], expressions, field.at('variables'));
   const { mutations = [] } = spec;
   if (mutations.length === 0) field.at('mutations').required('mutations must contain at least one item');
-  for (const [index, mutation] of mutations.entries())
+  for (const [index, mutation] of mutations.entries()) {
     validateMutation(mutation, expressions, field.at('mutations').item(index));
+    yield;
+  }
   validateChoice(spec.reinvocationPolicy, ['IfNeeded', 'Never'], field.at('reinvocationPolicy'));
 }
 
-export function validateMutatingAdmissionPolicy({ spec }: MutatingAdmissionPolicy, field: Field): void {
-  compileTogether(() => {
-    validateMutatingSpec(spec ?? {}, field.at('spec'));
-  });
+/** Compiles each expression in a step. */
+export function validateMutatingAdmissionPolicy({ spec }: MutatingAdmissionPolicy, field: Field): Steps<void> {
+  return compileTogetherSteps(validateMutatingSpec(spec ?? {}, field.at('spec')));
 }

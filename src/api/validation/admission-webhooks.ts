@@ -1,5 +1,6 @@
 /** Webhook configurations. Upstream: apis/admissionregistration/validation. */
-import { compileTogether } from '../cel/compile.ts';
+import type { Steps } from '../../base/steps.ts';
+import { compileTogetherSteps } from '../cel/compile.ts';
 import type { Field } from '../field-error.ts';
 import type {
   MatchCondition,
@@ -17,9 +18,14 @@ import { validateWebhookClient } from './webhook-client.ts';
 const KNOWN_REVIEW_VERSIONS = ['v1', 'v1beta1'];
 const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const MAX_CONDITIONS = 64;
+const WEBHOOKS_PER_STEP = 50;
 
-/** `hasParams`: expressions may speak of a policy's parameters. */
-export function validateMatchConditions(conditions: readonly MatchCondition[], hasParams: boolean, field: Field): void {
+/** Compiles each condition in a step. `hasParams`: expressions may speak of a policy's parameters. */
+export function* validateMatchConditions(
+  conditions: readonly MatchCondition[],
+  hasParams: boolean,
+  field: Field,
+): Steps<void> {
   if (conditions.length > MAX_CONDITIONS) field.tooMany(conditions.length, MAX_CONDITIONS);
   if (conditions.length === 0) return;
   const validateExpression = conditionExpressions({ hasParams, hasAuthorizer: true });
@@ -28,6 +34,7 @@ export function validateMatchConditions(conditions: readonly MatchCondition[], h
     const place = field.item(index);
     if (expression.trim() === '') place.at('expression').required();
     else validateExpression(expression.trim(), place.at('expression'));
+    yield;
     if (name === '') {
       place.at('name').required();
       continue;
@@ -40,7 +47,7 @@ export function validateMatchConditions(conditions: readonly MatchCondition[], h
 
 type Webhook = ValidatingWebhook & { readonly reinvocationPolicy?: string };
 
-function validateWebhook(webhook: Webhook, field: Field): void {
+function* validateWebhook(webhook: Webhook, field: Field): Steps<void> {
   validateFullName(webhook.name ?? '', field.at('name'));
   for (const [index, rule] of (webhook.rules ?? []).entries()) validateRule(rule, field.at('rules').item(index));
   validateOptionalChoice(webhook.failurePolicy, ['Fail', 'Ignore'], field.at('failurePolicy'));
@@ -55,7 +62,7 @@ function validateWebhook(webhook: Webhook, field: Field): void {
   validateLabelSelector(webhook.namespaceSelector, field.at('namespaceSelector'));
   validateLabelSelector(webhook.objectSelector, field.at('objectSelector'));
   validateWebhookClient(webhook.clientConfig ?? {}, field.at('clientConfig'));
-  validateMatchConditions(webhook.matchConditions ?? [], false, field.at('matchConditions'));
+  yield* validateMatchConditions(webhook.matchConditions ?? [], false, field.at('matchConditions'));
 }
 
 function validateFullName(name: string, field: Field): void {
@@ -78,27 +85,29 @@ function validateReviewVersions(versions: readonly string[], field: Field): void
     field.invalid(versions, `must include at least one of ${KNOWN_REVIEW_VERSIONS.join(', ')}`);
 }
 
-function validateWebhooks(webhooks: readonly Webhook[], field: Field): void {
+function* validateWebhooks(webhooks: readonly Webhook[], field: Field): Steps<void> {
   const names = new Set<string>();
-  compileTogether(() => {
-    for (const [index, webhook] of webhooks.entries()) {
-      const place = field.item(index);
-      validateWebhook(webhook, place);
-      validateReviewVersions(webhook.admissionReviewVersions ?? [], place.at('admissionReviewVersions'));
-      const { name = '' } = webhook;
-      if (name !== '' && names.has(name)) place.at('name').duplicate(name);
-      names.add(name);
-    }
-  });
+  for (const [index, webhook] of webhooks.entries()) {
+    const place = field.item(index);
+    yield* validateWebhook(webhook, place);
+    validateReviewVersions(webhook.admissionReviewVersions ?? [], place.at('admissionReviewVersions'));
+    const { name = '' } = webhook;
+    if (name !== '' && names.has(name)) place.at('name').duplicate(name);
+    names.add(name);
+    if (index % WEBHOOKS_PER_STEP === WEBHOOKS_PER_STEP - 1) yield;
+  }
 }
 
 export function validateValidatingWebhookConfiguration(
   configuration: ValidatingWebhookConfiguration,
   field: Field,
-): void {
-  validateWebhooks(configuration.webhooks ?? [], field.at('webhooks'));
+): Steps<void> {
+  return compileTogetherSteps(validateWebhooks(configuration.webhooks ?? [], field.at('webhooks')));
 }
 
-export function validateMutatingWebhookConfiguration(configuration: MutatingWebhookConfiguration, field: Field): void {
-  validateWebhooks(configuration.webhooks ?? [], field.at('webhooks'));
+export function validateMutatingWebhookConfiguration(
+  configuration: MutatingWebhookConfiguration,
+  field: Field,
+): Steps<void> {
+  return compileTogetherSteps(validateWebhooks(configuration.webhooks ?? [], field.at('webhooks')));
 }

@@ -1,9 +1,17 @@
 /** What claims, classes, slices and rules about devices share. Upstream: apis/resource/validation. */
+import type { Steps } from '../../base/steps.ts';
+import { compileTogetherSteps } from '../cel/compile.ts';
 import { compileDeviceSelector, DEVICE_SELECTOR_COST_LIMIT, deviceSelectorCost } from '../cel/device-types.ts';
 import { CompileError } from '../cel/texts.ts';
 import { stringifyJson } from '../codec/json.ts';
 import type { Field } from '../field-error.ts';
-import type { DeviceSelector, DeviceTaint, DeviceToleration, OpaqueDeviceConfiguration } from '../gen/resource-v1.ts';
+import type {
+  CELDeviceSelector,
+  DeviceSelector,
+  DeviceTaint,
+  DeviceToleration,
+  OpaqueDeviceConfiguration,
+} from '../gen/resource-v1.ts';
 import { validateLabelName } from '../meta-validation.ts';
 import { isDns1123Label, isDns1123Subdomain, isLabelValue } from '../names.ts';
 import { validateChoice } from './common.ts';
@@ -93,25 +101,60 @@ export function validateDeviceSelectors(selectors: readonly DeviceSelector[] | u
     max: MAX_SELECTORS,
     item({ cel }, at) {
       if (cel === undefined) at.at('cel').required();
-      else validateSelectorExpression(cel.expression ?? '', at.at('cel').at('expression'));
+      else validateSelectorExpression(cel, at.at('cel').at('expression'));
     },
   });
 }
 
-function validateSelectorExpression(expression: string, field: Field): void {
-  if (Buffer.byteLength(expression) > MAX_EXPRESSION_BYTES) return field.tooLong(MAX_EXPRESSION_BYTES);
+/** What a selector costs, or why it does not compile. */
+type SelectorCost = number | CompileError;
+
+/** By selector, where it was compiled before its object is validated. */
+const costs = new WeakMap<CELDeviceSelector, SelectorCost>();
+
+/**
+ * Compiles the selectors of an object, each in a step, before it is validated: a claim may have 8,000. Upstream has no bound
+ * of what all of them may take together.
+ */
+export function compileSelectorSteps(selectors: readonly (readonly DeviceSelector[] | undefined)[]): Steps<void> {
+  return compileTogetherSteps(costSteps(selectors));
+}
+
+function* costSteps(selectors: readonly (readonly DeviceSelector[] | undefined)[]): Steps<void> {
+  for (const list of selectors)
+    if (list !== undefined && list.length <= MAX_SELECTORS)
+      for (const { cel } of list) {
+        if (cel === undefined || isTooLong(cel)) continue;
+        costs.set(cel, costOf(cel));
+        yield;
+      }
+}
+
+function isTooLong({ expression = '' }: CELDeviceSelector): boolean {
+  return Buffer.byteLength(expression) > MAX_EXPRESSION_BYTES;
+}
+
+function costOf({ expression = '' }: CELDeviceSelector): SelectorCost {
   try {
-    if (deviceSelectorCost(compileDeviceSelector(expression)) > DEVICE_SELECTOR_COST_LIMIT)
-      field.forbidden('too complex, exceeds cost limit');
+    return deviceSelectorCost(compileDeviceSelector(expression));
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error;
+    if (error instanceof CompileError) return error;
+    throw error;
+  }
+}
+
+function validateSelectorExpression(cel: CELDeviceSelector, field: Field): void {
+  if (isTooLong(cel)) return field.tooLong(MAX_EXPRESSION_BYTES);
+  const { expression = '' } = cel;
+  const cost = costs.get(cel) ?? costOf(cel);
+  if (cost instanceof CompileError) {
     // Upstream's text for results of another type is its own here.
-    const type = /^must evaluate to bool but got (.*)$/s.exec(error.message)?.[1];
+    const type = /^must evaluate to bool but got (.*)$/s.exec(cost.message)?.[1];
     field.invalid(
       expression,
-      type === undefined ? error.message : `must evaluate to bool or the unknown type, not ${type}`,
+      type === undefined ? cost.message : `must evaluate to bool or the unknown type, not ${type}`,
     );
-  }
+  } else if (cost > DEVICE_SELECTOR_COST_LIMIT) field.forbidden('too complex, exceeds cost limit');
 }
 
 /** Settings for a driver: an object that is not too large. */

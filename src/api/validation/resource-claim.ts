@@ -1,8 +1,10 @@
 /** Claims of devices, their templates and statuses, and classes. Upstream: apis/resource/validation. */
 import { deepEqual } from '../../base/equal.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type {
   DeviceClaim,
+  DeviceSelector,
   DeviceClass,
   DeviceConstraint,
   DeviceRequest,
@@ -17,6 +19,7 @@ import { validateImmutableStruct } from './common.ts';
 import {
   validateDeviceConfiguration,
   validateDeviceFullName,
+  compileSelectorSteps,
   validateDeviceSelectors,
   validateDeviceTolerations,
   validateLabelLikeName,
@@ -131,6 +134,29 @@ export function validateDeviceClass({ spec }: DeviceClass, field: Field, old?: D
   const name = spec?.extendedResourceName;
   if (name === undefined || (isQualifiedName(name).length === 0 && isExtendedResource(name))) return;
   at.at('extendedResourceName').invalid(name, 'must be a valid extended resource name');
+}
+
+/** Compiles the selectors of a class, in steps, before it is validated. */
+export function prepareDeviceClass({ spec }: DeviceClass): Steps<void> {
+  return compileSelectorSteps([spec?.selectors]);
+}
+
+/** Those of a new claim: its spec never changes. */
+export function* prepareResourceClaim({ spec }: ResourceClaim, old: ResourceClaim | undefined): Steps<void> {
+  if (old === undefined) yield* compileSelectorSteps(selectorsOf(spec?.devices));
+}
+
+export function prepareResourceClaimTemplate({ spec }: ResourceClaimTemplate): Steps<void> {
+  return compileSelectorSteps(selectorsOf(spec?.spec?.devices));
+}
+
+/** Of claims with more than are allowed nothing is compiled. */
+function selectorsOf({ requests = [] }: DeviceClaim = {}): (readonly DeviceSelector[] | undefined)[] {
+  if (requests.length > MAX_REQUESTS) return [];
+  return requests.flatMap(({ exactly, firstAvailable = [] }) => [
+    exactly?.selectors,
+    ...(firstAvailable.length > MAX_ALTERNATIVES ? [] : firstAvailable).map(({ selectors }) => selectors),
+  ]);
 }
 
 export function validateResourceClaim(claim: ResourceClaim, field: Field): void {

@@ -4,6 +4,7 @@
  * apiserver/pkg/admission/plugin/webhook/matchconditions.
  */
 import type { MatchCondition } from '../../api/gen/admissionregistration-v1.ts';
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { type Activation, compile, evaluateWithDecisions, type Program } from '../../api/cel/compile.ts';
 import { admissionEnvironment } from '../../api/cel/admission-types.ts';
 import type { CelEnvironment } from '../../api/cel/environment.ts';
@@ -44,24 +45,36 @@ export function compileConditions(
   conditions: readonly MatchCondition[],
   environment: CelEnvironment,
 ): CompiledCondition[] {
-  return conditions.map(({ name, expression }) => {
+  return allSteps(compileConditionSteps(conditions, environment));
+}
+
+/** The same, each in a step. */
+function* compileConditionSteps(
+  conditions: readonly MatchCondition[],
+  environment: CelEnvironment,
+): Steps<CompiledCondition[]> {
+  const compiled: CompiledCondition[] = [];
+  for (const { name, expression } of conditions) {
     try {
-      return { name, program: compile(expression, { environment, returnTypes: ['bool'] }) };
+      compiled.push({ name, program: compile(expression, { environment, returnTypes: ['bool'] }) });
     } catch (error) {
-      return { name, program: (error as Error).message };
+      compiled.push({ name, program: (error as Error).message });
     }
-  });
+    yield;
+  }
+  return compiled;
 }
 
 /**
  * Makes the match conditions of a webhook. `failurePolicy` as the webhook has it (default Fail). Without conditions
  * everything matches.
  */
-export function createMatchConditions(
+export function* matchConditionSteps(
   conditions: readonly MatchCondition[] | undefined,
   failurePolicy: string | undefined,
-): MatchConditions {
-  const compiled = compileConditions(conditions ?? [], admissionEnvironment({ hasParams: false, hasAuthorizer: true }));
+): Steps<MatchConditions> {
+  const environment = admissionEnvironment({ hasParams: false, hasAuthorizer: true });
+  const compiled = yield* compileConditionSteps(conditions ?? [], environment);
   return {
     async evaluate(attributes, matched, authorize) {
       if (compiled.length === 0) return { matches: true };

@@ -5,10 +5,14 @@ import { Deployments, HorizontalPodAutoscalers, Namespaces, Nodes, Pods } from '
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { createTestObjects } from '../authz/objects-fixture.ts';
-import { createMatchConditions } from './match-conditions.ts';
+import { allSteps } from '../../base/steps.ts';
+import { matchConditionSteps, type MatchConditions } from './match-conditions.ts';
 import { admissionAttributesOf, testingRegistry } from '../admission/admission-fixture.ts';
 import { type MatchCriteria, matchRequest } from './resource-matcher.ts';
 import { isAdmissionConfiguration, ruleMatches } from './rules-matcher.ts';
+
+const matchConditionsOf = (...conditions: Parameters<typeof matchConditionSteps>): MatchConditions =>
+  allSteps(matchConditionSteps(...conditions));
 
 const any: NamedRuleWithOperations = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] };
 const pods: NamedRuleWithOperations = {
@@ -134,7 +138,7 @@ test('match conditions decide whether a webhook or policy is called', async () =
       const attributes = admissionAttributesOf(Pods, { object: pod, user: { name: 'ann', groups: ['devs'] } });
       const answer = slow ? async () => allow() : allow;
       assert.deepEqual(
-        await createMatchConditions(conditions, policy).evaluate(attributes, { own, as: own }, answer),
+        await matchConditionsOf(conditions, policy).evaluate(attributes, { own, as: own }, answer),
         wanted,
         name,
       );

@@ -80,7 +80,7 @@ import type { ResourceDefinition } from './resource-definition.ts';
 const mutatingPolicy: KindRules<MutatingAdmissionPolicy> = {
   generationOf: specOf,
   defaults: setMutatingAdmissionPolicyDefaults,
-  validate: validateMutatingAdmissionPolicy,
+  validationSteps: validateMutatingAdmissionPolicy,
   allowUnconditionalUpdate: false,
 };
 const mutatingBinding: KindRules<MutatingAdmissionPolicyBinding> = {
@@ -95,7 +95,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
     rules: {
       generationOf: ({ webhooks }) => webhooks,
       defaults: setValidatingWebhookConfigurationDefaults,
-      validate: validateValidatingWebhookConfiguration,
+      validationSteps: validateValidatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
@@ -104,7 +104,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
     rules: {
       generationOf: ({ webhooks }) => webhooks,
       defaults: setMutatingWebhookConfigurationDefaults,
-      validate: validateMutatingWebhookConfiguration,
+      validationSteps: validateMutatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
@@ -114,7 +114,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
       emptyStatus: {},
       generationOf: specOf,
       defaults: setValidatingAdmissionPolicyDefaults,
-      validate: validateValidatingAdmissionPolicy,
+      validationSteps: validateValidatingAdmissionPolicy,
       allowUnconditionalUpdate: false,
     },
     printer: validatingAdmissionPolicyPrinter,

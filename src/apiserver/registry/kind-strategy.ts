@@ -5,6 +5,8 @@
  */
 import { addInt64 } from '../../api/int64.ts';
 import { deepEqual } from '../../base/equal.ts';
+import { allSteps, type Steps } from '../../base/steps.ts';
+import type { FieldCause } from '../../api/status-error.ts';
 import { Field } from '../../api/field-error.ts';
 import type { NameCheck } from '../../api/names.ts';
 import { type KubernetesObject, jsonOf } from '../../api/object.ts';
@@ -18,6 +20,10 @@ export interface KindRules<T extends KubernetesObject> {
   prepareForCreate?(draft: T, context: RequestContext): void;
   prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
   validate?(object: T, field: Field): void;
+  /** Instead of `validate`, where it may take long. */
+  validationSteps?(object: T, field: Field): Steps<void>;
+  /** Steps before validation: what it asks for and takes long is made in them. */
+  prepareValidation?(object: T, old: T | undefined): Steps<void>;
   /** Default: `validate`. */
   validateUpdate?(object: T, old: T, field: Field): void;
   /** A fresh object's status; absent: the kind has none. */
@@ -57,22 +63,53 @@ export function kindStrategy<T extends KubernetesObject>(rules: KindRules<T>): S
       if (rules.generationOf !== undefined) draft.metadata.generation = 1;
       rules.prepareForCreate?.(draft, context);
     },
-    validate(object) {
-      const field = Field.root();
-      rules.validate?.(object, field);
-      return field.errors;
-    },
+    ...validationOf(rules),
     prepareForUpdate(draft, old, context) {
       if (rules.emptyStatus !== undefined) setStatus(draft, statusOf(old));
       rules.prepareForUpdate?.(draft, old, context);
       raiseGeneration(rules, draft, old);
     },
-    validateUpdate(object, old) {
-      const field = Field.root(old);
-      if (rules.validateUpdate !== undefined) rules.validateUpdate(object, old, field);
-      else rules.validate?.(object, field);
-      return field.errors;
+  };
+}
+
+function validationAtOnce<T extends KubernetesObject>(
+  rules: KindRules<T>,
+): Pick<Strategy<T>, 'validate' | 'validateUpdate' | 'validationSteps'> {
+  const validate = (object: T): FieldCause[] => {
+    const field = Field.root();
+    rules.validate?.(object, field);
+    return field.errors;
+  };
+  const validateUpdate = (object: T, old: T): FieldCause[] => {
+    const field = Field.root(old);
+    if (rules.validateUpdate !== undefined) rules.validateUpdate(object, old, field);
+    else rules.validate?.(object, field);
+    return field.errors;
+  };
+  if (rules.prepareValidation === undefined) return { validate, validateUpdate };
+  return {
+    validate,
+    validateUpdate,
+    *validationSteps(object, old) {
+      yield* rules.prepareValidation!(object, old);
+      return old === undefined ? validate(object) : validateUpdate(object, old);
     },
+  };
+}
+
+function validationOf<T extends KubernetesObject>(
+  rules: KindRules<T>,
+): Pick<Strategy<T>, 'validate' | 'validateUpdate' | 'validationSteps'> {
+  if (rules.validationSteps === undefined) return validationAtOnce(rules);
+  const steps = function* (object: T, old: T | undefined): Steps<FieldCause[]> {
+    const field = Field.root(old);
+    yield* rules.validationSteps!(object, field);
+    return field.errors;
+  };
+  return {
+    validationSteps: steps,
+    validate: (object) => allSteps(steps(object, undefined)),
+    validateUpdate: (object, old) => allSteps(steps(object, old)),
   };
 }
 

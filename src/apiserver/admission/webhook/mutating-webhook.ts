@@ -21,7 +21,7 @@ import { CallingWebhookError, webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects, type ReviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
-import { type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
+import { type ConfiguredWebhook, followWebhooks, WEBHOOKS_PER_TURN } from './webhook-configurations.ts';
 
 const NAME = 'MutatingAdmissionWebhook';
 
@@ -59,6 +59,7 @@ async function mutate(
   const memory = memoryOf(attributes);
   if (reinvocation.round === 1 && !equal(memory.after, attributes.object)) askAgain(memory);
   for (const [index, webhook] of webhooks.entries()) {
+    if (index % WEBHOOKS_PER_TURN === WEBHOOKS_PER_TURN - 1) await attributes.context.pause?.();
     const invocation = await invocationOf(webhook, attributes, deps);
     if (invocation === undefined || (reinvocation.round === 1 && !memory.again.has(webhook.uid))) continue;
     const view = reviewObjects(invocation.own, invocation.as, attributes.subresource);

@@ -12,7 +12,12 @@ import { webhookRefusal } from './denial.ts';
 import { type Invocation, invocationOf } from './invocation.ts';
 import { reviewObjects } from '../../admission-matching/review-objects.ts';
 import { isAdmissionConfiguration } from '../../admission-matching/rules-matcher.ts';
-import { type AnyConfiguration, type ConfiguredWebhook, followWebhooks } from './webhook-configurations.ts';
+import {
+  type AnyConfiguration,
+  type ConfiguredWebhook,
+  followWebhooks,
+  WEBHOOKS_PER_TURN,
+} from './webhook-configurations.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 
 export function createValidatingWebhooks(deps: WebhookAdmissionDeps, resolve: ResolveService): AdmissionPlugin {
@@ -39,7 +44,8 @@ async function validate(
   webhooks: readonly ConfiguredWebhook[],
 ): Promise<void> {
   const due: Due[] = [];
-  for (const webhook of webhooks) {
+  for (const [index, webhook] of webhooks.entries()) {
+    if (index % WEBHOOKS_PER_TURN === WEBHOOKS_PER_TURN - 1) await attributes.context.pause?.();
     const invocation = await invocationOf(webhook, attributes, deps);
     if (invocation === undefined) continue;
     const reviewed = await viewOf(invocation, attributes, due);

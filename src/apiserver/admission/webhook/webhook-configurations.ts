@@ -8,11 +8,15 @@ import type {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
 } from '../../../api/gen/admissionregistration-v1.ts';
+import type { LabelSelector } from '../../../api/gen/meta-v1.ts';
 import { compileLabelSelector, type LabelMatcher } from '../../../api/label-selector.ts';
 import type { ResourceInfo } from '../../../api/resource-info.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { ResolveService } from '../../webhook/service-resolver.ts';
 import { targetOfClientConfig, type WebhookTarget } from '../../webhook/webhook-target.ts';
+
+/** Webhooks that a request is held against in one turn of the loop. */
+export const WEBHOOKS_PER_TURN = 16;
 
 /** A webhook of either kind; `reinvocationPolicy` only in mutating ones. */
 export type AnyWebhook = MutatingWebhook;
@@ -31,6 +35,8 @@ export interface ConfiguredWebhook {
   /** Throws `WebhookTargetError`. */
   target(): WebhookTarget;
 }
+
+const NO_SELECTOR: LabelSelector = {};
 
 /** Follows the configurations. Returns what gives the webhooks as they stand. */
 export function followWebhooks(
@@ -66,8 +72,12 @@ function configured(
     uid: `${configuration}/${hook.name}/${count}`,
     configuration,
     hook,
-    namespaces: compileLabelSelector(hook.namespaceSelector ?? {}),
-    objects: compileLabelSelector(hook.objectSelector ?? {}),
+    get namespaces() {
+      return compileLabelSelector(hook.namespaceSelector ?? NO_SELECTOR);
+    },
+    get objects() {
+      return compileLabelSelector(hook.objectSelector ?? NO_SELECTOR);
+    },
     target: () => (target ??= targetOfClientConfig(hook.clientConfig, resolve)),
   };
 }

@@ -29,6 +29,9 @@ import {
   validateResourceClaimStatusUpdate,
 } from '../../../api/validation/resource-claim-status.ts';
 import {
+  prepareDeviceClass,
+  prepareResourceClaim,
+  prepareResourceClaimTemplate,
   validateDeviceClass,
   validateResourceClaim,
   validateResourceClaimTemplate,
@@ -66,6 +69,7 @@ export function dynamicResourceDefinitions({ platform }: Pick<RegistryServices, 
 const classRules: KindRules<DeviceClass> = {
   generationOf: specOf,
   validateName: nameIsLongName,
+  prepareValidation: prepareDeviceClass,
   validate: validateDeviceClass,
   validateUpdate: (deviceClass, old, field) => validateDeviceClass(deviceClass, field, old),
 };
@@ -78,6 +82,7 @@ const claimStatusRules: StatusRules<ResourceClaim> = {
 const claimRules: KindRules<ResourceClaim> = {
   emptyStatus: {},
   defaults: setResourceClaimDefaults,
+  prepareValidation: prepareResourceClaim,
   validate: validateResourceClaim,
   validateUpdate: validateResourceClaimUpdate,
 };
@@ -100,6 +105,7 @@ const poolStatusStatusRules: StatusRules<ResourcePoolStatusRequest> = { validate
 
 const templateRules: KindRules<ResourceClaimTemplate> = {
   defaults: setResourceClaimTemplateDefaults,
+  prepareValidation: prepareResourceClaimTemplate,
   validate: validateResourceClaimTemplate,
   validateUpdate: validateResourceClaimTemplateUpdate,
 };
