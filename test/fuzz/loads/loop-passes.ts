@@ -1,6 +1,7 @@
 // Ends turns where the product leaves its loop: at answers of the store, of files and of the container runtime, which are
 // microtasks in a simulation, and where work pauses by the clock, which virtual time lets go on at once.
 import { wrapMethods } from '../../../src/base/wrap-methods.ts';
+import { SimContainer } from '../../../src/cri/sim/sim-container.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { LoopTurns } from '../../../src/platform/node/loop-turns.ts';
 import { VirtualClock } from '../../../src/platform/sim/virtual-clock.ts';
@@ -62,6 +63,14 @@ SimNode.prototype.start = function () {
   const { runtime, images } = this.runtime;
   Object.assign(this.runtime, { runtime: withPasses(runtime, onPass), images: withPasses(images, onPass) });
   return start.call(this);
+};
+
+const { exit } = SimContainer.prototype;
+
+/** A process ends outside of the loop: its end is no turn of the product. */
+SimContainer.prototype.exit = function (code, reason) {
+  onMachinePass();
+  return exit.call(this, code, reason).finally(() => onMachinePass());
 };
 
 const { scheduleOne } = SchedulingCycles.prototype;

@@ -209,6 +209,29 @@ export const schedulingLoads: readonly Load[] = [
     },
   },
   {
+    name: 'selectors × alternatives × requests of a claim',
+    *objects() {
+      const selectors = (at: number) =>
+        times(32, (n) => ({ cel: { expression: `device.attributes["fuzz.io"].a >= ${at * 32 + n}` } }));
+      const requests = times(32, (at) => ({
+        name: `r${at}`,
+        firstAvailable: times(8, (n) => ({ name: `a${n}`, deviceClassName: 'd', selectors: selectors(at * 8 + n) })),
+      }));
+      yield {
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceClaim',
+        metadata: meta('c'),
+        spec: { devices: { requests } },
+      };
+      yield {
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceClaimTemplate',
+        metadata: meta('t'),
+        spec: { spec: { devices: { requests } } },
+      };
+    },
+  },
+  {
     name: 'daemons × nodes',
     nodes: 30,
     *objects() {

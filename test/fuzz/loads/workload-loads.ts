@@ -2,6 +2,21 @@
 import { times, type Load } from './load.ts';
 import { labels, container, meta, pod, workload, claimTemplate, requirement, quota } from './parts.ts';
 
+/** As many budgets as pods, each with a selector of fifty requirements that all pods meet. */
+const budgetsOfPods = (name: string, count: number): Load => ({
+  name,
+  *objects() {
+    for (const at of times(count, (n) => n)) yield pod(`p${at}`);
+    for (const at of times(count, (n) => n))
+      yield {
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: meta(`b${at}`),
+        spec: { minAvailable: 1, selector: { matchExpressions: times(50, (n) => requirement(n)) } },
+      };
+  },
+});
+
 export const workloadLoads: readonly Load[] = [
   {
     name: 'claim templates × replicas',
@@ -96,19 +111,8 @@ export const workloadLoads: readonly Load[] = [
       };
     },
   },
-  {
-    name: 'budgets × pods',
-    *objects() {
-      for (const at of times(100, (n) => n)) yield pod(`p${at}`);
-      for (const at of times(100, (n) => n))
-        yield {
-          apiVersion: 'policy/v1',
-          kind: 'PodDisruptionBudget',
-          metadata: meta(`b${at}`),
-          spec: { minAvailable: 1, selector: { matchExpressions: times(50, (n) => requirement(n)) } },
-        };
-    },
-  },
+  budgetsOfPods('budgets × pods', 100),
+  budgetsOfPods('many budgets × pods', 500),
   {
     name: 'claims × volumes',
     *objects() {
