@@ -30,21 +30,37 @@ export function itemElement(list: ListSchema, item: unknown): string {
   // The usual list: one key, with a text.
   const text = only !== undefined && list.keys.length === 1 && Object.hasOwn(item, only) ? item[only] : undefined;
   if (typeof text === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(text)}}`;
-  const keys: Record<string, unknown> = {};
-  let found = 0;
-  for (const key of [...list.keys].sort()) {
-    const value = Object.hasOwn(item, key) ? item[key] : defaultOf(list, key);
-    if (value === undefined) continue;
-    keys[key] = value;
-    found++;
+  let keys = '';
+  for (const { key, quoted, fallback } of keyPlansOf(list)) {
+    const value = Object.hasOwn(item, key) ? item[key] : fallback;
+    if (value !== undefined) keys += `${keys === '' ? '' : ','}${quoted}:${stringifyJson(value)}`;
   }
-  if (found === 0) {
+  if (keys === '') {
     const [first = ''] = list.keys;
     throw new ListKeyError(
       `associative list with keys has an element that omits key field ${JSON.stringify(first)} (and doesn't have default value)`,
     );
   }
-  return `k:${stringifyJson(keys)}`;
+  return `k:{${keys}}`;
+}
+
+/** A key of a list, its name as JSON, and the value of items without it. */
+interface KeyPlan {
+  readonly key: string;
+  readonly quoted: string;
+  readonly fallback: unknown;
+}
+
+const keyPlans = new WeakMap<ListSchema, readonly KeyPlan[]>();
+
+/** In the order of their names. Lists have thousands of items. */
+function keyPlansOf(list: ListSchema): readonly KeyPlan[] {
+  let plans = keyPlans.get(list);
+  if (plans === undefined) {
+    plans = [...list.keys].sort().map((key) => ({ key, quoted: JSON.stringify(key), fallback: defaultOf(list, key) }));
+    keyPlans.set(list, plans);
+  }
+  return plans;
 }
 
 /** Fields of built-in kinds that Go always writes have their zero for a default. */

@@ -32,8 +32,10 @@ const OWN_RULES = [Pods, Services, PersistentVolumeClaims] as readonly ResourceI
 export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   const followed = new Map<ResourceInfo, Informer<KubernetesObject>>();
   const custom = createCustomMonitors(deps, attach);
-  const measures = (info: ResourceInfo, names: readonly string[]): boolean =>
-    names.some((name) => deps.evaluatorFor(info).measures(name));
+  const measures = (info: ResourceInfo, names: readonly string[]): boolean => {
+    const evaluator = deps.evaluatorFor(info);
+    return names.some((name) => evaluator.measures(name));
+  };
   const measuring = (infos: readonly ResourceInfo[], names: readonly string[]): ResourceInfo[] =>
     newestOfEach(infos.filter((info) => canBeFollowed(info) && measures(info, names)));
 
@@ -65,8 +67,9 @@ export function createQuotaMonitors(deps: QuotaMonitorDeps): QuotaMonitors {
   return {
     async follow(names, signal) {
       const builtIn = measuring([...OWN_RULES, ...allResources], names);
+      const evaluators = builtIn.map((info) => deps.evaluatorFor(info));
       const unknown = names.filter(
-        (name) => name.startsWith('count/') && !builtIn.some((info) => measures(info, [name])),
+        (name) => name.startsWith('count/') && !evaluators.some((evaluator) => evaluator.measures(name)),
       );
       const kinds = await customKinds(unknown, signal);
       const informers = builtIn.map(followBuiltIn);

@@ -8,6 +8,7 @@ import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../api/g
 import { isReason } from '../../api/status-error.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { ResourceQuota } from '../../api/gen/core-v1.ts';
+import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
@@ -18,6 +19,8 @@ import { createQuotaMonitors } from './quota-monitors.ts';
 
 const NAME = 'resourcequota-controller';
 const WORKERS = 5;
+/** Objects that are counted in one turn of the loop. */
+const OBJECTS_PER_TURN = 500;
 const RESYNC_MS = 5 * 60_000;
 
 export function createResourceQuotaController(deps: ControllerDeps): Controller {
@@ -49,28 +52,35 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
   });
 
   async function syncResourceQuota(key: string, signal: AbortSignal): Promise<void> {
-    const names = Object.keys(quotas.get(parseKey(key))?.spec?.hard ?? {});
-    const informers = await monitors.follow(names, signal);
+    const wanted = Object.keys(quotas.get(parseKey(key))?.spec?.hard ?? {});
+    const informers = await monitors.follow(wanted, signal);
     const quota = quotas.get(parseKey(key));
     if (quota === undefined) return;
     const { hard = {} } = quota.spec ?? {};
+    const names = Object.keys(hard);
+    const measured = new Set<string>();
     let used: Record<string, string> = {};
     for (const informer of informers) {
       const evaluator = measuring(informer.info);
-      used = {
-        ...Object.fromEntries(
-          Object.keys(hard)
-            .filter((name) => evaluator.measures(name))
-            .map((name) => [name, '0']),
-        ),
-        ...used,
-      };
-      for (const object of informer.list(quota.metadata.namespace)) {
-        if (inScopes(evaluator, quota.spec ?? {}, object))
-          used = addLists(used, evaluator.usage(object, clock.nowMs()));
-      }
+      for (const name of names) if (evaluator.measures(name)) measured.add(name);
+      used = addLists(used, await usageOf(informer.list(quota.metadata.namespace), evaluator, quota));
     }
-    await writeStatus(quota, { hard, used: maskList(used, Object.keys(hard)) }, signal);
+    const none = Object.fromEntries([...measured].map((name) => [name, '0']));
+    await writeStatus(quota, { hard, used: maskList(addLists(none, used), names) }, signal);
+  }
+
+  /** Only names that the objects use: a quota may have ten thousand. */
+  async function usageOf(
+    objects: readonly KubernetesObject[],
+    evaluator: QuotaEvaluator,
+    { spec = {} }: ResourceQuota,
+  ): Promise<Record<string, string>> {
+    let used: Record<string, string> = {};
+    for (const [at, object] of objects.entries()) {
+      if (at % OBJECTS_PER_TURN === OBJECTS_PER_TURN - 1) await clock.yield();
+      if (inScopes(evaluator, spec, object)) used = addLists(used, evaluator.usage(object, clock.nowMs()));
+    }
+    return used;
   }
 
   async function writeStatus(

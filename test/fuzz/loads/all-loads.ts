@@ -23,6 +23,7 @@ const quick: ReadonlySet<string> = new Set([
   'selectors × alternatives × requests of a claim',
   'endpoints of many subsets',
   'image pull secrets',
+  'quota scopes × objects',
   'pairs of lists of flowcontrol.apiserver.k8s.io/v1 FlowSchema',
   'anti-affinity terms NotIn × pods',
   'preferred affinity terms × pods',
