@@ -1,6 +1,7 @@
 // What changed between two objects, as sets of paths. Equal references are skipped unread, so an update that shares
 // structure with its predecessor costs what it changed. Upstream: TypedValue.Compare.
 
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { nullsOfAbsent } from '../codec/null-plan.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { equal } from '../patch/json-patch.ts';
@@ -88,10 +89,7 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   if (list !== undefined) {
     const items = asList(value);
     if (items.length === 0) return leaf;
-    const out: Record<string, FieldNode> = { [SELF]: leaf };
-    for (const [element, same] of itemsByElement(list, items, true))
-      out[element] = same.length === 1 ? everyPath(list.items, same[0]) : leaf;
-    return out;
+    return pathsOfLargeLists.get(items) ?? allSteps(itemPathSteps(list, items));
   }
   const shape = granularObject(type, value);
   if (shape === undefined || !isObject(value)) return leaf;
@@ -103,6 +101,37 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   if (shape.kind === 'struct')
     for (const name of nullsOfAbsent(shape)) (out ??= { [SELF]: leaf })[`f:${name}`] ??= leaf;
   return out ?? leaf;
+}
+
+/** Lists of so many items are walked in steps. */
+const LARGE_LIST = 500;
+
+function* itemPathSteps(list: ListSchema, items: readonly unknown[]): Steps<FieldNode> {
+  const out: Record<string, FieldNode> = { [SELF]: leaf };
+  let walked = 0;
+  for (const [element, same] of itemsByElement(list, items, true)) {
+    out[element] = same.length === 1 ? everyPath(list.items, same[0]) : leaf;
+    if (++walked % LARGE_LIST === 0) yield;
+  }
+  return out;
+}
+
+/** By list: made in steps before a comparison that asks for them. */
+const pathsOfLargeLists = new WeakMap<readonly unknown[], FieldNode>();
+
+/** Walks the large lists of a new value, in steps, so that its comparison with nothing takes no longer than the rest of it. */
+export function* largeListSteps(type: TypeSchema, value: unknown): Steps<void> {
+  const list = granularList(type);
+  if (list !== undefined) {
+    const items = asList(value);
+    if (items.length >= LARGE_LIST) pathsOfLargeLists.set(items, yield* itemPathSteps(list, items));
+    else for (const item of items) yield* largeListSteps(list.items, item);
+    return;
+  }
+  const shape = granularObject(type, value);
+  if (shape === undefined || !isObject(value)) return;
+  for (const key of Object.keys(value))
+    if (value[key] instanceof Object) yield* largeListSteps(childType(shape, key), value[key]);
 }
 
 /** Collects the comparisons of what a container consists of. */
@@ -136,6 +165,11 @@ function compareFields(shape: ObjectShape, { before, after, nulls }: Sides): Com
 }
 
 function compareItems(list: ListSchema, l: readonly unknown[], r: readonly unknown[]): Comparison {
+  const walked = l.length === 0 ? pathsOfLargeLists.get(r) : undefined;
+  if (walked !== undefined) {
+    const { [SELF]: _, ...changed } = walked;
+    return { changed, removed: undefined };
+  }
   const collector = new Collector();
   const before = itemsByElement(list, l, true);
   const after = itemsByElement(list, r, true);

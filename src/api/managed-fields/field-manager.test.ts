@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../codec/own-property.ts';
+import { canonicalize } from '../codec/canonical.ts';
 import { decodeTyped } from '../codec/typed.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import { apply } from './apply.ts';
 import { fieldSetOf } from './field-extract.ts';
 import { applied, applyAs, common, config, deployment, ownedBy, specOf, updateAs } from './field-manager-fixture.ts';
-import { trackUpdate } from './field-manager.ts';
+import { createdEntries, trackUpdate, updatedEntriesSteps } from './field-manager.ts';
 
 test('an applied configuration is owned as it was written', () => {
   const object = applied(
@@ -275,4 +276,23 @@ test('who applies what is there already owns it, without a time', () => {
       ['one', true],
     ],
   );
+});
+
+test('the fields of a new object of long lists are found in steps, and are those that a comparison at once finds', () => {
+  const ports = Array.from({ length: 3000 }, (_, at) => ({ name: `p${at}`, containerPort: at + 1, protocol: 'TCP' }));
+  const containers = Array.from({ length: 1200 }, (_, at) => ({
+    name: `c${at}`,
+    image: 'i',
+    ports: at === 0 ? ports : [],
+  }));
+  const template = { metadata: { labels: { app: 'a' } }, spec: { containers, initContainers: containers.slice(0, 2) } };
+  const next = canonicalize(deployment, config({ replicas: 1, selector: { matchLabels: { app: 'a' } }, template }));
+  const request = { ...common, manager: 'm' };
+  const steps = updatedEntriesSteps(undefined, next, request);
+  let count = 0;
+  let result = steps.next();
+  for (; result.done !== true; result = steps.next()) count++;
+  assert.ok(count >= 10, `${count} steps`);
+  const copy = structuredClone(next);
+  assert.deepEqual(result.value, createdEntries(copy, request));
 });

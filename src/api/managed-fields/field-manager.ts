@@ -9,7 +9,7 @@ import { type JsonObject, setOwn } from '../codec/own-property.ts';
 import type { ManagedFieldsEntry } from '../gen/meta-v1.ts';
 import type { StructSchema } from '../schema/type-schema.ts';
 import { createdFields } from './created-fields.ts';
-import { type Comparison, exclude, isUnchanged } from './field-compare.ts';
+import { type Comparison, exclude, isUnchanged, largeListSteps } from './field-compare.ts';
 import { difference, type FieldSet, leaf, recursiveDifference, union } from './field-set.ts';
 import { compareObjects, emptyObject, entriesOf, releaseSteps, stripManaged, withManaged } from './managed-entries.ts';
 import {
@@ -98,6 +98,12 @@ export function createdEntries(
 function* createdSteps(next: JsonObject, request: FieldManagerRequest): Steps<ManagedFieldsEntry[]> {
   const { schema, resetFields } = request;
   const object = withoutReset(stripManaged(next), resetFields);
+  try {
+    yield* largeListSteps(schema, object);
+  } catch (error) {
+    if (!(error instanceof ListKeyError)) throw error; // The comparison finds it again.
+  }
+  yield;
   const compared = compareIfKeyed(schema, emptyObject(schema, object), object);
   if (compared === undefined) return [];
   yield;
