@@ -150,7 +150,7 @@ export function prepareResourceClaimTemplate({ spec }: ResourceClaimTemplate): S
   return compileSelectorSteps(selectorsOf(spec?.spec?.devices));
 }
 
-/** Of claims with more than are allowed nothing is compiled. */
+/** Lists of selectors, without those of requests and alternatives beyond what is allowed. */
 function selectorsOf({ requests = [] }: DeviceClaim = {}): (readonly DeviceSelector[] | undefined)[] {
   if (requests.length > MAX_REQUESTS) return [];
   return requests.flatMap(({ exactly, firstAvailable = [] }) => [
