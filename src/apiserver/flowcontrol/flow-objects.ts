@@ -111,12 +111,12 @@ async function writeConditions(
   schemas: ReadonlyMap<string, FlowSchema>,
   levels: ReadonlyMap<string, PriorityLevelConfiguration>,
 ): Promise<void> {
-  const wrong = [...schemas.values()].filter((schema) => withCondition(schema, levels, clock.nowMs()) !== undefined);
+  const wrong = [...schemas].filter(([, schema]) => withCondition(schema, levels, clock.nowMs()) !== undefined);
   // One after the other: each may be as large as objects get.
-  for (const { metadata } of wrong) {
+  for (const [name] of wrong) {
     const change = (now: FlowSchema): FlowSchema | undefined => withCondition(now, levels, clock.nowMs());
     try {
-      await objects.guaranteedUpdate(FlowSchemas, '', metadata.name ?? '', change);
+      await objects.guaranteedUpdate(FlowSchemas, '', name, change);
     } catch (error) {
       if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
     }
