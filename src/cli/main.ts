@@ -107,7 +107,8 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 installLastNet();
-main(process.argv.slice(2)).then(
+/** Settled when the exit code is set: the bundle's scripts cannot wait for it themselves. */
+export const ended = main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code;
   },

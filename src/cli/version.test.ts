@@ -20,7 +20,8 @@ async function keelson(t: TestContext, ...args: string[]): Promise<readonly [unk
   });
   try {
     process.argv = [process.execPath, main, ...args];
-    await import(`${main}?${args.join(' ')}`);
+    const { ended } = (await import(`${main}?${args.join(' ')}`)) as { readonly ended: Promise<void> };
+    await ended;
     return [process.exitCode, said];
   } finally {
     process.argv = argv;
