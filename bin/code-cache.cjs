@@ -7,16 +7,18 @@
 'use strict';
 
 const { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('fs');
+const { randomUUID } = require('crypto');
 const { homedir } = require('os');
-const { dirname, join } = require('path');
+const { dirname, isAbsolute, join } = require('path');
 const { setImmediate, setTimeout } = require('timers');
-const { threadId } = require('worker_threads');
 const { crc32 } = require('zlib');
 
 const { codeFileContent, openCodeFile } = require('./code-file.cjs');
 
 const RENEWALS = 3;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
+/** Files of a folder: each version, program and set of flags of V8 has one. */
+const MOST_FILES = 24;
 /** A process that ends with a higher one has crashed and is not held up. */
 const LAST_EXIT_CODE = 2;
 
@@ -97,27 +99,54 @@ class CodeCache {
 /** Into the first folder that takes it. Where none does, the next start compiles again. */
 function write(paths, content) {
   for (const path of paths) {
-    const draft = `${path}.${process.pid}.${threadId}`;
+    const draft = `${path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       writeFileSync(draft, content, { flag: 'wx', mode: 0o600 });
       renameSync(draft, path);
-      removeOld(dirname(path));
-      return;
     } catch {
+      remove(draft); // A full disk gets back what was written.
       continue;
     }
+    removeOld(dirname(path));
+    return;
   }
 }
 
-/** Files of checkouts and packages that are gone, and what a process that was killed left. One that is in use is made again. */
+function remove(path) {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It is somebody else's, or the disk is read-only now: nothing more can be done about a cache.
+  }
+}
+
+/**
+ * Files of checkouts and packages that are gone, what a process that was killed left, and the oldest beyond a number. One that
+ * is in use is made again.
+ */
 function removeOld(folder) {
+  const files = [];
   for (const name of readdirSync(folder)) {
     if (!name.includes('.code')) continue;
     const path = join(folder, name);
     // Another process may have removed it.
-    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
-    if (mtimeMs < Date.now() - KEPT_MS) rmSync(path, { force: true });
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined) files.push({ path, mtimeMs: stats.mtimeMs });
+  }
+  files.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  for (const [index, { path, mtimeMs }] of files.entries())
+    if (index >= MOST_FILES || mtimeMs < Date.now() - KEPT_MS) remove(path);
+}
+
+/** The user's own cache; none where the user has no home, or acts in another's (`sudo -E`). */
+function userFolders() {
+  try {
+    const home = homedir();
+    if (!isAbsolute(home) || statSync(home).uid !== (process.geteuid?.() ?? statSync(home).uid)) return [];
+    return [join(home, '.cache', 'keelson', 'compile')];
+  } catch {
+    return [];
   }
 }
 
@@ -127,11 +156,9 @@ function removeOld(folder) {
  */
 function openCodeCache(program, lastsMs) {
   if (process.env.NODE_V8_COVERAGE !== undefined) return undefined;
-  const { NODE_OPTIONS = '' } = process.env;
-  const kind = crc32(
-    JSON.stringify([root, process.version, process.arch, process.geteuid?.(), process.execArgv, NODE_OPTIONS]),
-  );
-  const folders = [join(homedir(), '.cache', 'keelson', 'compile')];
+  // Code for other flags of V8 is refused by V8, and made anew.
+  const kind = crc32(JSON.stringify([root, process.version, process.arch, process.geteuid?.()]));
+  const folders = userFolders();
   if (existsSync(join(root, 'src'))) folders.unshift(join(root, '.cache', 'compile'));
   const cache = new CodeCache(folders.map((folder) => join(folder, `${program}-${kind.toString(36)}.code`)));
   setTimeout(() => cache.saveInTurns(), lastsMs).unref();

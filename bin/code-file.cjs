@@ -1,9 +1,10 @@
 // A file of V8's code of scripts: a line with the length of the index, the index as JSON, then the code of each script.
 'use strict';
 
-const { closeSync, fstatSync, openSync, readSync } = require('fs');
+const { closeSync, constants, fstatSync, openSync, readSync } = require('fs');
 const { crc32 } = require('zlib');
 
+const { O_NONBLOCK = 0, O_RDONLY } = constants;
 const HEAD = /^keelson code 1 (\d{8})\n$/;
 const HEAD_BYTES = 24;
 
@@ -15,23 +16,32 @@ const HEAD_BYTES = 24;
 function openCodeFile(path) {
   let fd;
   try {
-    fd = openSync(path, 'r');
+    fd = openSync(path, O_RDONLY | O_NONBLOCK);
+    const stats = fstatSync(fd);
+    const index = stats.isFile() && isOwn(stats) ? readIndex(fd) : undefined;
+    if (index !== undefined) return codeFile(fd, index);
   } catch {
-    return undefined; // Where nothing can be read everything is compiled.
+    // Where nothing can be read everything is compiled.
   }
-  const { uid, mode } = fstatSync(fd);
-  const isOwn = process.geteuid === undefined || (uid === process.geteuid() && (mode & 0o022) === 0);
-  const index = isOwn ? readIndex(fd) : undefined;
-  if (index === undefined) {
-    closeSync(fd);
-    return undefined;
-  }
+  if (fd !== undefined) closeSync(fd);
+  return undefined;
+}
+
+function isOwn({ uid, mode }) {
+  return process.geteuid === undefined || (uid === process.geteuid() && (mode & 0o022) === 0);
+}
+
+function codeFile(fd, { scripts, end }) {
   return {
-    scripts: index.scripts,
+    scripts,
     /** The code of a script; undefined where the file is damaged. */
     read({ at, length, sum }) {
-      const code = readAt(fd, index.end + at, length);
-      return code !== undefined && crc32(code) === sum ? code : undefined;
+      try {
+        const code = readAt(fd, end + at, length);
+        return code !== undefined && crc32(code) === sum ? code : undefined;
+      } catch {
+        return undefined;
+      }
     },
     close: () => closeSync(fd),
   };

@@ -16,6 +16,8 @@ const distUrl = pathToFileURL(dist).href;
 
 /** What the scripts of this process export, by name. */
 const loaded = new Map();
+/** Those that are being run. */
+const running = new Set();
 let cache;
 
 /** Keeps compiled code for the next process that runs this program, once this one has lasted so long or ends. */
@@ -27,7 +29,10 @@ function keepCodeOf(program, lastsMs = LASTS_MS) {
 function load(name) {
   let exports = loaded.get(name);
   if (exports === undefined) {
+    if (running.has(name)) throw new Error(`${name} needs itself while it is loaded`);
+    running.add(name);
     exports = run(name);
+    running.delete(name);
     loaded.set(name, exports);
   }
   return exports;
@@ -49,7 +54,9 @@ function requireFrom(name) {
   return name.startsWith('./') ? load(name.slice(2)) : require(name);
 }
 
+/** Later than what runs now, as `import()` of modules: a script that is being run is never run again for it. */
 async function importChunk(name) {
+  await undefined;
   return requireFrom(name);
 }
 

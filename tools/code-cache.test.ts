@@ -1,10 +1,20 @@
 /** What a process keeps of the code that V8 compiled for it (bin/code-cache.cjs), over processes that follow each other. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 
 import { plantTree, type PlantedTree } from './planted-tree.ts';
 import { repositoryRoot } from './repository.ts';
@@ -49,6 +59,7 @@ function run({ root }: PlantedTree, names: readonly string[], env: NodeJS.Proces
   const defaults = { HOME: root, LASTS_MS: '3600000', CODE: '0', NODE_V8_COVERAGE: undefined };
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
+    cwd: root,
     env: { ...process.env, ...defaults, ...env },
   });
   assert.equal(stderr, '');
@@ -139,9 +150,64 @@ describe('compiled code that is kept', () => {
     assert.deepEqual(left.toSorted(), ['old-file', 'program', 'up-new.code']);
   });
 
+  it('has so many files and no more, the newest', () => {
+    using tree = plant();
+    const folder = '.cache/keelson/compile';
+    for (let index = 0; index < 40; index++) {
+      tree.write(`${folder}/f${index}.code`, '');
+      const madeS = Date.now() / 1000 - 1000 - index;
+      utimesSync(join(tree.root, folder, `f${index}.code`), madeS, madeS);
+    }
+    run(tree, ['a']);
+    const left = files(tree).map((path) => basename(path));
+    assert.equal(left.length, 24);
+    assert.ok(left.includes('f22.code') && !left.includes('f23.code'));
+  });
+
+  it('leaves nothing where it cannot be put in its place, and is not waited for where a pipe stands', () => {
+    using tree = plant();
+    run(tree, ['a']);
+    const [path = ''] = files(tree);
+    rmSync(path);
+    mkdirSync(path);
+    assert.equal(run(tree, ['a']), 'a\n');
+    assert.deepEqual(files(tree), [path]);
+    rmSync(path, { recursive: true });
+    spawnSync('mkfifo', [path]);
+    assert.equal(run(tree, ['a']), 'a\n');
+  });
+
+  it('needs an own home: none is made in the folder one stands in', () => {
+    using tree = plant();
+    for (const HOME of ['', '.', 'home']) assert.equal(run(tree, ['a'], { HOME }), 'a\n');
+    assert.deepEqual(globSync('**/.cache', { cwd: tree.root }), []);
+  });
+
   it('is not missed where no folder can be written', () => {
     using tree = plant();
     assert.equal(run(tree, ['a'], { HOME: join(tree.root, 'package.json') }), 'a\n');
     assert.deepEqual(files(tree), []);
   });
+});
+
+test('a script that another imports while it runs itself is run once', () => {
+  using tree = plant();
+  tree.write(
+    'dist/main.js',
+    `(function (require, importChunk) {
+globalThis.runs = (globalThis.runs ?? 0) + 1;
+importChunk('./part.js').then((part) => console.log(part.text()));
+return { run: () => 'main' };
+})
+`,
+  );
+  tree.write(
+    'dist/part.js',
+    `(function (require) {
+const main = require('./main.js');
+return { text: () => main.run() + ' ran ' + globalThis.runs };
+})
+`,
+  );
+  assert.equal(run(tree, ['main']), 'main\nmain ran 1\n');
 });
