@@ -41,6 +41,8 @@ export async function openBrowser(
   const problems: string[] = [];
   const origins = new Set<string>();
   page!.on('console', (message) => {
+    // A link of the machine came or went, and Chromium ended its requests. The page asks again, or the test does not get on.
+    if (message.text().includes('net::ERR_NETWORK_CHANGED')) return;
     if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`.trimEnd());
   });
   page!.on('pageerror', (error) => problems.push(String(error.stack)));
