@@ -12,7 +12,9 @@ const REPLACED_AFTER_MS = 1000;
 
 /** How long the replacement of a pod that ended has to wait; 0: it may be made. */
 export function replacementWaitMs(pod: Stored<Pod>, nowMs: number): number {
-  return Math.max(0, parseTime(pod.metadata.creationTimestamp) + REPLACED_AFTER_MS - nowMs) || 0;
+  const waitMs = parseTime(pod.metadata.creationTimestamp) + REPLACED_AFTER_MS - nowMs;
+  // The API server's clock may be ahead of this one.
+  return Math.max(0, Math.min(waitMs, REPLACED_AFTER_MS)) || 0;
 }
 
 /** Until when owners wait, whose pods are replaced by pods of other names. */

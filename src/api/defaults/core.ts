@@ -61,11 +61,20 @@ export function setNamespaceDefaults(namespace: Namespace): void {
 
 /** Fills a node: allocatable is the capacity until the kubelet says less. */
 export function setNodeDefaults(node: Node): void {
+  agreePodCidrs(node);
   if (node.status?.capacity !== undefined && node.status.allocatable === undefined) {
     node.status.allocatable = { ...node.status.capacity };
   }
   roundResourceList(node.status?.capacity);
   roundResourceList(node.status?.allocatable);
+}
+
+/** `podCIDR` is the first of `podCIDRs`; where they differ it decides. Upstream: the conversion of NodeSpec. */
+function agreePodCidrs({ spec }: Node): void {
+  if (spec === undefined) return;
+  const { podCIDR = '', podCIDRs = [] } = spec;
+  if (podCIDR !== '' && podCIDR !== podCIDRs[0]) spec.podCIDRs = [podCIDR];
+  else if (podCIDR === '' && podCIDRs[0] !== undefined) spec.podCIDR = podCIDRs[0];
 }
 
 /** Fills a replication controller: selector and labels come from its template. */

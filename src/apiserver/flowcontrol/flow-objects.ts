@@ -112,15 +112,17 @@ async function writeConditions(
   levels: ReadonlyMap<string, PriorityLevelConfiguration>,
 ): Promise<void> {
   const wrong = [...schemas].filter(([, schema]) => withCondition(schema, levels, clock.nowMs()) !== undefined);
-  // One after the other: each may be as large as objects get.
+  const failures: unknown[] = [];
+  // One after the other: each may be as large as objects get. One that cannot be written keeps no other from its condition.
   for (const [name] of wrong) {
     const change = (now: FlowSchema): FlowSchema | undefined => withCondition(now, levels, clock.nowMs());
     try {
       await objects.guaranteedUpdate(FlowSchemas, '', name, change);
     } catch (error) {
-      if (!(error instanceof StatusError) || error.status.code !== 404) throw error;
+      if (!(error instanceof StatusError) || error.status.code !== 404) failures.push(error);
     }
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /** The schema with the condition it should have; undefined when it has it. */

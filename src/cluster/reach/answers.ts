@@ -4,6 +4,7 @@ import { Namespaces, NetworkPolicies, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { badRequest } from '../../api/status-error.ts';
+import { stepByStep } from '../../base/steps.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { ListOptions, ObjectKey } from '../../client/client.ts';
 import { readForReach, type ReadPolicy } from '../../proxy/network-policy/policy-reach.ts';
@@ -70,7 +71,11 @@ export async function reachTableOf(
   const groups = maker.groups.slice(0, MAX_GROUPS);
   const cells: ReachCell[] = [];
   for (const from of groups.keys()) {
-    appendAll(cells, maker.row(from, groups.length));
+    const row = await stepByStep(maker.rowSteps(from, groups.length), async () => {
+      await tools.pause();
+      tools.signal.throwIfAborted();
+    });
+    appendAll(cells, row);
     await tools.pause();
     tools.signal.throwIfAborted();
   }

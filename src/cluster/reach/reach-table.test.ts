@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { allSteps } from '../../base/steps.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { NetworkPolicy } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -85,7 +86,7 @@ describe('the table of who reaches whom', () => {
         const maker = new ReachTableMaker(pods, world, mentionsOf(world, ['ns0', 'ns1']));
         const { groups } = maker;
         for (const [from, sender] of groups.entries()) {
-          const row = maker.row(from, groups.length);
+          const row = allSteps(maker.rowSteps(from, groups.length));
           for (const [to, receiver] of groups.entries()) {
             const answers = new Set(
               pods.flatMap((one) =>
@@ -107,4 +108,42 @@ describe('the table of who reaches whom', () => {
       { seed: 19, numRuns: 300 },
     );
   });
+
+  test('of thousands of pods that policies tell apart one by one is bounded, and made in steps', () => {
+    const pods = Array.from({ length: 2000 }, (_, at) => {
+      const labels = { app: `a${at}` };
+      return {
+        metadata: {
+          name: `p${at}`,
+          namespace: 'ns0',
+          uid: `u${at}`,
+          labels,
+          ownerReferences: [owner(at < 100 ? 'few' : 'many')],
+        },
+        spec: { containers: [] },
+        status: { podIPs: [{ ip: `10.1.${at >> 8}.${at & 255}` }], podIP: `10.1.${at >> 8}.${at & 255}` },
+      } as unknown as Stored<Pod>;
+    });
+    const closed = readForReach({
+      metadata: { name: 'closed', namespace: 'ns0' },
+      spec: { podSelector: { matchLabels: { app: 'a1999' } }, policyTypes: ['Ingress'] },
+    } as never);
+    const world: World = { policiesOf: () => [closed], labelsOf: () => ({}) };
+    const maker = new ReachTableMaker(pods, world, mentionsOf(world, ['ns0']));
+    let steps = 0;
+    const rows = [0, 1].flatMap((from) => {
+      const made = maker.rowSteps(from, 2);
+      for (;;) {
+        const { done, value } = made.next();
+        if (done === true) return value.map(({ to, verdict }) => `${from} ${to} ${verdict}`);
+        steps++;
+      }
+    });
+    assert.deepEqual(rows, ['0 1 NotCompared', '1 0 NotCompared', '1 1 NotCompared']);
+    assert.ok(steps >= 38, `${steps} steps`);
+  });
 });
+
+function owner(name: string): object {
+  return { apiVersion: 'apps/v1', kind: 'StatefulSet', name, uid: name, controller: true };
+}

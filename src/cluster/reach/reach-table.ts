@@ -7,6 +7,7 @@ import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { NetworkPolicyPeer } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { type IpAddress, parseIp } from '../../base/cidr.ts';
+import type { Steps } from '../../base/steps.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { blockIntervals } from '../../proxy/network-policy/policy-matches.ts';
 import {
@@ -29,11 +30,14 @@ export interface ReachGroup {
   readonly pod: string;
 }
 
-/** From one group to another, by their places in the list. `Mixed`: not the same for all of their pods. */
+/**
+ * From one group to another, by their places in the list. `Mixed`: not the same for all of their pods; `NotCompared`: policies
+ * tell too many kinds of pods apart.
+ */
 export interface ReachCell {
   readonly from: number;
   readonly to: number;
-  readonly verdict: ReachVerdict | 'Mixed';
+  readonly verdict: ReachVerdict | 'Mixed' | 'NotCompared';
   readonly ports: readonly PortRange[];
 }
 
@@ -42,6 +46,11 @@ interface Group extends ReachGroup {
   readonly classes: Map<string, { readonly endpoint: Endpoint; count: number }>;
 }
 
+/** Pairs of classes that are answered for one table. */
+const MOST_ANSWERS = 50_000;
+/** Answers of one step. */
+const ANSWERS_AT_ONCE = 256;
+
 /** Groups by namespace, kind and name. Pods without an address are left out, and those of the host's network counted. */
 export class ReachTableMaker {
   /** Pods of the host's network: no policy is about them. */
@@ -49,6 +58,7 @@ export class ReachTableMaker {
   readonly #world: World;
   readonly #keyOf: (endpoint: Endpoint) => string;
   readonly #answers = new Map<string, Reach>();
+  #asked = 0;
   readonly #groups: readonly Group[];
 
   constructor(pods: readonly Stored<Pod>[], world: World, mentions: Mentions) {
@@ -83,19 +93,24 @@ export class ReachTableMaker {
   }
 
   /** The cells of one group's row that are not open, to the first `count` groups. */
-  row(from: number, count: number): readonly ReachCell[] {
-    return this.#groups.slice(0, count).flatMap((group, to) => {
-      const cell = this.#cell(this.#groups[from]!, group);
-      return cell.verdict === 'Open' ? [] : [{ from, to, ...cell }];
-    });
+  *rowSteps(from: number, count: number): Steps<readonly ReachCell[]> {
+    const cells: ReachCell[] = [];
+    for (const [to, group] of this.#groups.slice(0, count).entries()) {
+      const cell = yield* this.#cellSteps(this.#groups[from]!, group);
+      if (cell.verdict !== 'Open') cells.push({ from, to, ...cell });
+    }
+    return cells;
   }
 
-  #cell(from: Group, to: Group): Pick<ReachCell, 'verdict' | 'ports'> {
+  *#cellSteps(from: Group, to: Group): Steps<Pick<ReachCell, 'verdict' | 'ports'>> {
+    if (this.#answers.size + from.classes.size * to.classes.size > MOST_ANSWERS)
+      return { verdict: 'NotCompared', ports: [] };
     let found: Pick<ReachCell, 'verdict' | 'ports'> | undefined;
     for (const [fromKey, { endpoint: sender, count }] of from.classes)
       for (const [toKey, { endpoint: receiver }] of to.classes) {
         // A pod alone of its class reaches itself.
         if (from === to && fromKey === toKey && count === 1) continue;
+        if (++this.#asked % ANSWERS_AT_ONCE === 0) yield;
         const { verdict, ports } = this.#answer(`${fromKey} ${toKey}`, sender, receiver);
         if (found === undefined) found = { verdict, ports };
         else if (!isSame(found, { verdict, ports })) return { verdict: 'Mixed', ports: [] };

@@ -39,7 +39,7 @@ export interface ReachGroup {
 export interface ReachCell {
   readonly from: number;
   readonly to: number;
-  readonly verdict: Verdict | 'Mixed';
+  readonly verdict: Verdict | 'Mixed' | 'NotCompared';
   readonly ports: readonly PortRange[];
 }
 

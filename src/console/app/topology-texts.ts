@@ -58,7 +58,13 @@ export const topologyTexts = {
   },
   policies: {
     table: 'Who may reach whom',
-    legend: { Open: 'all', Limited: 'some ports', Closed: 'nothing', Mixed: 'not the same for all pods' },
+    legend: {
+      Open: 'all',
+      Limited: 'some ports',
+      Closed: 'nothing',
+      Mixed: 'not the same for all pods',
+      NotCompared: 'too many kinds of pods to compare',
+    },
     from: 'From',
     to: 'To',
     rowHint: 'Rows send, columns receive.',

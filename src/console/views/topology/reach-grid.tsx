@@ -5,7 +5,13 @@ import type { PodPlace, ReachCell, ReachGroup, ReachTable } from '../../api/reac
 import { texts } from '../../app/texts.ts';
 import { portsText } from './port-text.ts';
 
-const MARKS: Readonly<Record<ReachCell['verdict'], string>> = { Open: '●', Limited: '◐', Closed: '✕', Mixed: '▨' };
+const MARKS: Readonly<Record<ReachCell['verdict'], string>> = {
+  Open: '●',
+  Limited: '◐',
+  Closed: '✕',
+  Mixed: '▨',
+  NotCompared: '?',
+};
 const VERDICTS = Object.keys(MARKS) as readonly ReachCell['verdict'][];
 
 interface ReachGridProps {
