@@ -106,10 +106,11 @@ class RunningCluster implements Cluster {
 
   async #startParts(signal: AbortSignal): Promise<void> {
     const { instance, options, kubeletPort } = this.#config;
-    const read = await this.#server.readFiles();
+    await this.#node?.readFiles();
+    const read = await this.#server.readFiles(this.#node?.plainPorts() ?? []);
     await makeInstanceDirectories(this.#platform.files, instance, this.#platform.log);
     // containerd takes as long to start as the control plane, and the network needs neither: all start at once.
-    await this.#node?.prepare(signal);
+    this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const { controlPlane, pki } = await this.#server.start(read, signal);
     const server = localServerUrl(options, instance.httpsPort);

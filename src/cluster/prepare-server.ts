@@ -2,6 +2,8 @@
 import type { Platform } from '../platform/platform.ts';
 import type { ClusterOptions } from './cluster-options.ts';
 import { prepareOwnEtcd } from './etcd/prepare-etcd.ts';
+import { freePorts } from './gateway/former-data-plane.ts';
+import { rootRunDir } from './instance/control-place.ts';
 import { readInstanceFile, type InstanceFile } from './instance/instance-file.ts';
 import { makeDataDir, prepareInstance, type PreparedInstance } from './instance/prepare-instance.ts';
 import { checkBindAddress } from './instance/server-addresses.ts';
@@ -20,6 +22,8 @@ export async function prepareServer(platform: Platform, options: ClusterOptions)
   if (kept?.servers !== undefined)
     throw new PreflightError(`${dataDir} is of a machine that joined a cluster; start it with keelson agent`);
   checkBindAddress(options, platform.net.interfaces());
+  const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
+  await freePorts(platform, place, [options.httpsPort ?? kept?.httpsPort, kept?.kubeletPort]);
   const etcd = await prepareOwnEtcd(platform, options, kept);
   const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
   return { ...prepared, ownEtcd: etcd !== undefined };

@@ -13,7 +13,7 @@ import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
 import type { BuiltGateways } from './gateway-api/build-gateways.ts';
 import type { GatewayApi } from './gateway-api/gateway-api.ts';
-import { gatewayAddresses, gatewayPorts } from './ingress/ingress-status.ts';
+import { gatewayAddresses, gatewayPorts, kubeletOn } from './ingress/ingress-status.ts';
 import { isServedIngress } from './ingress/ingress-class.ts';
 import type { InspectCertificate } from './ingress/tls-certificates.ts';
 import { buildSnapshot, type GatewayPorts, type SnapshotInput } from './snapshot/build-snapshot.ts';
@@ -33,6 +33,8 @@ export interface GatewayControllerDeps {
 export interface GatewayControllerConfig {
   readonly ports: GatewayPorts;
   readonly defaultCertificate: SnapshotInput['defaultCertificate'];
+  /** What else the node needs a port for; undefined: nothing. */
+  readonly portUser: (port: number) => string | undefined;
 }
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -151,6 +153,7 @@ export class GatewayController {
       view,
       inspect: this.#deps.inspect,
       taken,
+      portUser: (port) => this.#config.portUser(port) ?? kubeletOn(port, all),
       addresses,
       openPorts: gatewayPorts(all),
     });

@@ -20,7 +20,8 @@ import type { Instance } from '../instance/instance.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
 import { listenAddress, localAddress, localServerUrl } from '../instance/server-addresses.ts';
 import { consoleOf } from '../console/console-of.ts';
-import { gatewayRecord } from '../gateway/gateway-record.ts';
+import { endFormerDataPlane, freePorts } from '../gateway/former-data-plane.ts';
+import { checkRoutePorts, readMachinePorts, type MachinePorts } from '../gateway/machine-ports.ts';
 import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
@@ -50,14 +51,22 @@ type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'sto
 interface ServerFiles {
   readonly apiServer: ApiServerSetup | undefined;
   readonly scheduler: SchedulerSetup | undefined;
+  readonly machinePorts: MachinePorts;
+}
+
+interface RunningServer {
+  readonly controlPlane: ControlPlane;
+  readonly store: Store;
+  readonly machinePorts: MachinePorts;
 }
 
 export interface LocalServer {
   /**
    * Reads the files that options name: what is wrong with one is told before anything runs. The cluster's certificates are
-   * made before, as some of the files may be theirs. Rejects with `PreflightError`.
+   * made before, as some of the files may be theirs. Frees the ports that the machine needs, among them `kubeletPlainPorts`,
+   * and refuses them for routes. Rejects with `PreflightError`.
    */
-  readFiles(): Promise<ServerFiles>;
+  readFiles(kubeletPlainPorts: readonly number[]): Promise<ServerFiles>;
   /** Resolves when the API answers and controllers and scheduler run. */
   start(
     read: ServerFiles,
@@ -119,11 +128,14 @@ class Server implements LocalServer {
     this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
   }
 
-  async readFiles(): Promise<ServerFiles> {
+  async readFiles(kubeletPlainPorts: readonly number[]): Promise<ServerFiles> {
     const platform = this.#platform;
     const { apiServer: options, schedulerConfigFile } = this.#config.options;
+    const machinePorts = await readMachinePorts(platform.files, { ...this.#config, kubeletPlainPorts });
+    checkRoutePorts(this.#config.options, machinePorts);
+    await freePorts(platform, this.#config.instance, machinePorts.own);
     if (options === undefined && schedulerConfigFile === undefined)
-      return { apiServer: undefined, scheduler: undefined };
+      return { apiServer: undefined, scheduler: undefined, machinePorts };
     await this.#ensureCertificates().pki;
     const audiences = [defaultIssuer(this.#config.instance)];
     const apiServer =
@@ -132,11 +144,11 @@ class Server implements LocalServer {
       schedulerConfigFile === undefined
         ? undefined
         : await (await import('./scheduler-setup.ts')).loadSchedulerSetup(platform, schedulerConfigFile);
-    return { apiServer, scheduler };
+    return { apiServer, scheduler, machinePorts };
   }
 
   async start(
-    { apiServer: setup, scheduler }: ServerFiles,
+    { apiServer: setup, scheduler, machinePorts }: ServerFiles,
     signal: AbortSignal,
   ): Promise<{ readonly controlPlane: ControlPlane; readonly pki: ClusterPki }> {
     const platform = this.#platform;
@@ -175,7 +187,7 @@ class Server implements LocalServer {
     });
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
-    this.#controllersEnd = this.#runClients(controlPlane, store, signal).then(
+    this.#controllersEnd = this.#runClients({ controlPlane, store, machinePorts }, signal).then(
       () => undefined,
       (error: unknown) => {
         if (!signal.aborted) this.#fail(error);
@@ -185,21 +197,21 @@ class Server implements LocalServer {
   }
 
   /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
-  async #runClients(controlPlane: ControlPlane, store: Store, signal: AbortSignal): Promise<void> {
-    const { instance, kubeletPort } = this.#config;
+  async #runClients({ controlPlane, store, machinePorts }: RunningServer, signal: AbortSignal): Promise<void> {
+    const { instance } = this.#config;
     const { runLoadBalancers } = await import('./load-balancers.ts');
     const { runAddons } = await import('../addons/run-addons.ts');
     const led = await this.#led(controlPlane, store);
     signal.throwIfAborted();
     const deps = { platform: this.#platform, controlPlane };
-    this.#gateway = this.#createGateway(controlPlane);
-    await this.#endFormerGateway();
+    this.#gateway = this.#createGateway(controlPlane, machinePorts);
+    if (this.#gateway === undefined) await endFormerDataPlane(this.#platform, instance);
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...led.map((run) => run(signal)),
       runAddons(deps, addons, signal),
       this.#gateway?.run(signal),
-      runLoadBalancers(deps, () => [instance.httpsPort, kubeletPort, ...(this.#gateway?.openPorts() ?? [])], signal),
+      runLoadBalancers(deps, () => [...machinePorts.own, ...(this.#gateway?.openPorts() ?? [])], signal),
     ]);
   }
 
@@ -254,18 +266,13 @@ class Server implements LocalServer {
   }
 
   /** Routes are served by nodes: a server without one serves none. */
-  #createGateway(controlPlane: ControlPlane): Gateway | undefined {
+  #createGateway(controlPlane: ControlPlane, machinePorts: MachinePorts): Gateway | undefined {
     const { instance, options } = this.#config;
     if (options.gateway === undefined || options.disableAgent === true) return undefined;
-    return createGateway({ platform: this.#platform, controlPlane }, { instance, ports: options.gateway });
-  }
-
-  /** A data plane of a start that still served routes. */
-  async #endFormerGateway(): Promise<void> {
-    const { instance } = this.#config;
-    if (this.#gateway !== undefined || !(await this.#platform.files.exists(gatewayRecord(instance)))) return;
-    const { DataPlaneDaemon } = await import('../gateway/data-plane-daemon.ts');
-    await new DataPlaneDaemon(this.#platform, instance, () => undefined).remove();
+    return createGateway(
+      { platform: this.#platform, controlPlane },
+      { instance, ports: options.gateway, machinePorts },
+    );
   }
 
   components(): readonly ComponentStatus[] {

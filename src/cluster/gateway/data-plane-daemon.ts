@@ -84,6 +84,11 @@ export class DataPlaneDaemon {
     }
   }
 
+  /** Its process, whoever started it; undefined where none runs. */
+  pid(): Promise<number | undefined> {
+    return this.#daemon.pid();
+  }
+
   /** Ends the process, whoever started it. */
   async remove(): Promise<void> {
     await this.#daemon.remove(REMOVE_GRACE_MS);

@@ -3,6 +3,7 @@ import type { GatewayPorts } from '../../gateway/snapshot/build-snapshot.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
 import type { Instance } from '../instance/instance.ts';
+import type { MachinePorts } from './machine-ports.ts';
 
 export interface GatewayDeps {
   readonly platform: Platform;
@@ -12,4 +13,5 @@ export interface GatewayDeps {
 export interface GatewayConfig {
   readonly instance: Instance;
   readonly ports: GatewayPorts;
+  readonly machinePorts: MachinePorts;
 }

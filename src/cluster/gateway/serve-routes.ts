@@ -76,7 +76,11 @@ export async function serveRoutes(
       inspect: createInspectCertificate(),
       publish: (snapshot) => daemon.publish(snapshot),
     },
-    { ports, defaultCertificate: await defaultCertificate(platform) },
+    {
+      ports,
+      defaultCertificate: await defaultCertificate(platform),
+      portUser: config.machinePorts.userOf,
+    },
   );
   const status = runIngressStatus({ client, informers, platform }, signal);
   informers.start(signal);

@@ -51,6 +51,17 @@ async function inFolders(files: Files, folders: readonly string[], name: string)
 
 /** Who listens on a TCP port of this machine, e.g. `nginx (pid 12)`; undefined when nobody does. */
 export async function portHolder(files: Files, port: number): Promise<string | undefined> {
+  const inodes = await listeningSockets(files, port);
+  if (inodes.size === 0) return undefined;
+  return (await processWithSocket(files, inodes)) ?? 'a process of another user or namespace';
+}
+
+/** Whether a process listens on a TCP port. */
+export async function holdsPort(files: Files, pid: number, port: number): Promise<boolean> {
+  return hasSocket(files, String(pid), await listeningSockets(files, port));
+}
+
+async function listeningSockets(files: Files, port: number): Promise<ReadonlySet<string>> {
   const inodes = new Set<string>();
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
     if (!(await files.exists(table))) continue;
@@ -60,21 +71,24 @@ export async function portHolder(files: Files, port: number): Promise<string | u
       if (fields[3] === '0A' && local !== undefined && Number.parseInt(local, 16) === port) inodes.add(fields[9] ?? '');
     }
   }
-  if (inodes.size === 0) return undefined;
-  return (await processWithSocket(files, inodes)) ?? 'a process of another user or namespace';
+  return inodes;
 }
 
 async function processWithSocket(files: Files, inodes: ReadonlySet<string>): Promise<string | undefined> {
-  for (const pid of (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const descriptors = await files.readDir(`/proc/${pid}/fd`).catch(() => []);
-    for (const descriptor of descriptors) {
-      const target = await files.readLink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
-      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-      if (inode === undefined || !inodes.has(inode)) continue;
-      return `${await programName(files, pid)} (pid ${pid})`;
-    }
-  }
+  for (const pid of (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)))
+    if (await hasSocket(files, pid, inodes)) return `${await programName(files, pid)} (pid ${pid})`;
   return undefined;
+}
+
+async function hasSocket(files: Files, pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
+  if (inodes.size === 0) return false;
+  const descriptors = await files.readDir(`/proc/${pid}/fd`).catch(() => []);
+  for (const descriptor of descriptors) {
+    const target = await files.readLink(`/proc/${pid}/fd/${descriptor}`).catch(() => '');
+    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+    if (inode !== undefined && inodes.has(inode)) return true;
+  }
+  return false;
 }
 
 /** A process of Node.js is named by its script: its own name is `MainThread`. */

@@ -71,8 +71,9 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     balancer = await openServerBalancer(platform, { servers, port: config.apiPort.port });
   };
   const startParts = async (): Promise<void> => {
+    await node.readFiles();
     await makeInstanceDirectories(platform.files, instance, platform.log);
-    await node.prepare(signal);
+    node.prepare(signal);
     await openBalancer();
     await progress.phase('certificates', () => connection.open(signal));
     keeping = connection.keep(signal);

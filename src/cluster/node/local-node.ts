@@ -39,8 +39,12 @@ export interface LocalNodeConfig {
 }
 
 export interface LocalNode {
-  /** Reads the kubelet's settings and starts what needs no control plane, whose failures show in `join`. @throws PreflightError */
-  prepare(signal: AbortSignal): Promise<void>;
+  /** Reads the kubelet's settings. Nothing is started. @throws PreflightError */
+  readFiles(): Promise<void>;
+  /** The ports of the kubelet's servers of plain HTTP, once its settings are read. */
+  plainPorts(): readonly number[];
+  /** Starts what needs no control plane, whose failures show in `join`. */
+  prepare(signal: AbortSignal): void;
   /** Starts the rest; resolves when the node is Ready, or waits for nothing but the user's own pod network. */
   join(connection: NodeConnection, signal: AbortSignal): Promise<void>;
   status(): readonly ComponentStatus[];
@@ -53,7 +57,7 @@ export interface LocalNode {
 const NODE_READY_TIMEOUT_MS = 120_000;
 const READY_POLL_MS = 20;
 
-/** Creates it; nothing runs before `prepare`. */
+/** Creates it; nothing runs before `prepare`, which `readFiles` comes before. */
 export function createLocalNode(platform: Platform, config: LocalNodeConfig): LocalNode {
   return new Machine(platform, config);
 }
@@ -76,8 +80,16 @@ class Machine implements LocalNode {
     this.#network = createPodNetwork(platform, config.instance);
   }
 
-  async prepare(signal: AbortSignal): Promise<void> {
+  async readFiles(): Promise<void> {
     this.#document = await this.#loadDocument();
+  }
+
+  plainPorts(): readonly number[] {
+    const { readOnlyPort = 0, healthzPort = 0 } = this.#document ?? {};
+    return [readOnlyPort, healthzPort].filter((port) => port > 0);
+  }
+
+  prepare(signal: AbortSignal): void {
     this.#networkUp = this.#network.start();
     this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(signal));
     for (const started of [this.#networkUp, this.#runtime]) started.catch(() => undefined); // Awaited in `join`.

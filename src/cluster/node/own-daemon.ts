@@ -45,6 +45,12 @@ export class OwnDaemon {
     return this.#alive(this.#current);
   }
 
+  /** Its process, whoever started it; undefined where none runs. */
+  async pid(): Promise<number | undefined> {
+    const record = await this.#readRecord();
+    return record !== undefined && (await this.#alive(record)) ? record.pid : undefined;
+  }
+
   /** Adopts or starts it. */
   async ensure({ command, configuration }: DaemonCommand): Promise<void> {
     const { crypto, exec, files } = this.#platform;

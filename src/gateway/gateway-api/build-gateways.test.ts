@@ -41,7 +41,11 @@ const view: ClusterView = {
 
 function build(
   objects: Partial<GatewayObjects>,
-  more: { taken?: ReadonlyMap<number, boolean>; ports?: number[] } = {},
+  more: {
+    taken?: ReadonlyMap<number, boolean>;
+    ports?: number[];
+    portUser?: (port: number) => string | undefined;
+  } = {},
 ): BuiltGateways {
   return buildGateways(
     {
@@ -56,6 +60,7 @@ function build(
       view,
       inspect: () => ['in.certificate'],
       taken: more.taken ?? new Map(),
+      portUser: more.portUser ?? (() => undefined),
       addresses: [{ ip: '192.0.2.1' }],
       openPorts: new Set(more.ports ?? [80, 443]),
     },
@@ -386,6 +391,26 @@ describe('gateways', () => {
     assert.deepEqual(reasons(gateways[1]?.conditions), ['Accepted=True Accepted', 'Programmed=True Programmed']);
     const taken = new Map([[80, true]]);
     assert.equal(verdict(gateway([listener()]), { taken }).listeners?.[0]?.[1], 'Conflicted=True ProtocolConflict');
+  });
+
+  test('a port that the nodes need themselves is taken by no listener, and opened for none', () => {
+    const portUser = (port: number) => (port === 6443 ? 'the API server' : undefined);
+    const one = gateway([listener({ port: 6443 }), listener({ name: 'web' })]);
+    const built = build({ gateways: [one] as never }, { portUser });
+    const [refused] = built.gateways[0]!.listeners;
+    const [accepted] = refused!.conditions;
+    assert.deepEqual(accepted, {
+      type: 'Accepted',
+      status: 'False',
+      reason: 'PortUnavailable',
+      message: 'port 6443 of the nodes is needed by the API server',
+    });
+    assert.ok(reasons(refused!.conditions).includes('Programmed=False Invalid'));
+    assert.deepEqual(
+      built.ports.map(({ port }) => port),
+      [80],
+    );
+    assert.deepEqual(verdict(one, { portUser }).gateway[0], 'Accepted=True ListenersNotValid');
   });
 
   test('what is not served is refused, with nothing of the gateway served', () => {

@@ -24,6 +24,8 @@ export interface GatewaySurroundings {
   readonly view: ClusterView;
   readonly inspect: InspectCertificate;
   readonly taken: ReadonlyMap<number, boolean>;
+  /** What else the nodes need a port for; undefined: nothing. */
+  readonly portUser: (port: number) => string | undefined;
   readonly addresses: readonly IngressLoadBalancerIngress[];
   /** Ports that nodes have opened. */
   readonly openPorts: ReadonlySet<number>;

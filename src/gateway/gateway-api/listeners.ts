@@ -34,6 +34,8 @@ export interface ListenerContext {
   readonly inspect: InspectCertificate;
   /** Ports of ingresses, with whether they are for TLS. */
   readonly taken: ReadonlyMap<number, boolean>;
+  /** What else the nodes need a port for; undefined: nothing. */
+  readonly portUser: (port: number) => string | undefined;
 }
 
 /** All listeners of Gateways, which come the oldest first. */
@@ -56,7 +58,7 @@ function resolveListener(
   context: ListenerContext & Claims,
 ): ResolvedListener {
   const isTls = listener.protocol === 'HTTPS';
-  const refusal = refusalOf(listener, isTls);
+  const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, context);
   const conflict = refusal === undefined ? conflictOf(listener, isTls, context) : undefined;
   const kinds = allowedKinds(listener);
   const tls = isTls ? certificatesOf(gateway, listener, context) : { certificates: [], problem: undefined };
@@ -105,6 +107,14 @@ function refusalOf({ protocol, tls }: GatewayListener, isTls: boolean): Refusal 
   if (isTls && (tls?.mode ?? 'Terminate') !== 'Terminate')
     return { reason: 'UnsupportedValue', message: 'TLS is always terminated' };
   return undefined;
+}
+
+/** What holds a port outlives a restart, at which the node's own server would not get it. */
+function portRefusal({ port }: GatewayListener, { portUser }: ListenerContext): Refusal | undefined {
+  const user = portUser(port);
+  return user === undefined
+    ? undefined
+    : { reason: 'PortUnavailable', message: `port ${port} of the nodes is needed by ${user}` };
 }
 
 /** Takes the port and the name, unless an older listener has them. */

@@ -32,6 +32,12 @@ export function gatewayPorts(nodes: readonly Node[]): ReadonlySet<number> {
   return new Set(texts.flatMap((text) => (text === '' ? [] : text.split(',').map(Number))));
 }
 
+/** The kubelet that answers at the port of some node, which all servers of a cluster see alike. */
+export function kubeletOn(port: number, nodes: readonly Node[]): string | undefined {
+  const isThere = nodes.some(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port === port);
+  return isThere ? 'the kubelet' : undefined;
+}
+
 /** Writes the status where it differs. */
 export async function publishAddresses(
   client: Client,

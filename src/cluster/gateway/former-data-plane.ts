@@ -1,0 +1,36 @@
+/** The data plane that an earlier start left: it goes on with its last snapshot, whatever has changed since. */
+import type { Platform } from '../../platform/platform.ts';
+import { holdsPort } from '../instance/preflight.ts';
+import type { Instance } from '../instance/instance.ts';
+import type { DataPlaneDaemon } from './data-plane-daemon.ts';
+import { gatewayRecord } from './gateway-record.ts';
+
+type Place = Pick<Instance, 'runDir' | 'logDir'>;
+
+/** Ends it where it holds one of the ports, which are the machine's own now. It begins again with the routes, without them. */
+export async function freePorts(
+  platform: Platform,
+  place: Place,
+  ports: readonly (number | undefined)[],
+): Promise<void> {
+  const daemon = await formerDataPlane(platform, place);
+  const pid = await daemon?.pid();
+  if (daemon === undefined || pid === undefined) return;
+  for (const port of ports) {
+    if (port === undefined || !(await holdsPort(platform.files, pid, port))) continue;
+    platform.log.warn('the process of routes ends: it holds a port that the node needs itself', { port });
+    await daemon.remove();
+    return;
+  }
+}
+
+/** Ends it where this start serves no routes. */
+export async function endFormerDataPlane(platform: Platform, place: Place): Promise<void> {
+  await (await formerDataPlane(platform, place))?.remove();
+}
+
+async function formerDataPlane(platform: Platform, place: Place): Promise<DataPlaneDaemon | undefined> {
+  if (!(await platform.files.exists(gatewayRecord(place)))) return undefined;
+  const { DataPlaneDaemon: Daemon } = await import('./data-plane-daemon.ts');
+  return new Daemon(platform, place, () => undefined);
+}
