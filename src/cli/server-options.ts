@@ -72,7 +72,7 @@ function withNetworkOptions(command: Command): Command {
         'keelson: Ingress is served on this machine’s ports once there is one; none: by a controller you bring',
       )
         .choices(['keelson', 'none'])
-        .default('keelson'),
+        .default('none'),
     )
     .option('--gateway-http-port <port>', 'port of routes', '80')
     .option('--gateway-https-port <port>', 'port of routes with TLS', '443')

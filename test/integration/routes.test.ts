@@ -35,7 +35,14 @@ describe('routes', () => {
   before(async () => {
     [port, tlsPort] = [await freePort(), await freePort()];
     authority = await createTestAuthority('test');
-    const flags = ['--gateway-http-port', String(port), '--gateway-https-port', String(tlsPort)];
+    const flags = [
+      '--gateway',
+      'keelson',
+      '--gateway-http-port',
+      String(port),
+      '--gateway-https-port',
+      String(tlsPort),
+    ];
     cluster = await startCluster({ flags });
     address = await cluster.kubectl('get node -o jsonpath={.items[0].status.addresses[0].address}');
     await cluster.kubectl(`create deployment web --image=${images.test} --replicas=2`);

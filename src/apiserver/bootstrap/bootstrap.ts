@@ -45,17 +45,16 @@ export interface BootstrapConfig {
   readonly nowMs: () => number;
   /** True: a new cluster gets the default storage class `local-path`. Default false. */
   readonly localPathClass?: boolean;
-  /** True: a new cluster gets the default ingress class, which Keelson's gateway serves. Default false. */
+  /** True: the cluster has the default ingress class, which Keelson's gateway serves. Default false. */
   readonly gatewayClass?: boolean;
 }
 
 /** Creates and reconciles all bootstrap objects. */
 export async function bootstrapCluster(objects: ObjectStore, config: BootstrapConfig): Promise<void> {
   // Before the namespaces, by which a cluster is known to be new: a class that was deleted does not come back.
-  if ((config.localPathClass === true || config.gatewayClass === true) && (await isNew(objects))) {
-    if (config.localPathClass === true) await objects.ensure(StorageClasses, localPathStorageClass());
-    if (config.gatewayClass === true) await objects.ensure(IngressClasses, gatewayIngressClass());
-  }
+  if (config.localPathClass === true && (await isNew(objects)))
+    await objects.ensure(StorageClasses, localPathStorageClass());
+  if (config.gatewayClass === true) await objects.ensure(IngressClasses, gatewayIngressClass());
   const { roles, bindings } = bootstrapNamespacedRoles();
   // All at once: they share a few writes to the disk.
   await Promise.all([

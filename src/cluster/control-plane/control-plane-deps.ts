@@ -27,7 +27,7 @@ export interface ControlPlaneDeps {
   readonly hostAddress: string;
   readonly runtimeConfig: string;
   readonly settings?: ServerSettings;
-  /** Whether a new cluster gets the ingress class of Keelson's gateway. */
+  /** Whether the cluster has the ingress class of Keelson's gateway. */
   readonly gatewayClass?: boolean;
   /** What the API server's options add and change. */
   readonly setup?: ApiServerSetup;
