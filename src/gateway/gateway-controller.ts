@@ -87,6 +87,7 @@ export class GatewayController {
   /** Resolves once all objects are known and the first snapshot is published. */
   async start(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
+    await this.#gatewayApi?.nodes.waitForSync(signal);
     this.#isSynced = true;
     this.#build();
   }

@@ -19,9 +19,14 @@ export interface Assignment {
 export interface Surroundings {
   readonly nodes: readonly Node[];
   slicesOf(service: Service): readonly EndpointSlice[];
-  /** TCP ports on which the nodes themselves serve: taking them would cut the API or the kubelet off. */
-  readonly reservedTcpPorts?: readonly number[];
+  readonly portUser: PortUser;
 }
+
+/**
+ * What of the nodes themselves has a TCP port (API server, kubelet, routes), so that the service does not get it: it would
+ * cut them off. Undefined: nothing.
+ */
+export type PortUser = (service: Service, port: number) => string | undefined;
 
 const EXCLUDE_LABEL = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
@@ -43,17 +48,13 @@ export function ingressOf(service: Service): readonly LoadBalancerIngress[] {
 export function assignAddresses(services: readonly Service[], surroundings: Surroundings): Map<string, Assignment> {
   const holders = new PortHolders();
   const nodes = new NodeAddresses(surroundings.nodes);
-  const reservedPorts = new Set(surroundings.reservedTcpPorts);
   const assigned = new Map<string, Assignment>();
   for (const service of services.filter(wantsAddresses).toSorted(byPrecedence)) {
     const key = `${service.metadata.namespace}/${service.metadata.name}`;
     const wanted = candidateAddresses(service, nodes, surroundings);
-    const reserved = service.spec?.ports?.find((p) => (p.protocol ?? 'TCP') === 'TCP' && reservedPorts.has(p.port));
-    if (reserved !== undefined) {
-      assigned.set(key, {
-        addresses: [],
-        problem: `port ${reserved.port}/TCP of the nodes' addresses is used by the nodes themselves`,
-      });
+    const problem = portOfNodes(service, surroundings);
+    if (problem !== undefined) {
+      assigned.set(key, { addresses: [], problem });
       continue;
     }
     const ports = (service.spec?.ports ?? []).map((p) => `${p.port}/${p.protocol ?? 'TCP'}`);
@@ -66,6 +67,15 @@ export function assignAddresses(services: readonly Service[], surroundings: Surr
     assigned.set(key, { addresses: [], problem: `port ${port} of the nodes' addresses is used by service ${holder}` });
   }
   return assigned;
+}
+
+/** Why the service gets no address: the nodes themselves need one of its ports. */
+function portOfNodes(service: Service, { portUser }: Surroundings): string | undefined {
+  for (const { port, protocol = 'TCP' } of service.spec?.ports ?? []) {
+    const user = protocol === 'TCP' ? portUser(service, port) : undefined;
+    if (user !== undefined) return `port ${port}/TCP of the nodes' addresses is used by ${user}`;
+  }
+  return undefined;
 }
 
 interface Holder {

@@ -43,7 +43,7 @@ async function run(seed: (api: ReturnType<typeof createFakeApi>) => void) {
     informers,
     platform,
     recorder: recorder as never,
-    reservedTcpPorts: () => [6443],
+    portUser: () => (_service, port) => (port === 6443 ? 'the nodes themselves' : undefined),
   });
   const stop = new AbortController();
   informers.start(stop.signal);
@@ -140,7 +140,11 @@ it('ports, nodes and services are not multiplied', () => {
     balanced('d', { ports: wide(3 * count), externalTrafficPolicy: 'Local' }),
   ];
   const slice = { addressType: 'IPv4', endpoints: [{ addresses: ['10.42.0.1'], nodeName: 'n7' }] };
-  const assigned = assignAddresses(services, { nodes, slicesOf: () => [slice as never] });
+  const assigned = assignAddresses(services, {
+    nodes,
+    slicesOf: () => [slice as never],
+    portUser: () => undefined,
+  });
   assert.deepEqual(
     ['a', 'b', 'c', 'd'].map((name) => assigned.get(`default/${name}`)?.addresses.length),
     [count, 0, count, 1],

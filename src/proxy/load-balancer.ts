@@ -13,7 +13,7 @@ import type { InformerFactory } from '../client/informer.ts';
 import { createWorkQueue } from '../client/workqueue.ts';
 import type { BasePlatform } from '../platform/platform.ts';
 import { isProgramError } from '../platform/unexpected.ts';
-import { assignAddresses, ingressOf, type Assignment } from './load-balancer-addresses.ts';
+import { assignAddresses, ingressOf, type Assignment, type PortUser } from './load-balancer-addresses.ts';
 
 /** What it needs. The recorder's component is upstream's `service-controller`. */
 export interface LoadBalancerDeps {
@@ -22,8 +22,8 @@ export interface LoadBalancerDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<BasePlatform, 'clock' | 'log' | 'metrics'>;
   readonly recorder: EventRecorder;
-  /** TCP ports on which the nodes themselves serve (API server, kubelet); no service gets them. */
-  readonly reservedTcpPorts?: () => readonly number[];
+  /** Gives, as things are now, who of the nodes needs a TCP port more than the service. */
+  readonly portUser?: () => PortUser;
 }
 
 export interface LoadBalancerController {
@@ -59,7 +59,7 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     const assigned = assignAddresses(all, {
       nodes: nodes.list(),
       slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
-      reservedTcpPorts: deps.reservedTcpPorts?.() ?? [],
+      portUser: deps.portUser?.() ?? (() => undefined),
     });
     const results = await Promise.allSettled(
       all.map((service) => settle(service, assigned.get(keyOf(service)), signal)),

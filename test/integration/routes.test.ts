@@ -327,11 +327,17 @@ describe('routes', () => {
       return pid;
     };
     const before = await gatewayPid();
+    await cluster.kubectl(`create service loadbalancer late --tcp=${port}:8080`);
     process.kill(await cluster.pid(), 'SIGKILL');
     assert.match((await ask('/cgi-bin/hostname', 'web.example')).body, /^web-/);
     await cluster.up();
     await until('the gateway', async () => /gateway ok/.test(await status()));
     assert.equal(await gatewayPid(), before);
+    await cluster.until('the refusal', async () =>
+      (await cluster.kubectl('get events -o jsonpath={.items[*].message}')).includes(`port ${port}/TCP of the nodes`),
+    );
+    assert.equal(await cluster.kubectl('get service late -o jsonpath={.status.loadBalancer.ingress}'), '');
+    await cluster.kubectl('delete service late');
     process.kill(before, 'SIGKILL');
     await until('another data plane', async () => (await gatewayPid()) !== before);
     await answers('its answer', '/cgi-bin/hostname', 'web.example', /^web-/);

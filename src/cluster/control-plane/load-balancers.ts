@@ -4,12 +4,13 @@ import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createLoadBalancerController } from '../../proxy/load-balancer.ts';
+import type { PortUser } from '../../proxy/load-balancer-addresses.ts';
 import type { ControlPlane } from './control-plane.ts';
 
-/** Runs it until the signal aborts. `reservedTcpPorts`: ports of the machines themselves. */
+/** Runs it until the signal aborts. `portUser` gives, as things are now, what of the nodes has a port. */
 export function runLoadBalancers(
   { platform, controlPlane }: { readonly platform: Platform; readonly controlPlane: ControlPlane },
-  reservedTcpPorts: () => readonly number[],
+  portUser: () => PortUser,
   signal: AbortSignal,
 ): Promise<void> {
   const client = controlPlane.clientFor(accountPrincipal('kube-system', 'service-controller'), 'service-controller');
@@ -18,7 +19,7 @@ export function runLoadBalancers(
   const events = createEventBroadcaster(sources);
   events.start(signal);
   const recorder = events.recorderFor('service-controller');
-  const controller = createLoadBalancerController({ client, informers, platform, recorder, reservedTcpPorts });
+  const controller = createLoadBalancerController({ client, informers, platform, recorder, portUser });
   informers.start(signal);
   return controller.start(signal);
 }

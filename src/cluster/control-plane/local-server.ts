@@ -22,6 +22,7 @@ import { listenAddress, localAddress, localServerUrl } from '../instance/server-
 import { consoleOf } from '../console/console-of.ts';
 import { endFormerDataPlane, freePorts } from '../gateway/former-data-plane.ts';
 import { checkRoutePorts, readMachinePorts, type MachinePorts } from '../gateway/machine-ports.ts';
+import { nodePortUser } from '../gateway/route-ports.ts';
 import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
@@ -51,12 +52,6 @@ type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'sto
 interface ServerFiles {
   readonly apiServer: ApiServerSetup | undefined;
   readonly scheduler: SchedulerSetup | undefined;
-  readonly machinePorts: MachinePorts;
-}
-
-interface RunningServer {
-  readonly controlPlane: ControlPlane;
-  readonly store: Store;
   readonly machinePorts: MachinePorts;
 }
 
@@ -187,7 +182,7 @@ class Server implements LocalServer {
     });
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
-    this.#controllersEnd = this.#runClients({ controlPlane, store, machinePorts }, signal).then(
+    this.#controllersEnd = this.#runClients(controlPlane, machinePorts, signal).then(
       () => undefined,
       (error: unknown) => {
         if (!signal.aborted) this.#fail(error);
@@ -197,33 +192,34 @@ class Server implements LocalServer {
   }
 
   /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
-  async #runClients({ controlPlane, store, machinePorts }: RunningServer, signal: AbortSignal): Promise<void> {
-    const { instance } = this.#config;
+  async #runClients(controlPlane: ControlPlane, machinePorts: MachinePorts, signal: AbortSignal): Promise<void> {
+    const { instance, options } = this.#config;
     const { runLoadBalancers } = await import('./load-balancers.ts');
     const { runAddons } = await import('../addons/run-addons.ts');
-    const led = await this.#led(controlPlane, store);
+    const led = await this.#led(controlPlane);
     signal.throwIfAborted();
     const deps = { platform: this.#platform, controlPlane };
     this.#gateway = this.#createGateway(controlPlane, machinePorts);
+    const ports = this.#gateway && options.gateway;
     if (this.#gateway === undefined) await endFormerDataPlane(this.#platform, instance);
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...led.map((run) => run(signal)),
       runAddons(deps, addons, signal),
       this.#gateway?.run(signal),
-      runLoadBalancers(deps, () => [...machinePorts.own, ...(this.#gateway?.openPorts() ?? [])], signal),
+      runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
     ]);
   }
 
   /** What only one of several servers over a store does. */
-  async #led(controlPlane: ControlPlane, store: Store): Promise<((signal: AbortSignal) => Promise<void>)[]> {
+  async #led(controlPlane: ControlPlane): Promise<((signal: AbortSignal) => Promise<void>)[]> {
     const { runLed, untilAborted } = await import('./leadership.ts');
     const platform = this.#platform;
     const { advertiseAddress, instance } = this.#config;
     const deps = {
       platform,
       clientFor: controlPlane.clientFor,
-      shared: store.latestRevision !== undefined,
+      shared: this.#store?.latestRevision !== undefined,
       // The same after a restart, which then need not wait for a lease of its own to run out: the instance's lock sees to
       // it that there is one process at a time.
       identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,

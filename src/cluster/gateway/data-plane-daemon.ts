@@ -58,11 +58,6 @@ export class DataPlaneDaemon {
     else this.#send(this.#connection);
   }
 
-  /** The last report; undefined while no data plane runs. */
-  report(): DataPlaneReport | undefined {
-    return this.#report;
-  }
-
   /** Supervises it until the signal aborts; the process stays. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#platform;
@@ -101,8 +96,8 @@ export class DataPlaneDaemon {
 
   async #end(): Promise<void> {
     this.#connection?.destroy();
-    if (this.#report === undefined && !(await this.#platform.files.exists(gatewayRecord(this.#place)))) return;
-    await this.#daemon.remove();
+    if (this.#report !== undefined || (await this.#platform.files.exists(gatewayRecord(this.#place))))
+      await this.#daemon.remove();
     this.#report = undefined;
     this.#onReport(undefined);
   }

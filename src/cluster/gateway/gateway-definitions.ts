@@ -13,6 +13,15 @@ export interface GatewayApiKinds {
   readonly grantVersion: 'v1' | 'v1beta1';
 }
 
+/** Undefined while not all kinds are served. */
+export function servedGatewayApi(objects: Pick<ObjectStore, 'get'>): GatewayApiKinds | undefined {
+  const definitions = KINDS.map((kind) => objects.get(CustomResourceDefinitions, '', `${kind}.${GROUP}`));
+  const isWhole = definitions.every(
+    (one, at) => serves(one, 'v1') || (KINDS[at] === 'referencegrants' && serves(one, 'v1beta1')),
+  );
+  return isWhole ? { grantVersion: serves(definitions.at(-1), 'v1') ? 'v1' : 'v1beta1' } : undefined;
+}
+
 /** Resolves once all kinds are served; to undefined when the signal aborts first. */
 export async function gatewayApiDefined(
   objects: ObjectStore,
@@ -20,11 +29,8 @@ export async function gatewayApiDefined(
 ): Promise<GatewayApiKinds | undefined> {
   const found = createDeferred<GatewayApiKinds | undefined>();
   const check = (): void => {
-    const definitions = KINDS.map((kind) => objects.get(CustomResourceDefinitions, '', `${kind}.${GROUP}`));
-    const isWhole = definitions.every(
-      (one, at) => serves(one, 'v1') || (KINDS[at] === 'referencegrants' && serves(one, 'v1beta1')),
-    );
-    if (isWhole) found.resolve({ grantVersion: serves(definitions.at(-1), 'v1') ? 'v1' : 'v1beta1' });
+    const kinds = servedGatewayApi(objects);
+    if (kinds !== undefined) found.resolve(kinds);
   };
   const unhook = onAbort(signal, () => found.resolve(undefined));
   const stop = objects.onChange(CustomResourceDefinitions, check);

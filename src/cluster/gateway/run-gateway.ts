@@ -13,6 +13,7 @@ import type { ComponentStatus } from '../cluster-status.ts';
 import { gatewayApiDefined } from './gateway-definitions.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { gatewayRecord } from './gateway-record.ts';
+import { recordedPorts } from './recorded-ports.ts';
 
 /** The routes of this node. */
 export interface Gateway {
@@ -20,24 +21,23 @@ export interface Gateway {
   run(signal: AbortSignal): Promise<void>;
   /** Nothing while no route is ours. */
   status(): readonly ComponentStatus[];
-  /** The ports it listens on. */
-  openPorts(): readonly number[];
 }
 
 export function createGateway(deps: GatewayDeps, config: GatewayConfig): Gateway {
-  let serving: { status(): readonly ComponentStatus[]; openPorts(): readonly number[] } | undefined;
+  let serving: { status(): readonly ComponentStatus[] } | undefined;
   return {
     async run(signal) {
-      // A data plane of an earlier run is to be kept or ended.
-      if (!(await deps.platform.files.exists(gatewayRecord(config.instance))))
-        await firstIngress(deps.controlPlane.server.objects, deps.platform.log, signal);
+      // A data plane of an earlier run is to be kept or ended, and what the Node says of its ports with it.
+      const { objects } = deps.controlPlane.server;
+      const hasRecord = await deps.platform.files.exists(gatewayRecord(config.instance));
+      if (!hasRecord && recordedPorts(objects, config.instance.nodeName) === '')
+        await firstIngress(objects, deps.platform.log, signal);
       const { serveRoutes } = await import('./serve-routes.ts');
       const made = await serveRoutes(deps, config, signal);
       serving = made;
       await made.ended;
     },
     status: () => serving?.status() ?? [],
-    openPorts: () => serving?.openPorts() ?? [],
   };
 }
 

@@ -3,34 +3,31 @@ import type { Principal } from '../../api/transport.ts';
 import type { Service } from '../../api/gen/core-v1.ts';
 import { Nodes, Services } from '../../api/gen/resources.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
-import { isReason } from '../../api/status-error.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import type { Client } from '../../client/client.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
-import { GATEWAY_PORTS_ANNOTATION } from '../../component-helpers/gateway-class.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import { GatewayController } from '../../gateway/gateway-controller.ts';
 import { runIngressStatus } from '../../gateway/ingress/ingress-status-controller.ts';
-import type { DataPlaneReport, ListenerState } from '../../gateway/snapshot/snapshot.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
-import { portHolder } from '../instance/preflight.ts';
-import { nodePrincipal } from '../node/node-connection.ts';
-import { gatewayApiDefined } from './gateway-definitions.ts';
+import { gatewayApiDefined, servedGatewayApi } from './gateway-definitions.ts';
 import { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
+import { PortAnnouncements } from './port-announcements.ts';
 
 const GATEWAY: Principal = { name: 'keelson:gateway', groups: ['system:authenticated'] };
+/** So long ingresses wait for Gateways after a start. */
+const GATEWAY_API_WAIT_MS = 10_000;
 const DEFAULT_CERTIFICATE_MS = 3650 * 86_400_000;
 
 export interface ServedRoutes {
   /** Resolves after the signal's abort. */
   readonly ended: Promise<void>;
   status(): readonly ComponentStatus[];
-  openPorts(): readonly number[];
 }
 
 /** Resolves once the objects are known. */
@@ -56,11 +53,9 @@ export async function serveRoutes(
     services: () => services.list(),
     signal,
   });
-  const take = (report: DataPlaneReport | undefined): void =>
-    background(platform.log, 'the ports of routes were not published', announced.take(report));
-  const daemon = new DataPlaneDaemon(platform, instance, take);
+  const daemon = new DataPlaneDaemon(platform, instance, (report) => announced.take(report));
   const onService = (service: Service): void => {
-    if (service.spec?.type === 'LoadBalancer') take(daemon.report());
+    if (service.spec?.type === 'LoadBalancer') announced.touch();
   };
   services.addHandler({
     onAdd: onService,
@@ -84,14 +79,18 @@ export async function serveRoutes(
   );
   const status = runIngressStatus({ client, informers, platform }, signal);
   informers.start(signal);
-  await controller.start(signal);
   const gatewayApi = serveGatewayApi({ deps, client, informers, controller }, signal);
   background(platform.log, 'the Gateway API is not served', gatewayApi);
+  // A first snapshot without what was served so far would close ports of Gateways.
+  if (servedGatewayApi(deps.controlPlane.server.objects) !== undefined)
+    await Promise.race([gatewayApi, sleepUnlessAborted(platform.clock, GATEWAY_API_WAIT_MS, signal)]).catch(
+      () => undefined, // Logged above.
+    );
+  await controller.start(signal);
   const ended = Promise.all([daemon.run(signal), status]).then(() => controller.stop());
   return {
     ended,
     status: () => announced.status(),
-    openPorts: () => announced.openPorts(),
   };
 }
 
@@ -131,107 +130,6 @@ async function serveGatewayApi(
     throw error;
   }
   controller.useGatewayApi(api, informers.informer(Nodes));
-}
-
-/** The load balancer whose rules take the port's traffic before any listener sees it. */
-function serviceOnPort(services: readonly Service[], port: number): Service | undefined {
-  return services.find(
-    ({ spec, status }) =>
-      spec?.type === 'LoadBalancer' &&
-      (spec.loadBalancerClass ?? '') === '' &&
-      (status?.loadBalancer?.ingress ?? []).length > 0 &&
-      (spec.ports ?? []).some((one) => one.port === port && (one.protocol ?? 'TCP') === 'TCP'),
-  );
-}
-
-const RETRY_MS = 1000;
-
-interface Surroundings {
-  readonly warn: (message: string) => void;
-  readonly services: () => readonly Service[];
-  readonly signal: AbortSignal;
-}
-
-/** Says on the Node, in events and in the status which ports the data plane has, and who keeps others from it. */
-class PortAnnouncements {
-  readonly #deps: GatewayDeps;
-  readonly #config: GatewayConfig;
-  readonly #surroundings: Surroundings;
-  #messages: readonly string[] = [];
-  #openPorts: readonly number[] = [];
-  #isRunning = false;
-  #wanted = '';
-  #annotated: string | undefined;
-
-  constructor(deps: GatewayDeps, config: GatewayConfig, surroundings: Surroundings) {
-    this.#deps = deps;
-    this.#config = config;
-    this.#surroundings = surroundings;
-  }
-
-  async take(report: DataPlaneReport | undefined): Promise<void> {
-    this.#isRunning = report !== undefined;
-    const messages: string[] = [];
-    const open: number[] = [];
-    for (const state of report?.listeners ?? []) {
-      const message = await this.#messageOf(state);
-      if (message === undefined) open.push(state.port);
-      else messages.push(message);
-    }
-    for (const message of messages) {
-      if (this.#messages.includes(message)) continue;
-      this.#deps.platform.log.warn(message);
-      this.#surroundings.warn(message);
-    }
-    this.#messages = messages;
-    this.#openPorts = open.sort((a, b) => a - b);
-    await this.#annotate(this.#openPorts.join(','));
-  }
-
-  openPorts(): readonly number[] {
-    return this.#openPorts;
-  }
-
-  status(): readonly ComponentStatus[] {
-    if (!this.#isRunning) return [];
-    return [{ name: 'gateway', healthy: this.#messages.length === 0, message: this.#messages.join('; ') }];
-  }
-
-  /** Why the port does not serve; undefined: it does. */
-  async #messageOf({ port, problem }: ListenerState): Promise<string | undefined> {
-    const service = serviceOnPort(this.#surroundings.services(), port)?.metadata;
-    if (service !== undefined)
-      return `port ${port} of routes belongs to service ${service.namespace}/${service.name} of type LoadBalancer`;
-    if (problem === undefined) return undefined;
-    if (problem !== 'EADDRINUSE') return `port ${port} cannot be opened: ${problem}`;
-    const holder = (await portHolder(this.#deps.platform.files, port)) ?? 'another program';
-    return `port ${port} of routes is used by ${holder}; stop it, or start with another --gateway-${this.#flag(port)}-port`;
-  }
-
-  #flag(port: number): 'http' | 'https' {
-    return port === this.#config.ports.https ? 'https' : 'http';
-  }
-
-  async #annotate(text: string): Promise<void> {
-    this.#wanted = text;
-    const { platform, controlPlane } = this.#deps;
-    const { signal } = this.#surroundings;
-    const { nodeName } = this.#config.instance;
-    const client = controlPlane.clientFor(nodePrincipal(nodeName), 'keelson-gateway');
-    const annotations = { [GATEWAY_PORTS_ANNOTATION]: text === '' ? null : text };
-    const patch = { metadata: { annotations } };
-    while (!signal.aborted && this.#wanted === text && this.#annotated !== text) {
-      try {
-        await client.resource(Nodes).patch({ name: nodeName }, { type: 'merge', patch }, { signal });
-        this.#annotated = text;
-      } catch (error) {
-        // A node that has not registered yet.
-        if (!signal.aborted && !isReason(error, 'NotFound'))
-          platform.log.warn('the ports of routes were not published, again later', { err: error });
-        await sleepUnlessAborted(platform.clock, RETRY_MS, signal);
-      }
-    }
-  }
 }
 
 /** Shows clients that nothing of theirs is here: signed by an authority that exists for nothing else and is forgotten. */
