@@ -47,9 +47,9 @@ interface Group extends ReachGroup {
 }
 
 /** Pairs of classes that are answered for one table. */
-const MOST_ANSWERS = 50_000;
-/** Answers of one step. */
-const ANSWERS_AT_ONCE = 256;
+const MOST_ANSWERS = 20_000;
+/** Answers of one step: each goes through all policies of two namespaces. */
+const ANSWERS_AT_ONCE = 16;
 
 /** Groups by namespace, kind and name. Pods without an address are left out, and those of the host's network counted. */
 export class ReachTableMaker {
