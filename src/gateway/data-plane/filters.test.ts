@@ -1,11 +1,12 @@
 /** Redirects, rewrites, changed headers, mirrors and timeouts through the data plane. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { RouteFilters } from '../snapshot/snapshot.ts';
-import { endAll, get, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
+import { endAll, get, raw, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
 import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
 
 afterEach(endAll);
@@ -109,6 +110,48 @@ test('headers are set, added and removed on both ways; a backend’s own changes
   assert.deepEqual([got['x-forwarded-host'], headers['x-answer'], headers['x-gone']], ['a.example', 'rule', undefined]);
 });
 
+describe('a filter of a snapshot that would change the framing', () => {
+  const framing = ['content-length', 'transfer-encoding', 'connection', 'te', 'trailer', 'upgrade', 'expect', 'host'];
+  const changes = [
+    ...framing.flatMap((name) => [
+      { set: [[name, '0']] } as const,
+      { add: [[name.toUpperCase(), 'chunked']] } as const,
+      { remove: [name] },
+    ]),
+    { set: [['x', 'y\r\ncontent-length: 0']] } as const,
+    { set: [['x\r\ncontent-length: 0\r\ny', 'z']] } as const,
+    { add: [['x', '\0'] as const] },
+  ];
+  const plain = 'host: a\r\nconnection: close\r\n';
+  for (const change of changes)
+    test(JSON.stringify(change), async () => {
+      const plane = await startPlane();
+      const [first, second] = ['GET /second HTTP/1.1\r\nhost: b\r\n\r\n', 'HTTP/1.1 299 x\r\n\r\n'];
+      const seen: unknown[] = [];
+      const b = await startBackend((message, response) => {
+        let text = '';
+        message.on('data', (chunk) => (text += String(chunk)));
+        message.on('end', () => {
+          seen.push([message.url, message.headers.host, text]);
+          response.setHeader('content-length', second.length);
+          response.end(second);
+        });
+      });
+      await plane.serve([route({ filters: { requestHeaders: change, responseHeaders: change } })], { b });
+      const answer = await raw(
+        plane.port,
+        `POST /x HTTP/1.1\r\n${plain}content-length: ${first.length}\r\n\r\n${first}`,
+      );
+      assert.deepEqual(seen, [['/x', 'a', first]]);
+      const [head = '', ...body] = answer.split('\r\n\r\n');
+      assert.match(head, new RegExp(`^HTTP/1.1 200 [^]*\\r\\ncontent-length: ${second.length}(\\r|$)`, 'i'));
+      assert.equal(head.match(/content-length|transfer-encoding/gi)?.length, 1);
+      assert.equal(body.join('\r\n\r\n'), second);
+      const upgrade = await raw(plane.port, 'GET /x HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: y\r\n\r\n');
+      assert.equal(upgrade.split('\r\n\r\n')[0]?.match(/content-length|transfer-encoding/gi)?.length, 1);
+    });
+});
+
 test('a mirror gets a copy, body included, and its answer changes nothing', async () => {
   const plane = await startPlane();
   const copies: string[] = [];
@@ -138,6 +181,14 @@ test('a mirror gets a copy, body included, and its answer changes nothing', asyn
   assert.deepEqual(copies, ['POST /x copied']);
 });
 
+function upload(port: number): { client: ClientRequest; answer: Promise<IncomingMessage> } {
+  const headers = { host: 'a', 'transfer-encoding': 'chunked' };
+  const client = request({ host: '127.0.0.1', port, method: 'PUT', path: '/', headers, agent: false });
+  client.on('error', () => undefined);
+  const answer = new Promise<IncomingMessage>((resolve) => client.once('response', resolve));
+  return { client, answer };
+}
+
 describe('timeouts', () => {
   test('a backend that does not begin its answer in time: 504, and its request is ended', async () => {
     const clock = new VirtualClock();
@@ -153,6 +204,61 @@ describe('timeouts', () => {
     await clock.advance(1);
     assert.equal((await asked).status, 504);
     await left;
+  });
+
+  test('a body may take any time while it goes on; the answer’s time begins at its end', async () => {
+    const clock = new VirtualClock();
+    const plane = await startPlane(clock);
+    let received = 0;
+    let isWhole = false;
+    const b = await startBackend((message) => {
+      message.on('data', (chunk: Buffer) => (received += chunk.length));
+      message.on('end', () => (isWhole = true));
+    });
+    await plane.serve([route({ responseTimeoutMs: 5_000 })], { b });
+    const { answer, client } = upload(plane.port);
+    for (let sent = 1; sent <= 5; sent++) {
+      client.write('x');
+      while (received < sent) await turn();
+      await clock.advance(59_000);
+    }
+    client.end();
+    while (!isWhole) await turn();
+    let isAnswered = false;
+    client.once('response', () => (isAnswered = true));
+    await clock.advance(4_999);
+    await turn();
+    assert.equal(isAnswered, false);
+    await clock.advance(1);
+    assert.equal((await answer).statusCode, 504);
+  });
+
+  test('a client that stops within a body gets 408; one whose answer has begun may be silent', async () => {
+    const clock = new VirtualClock();
+    const plane = await startPlane(clock);
+    let answerNow = false;
+    let received = 0;
+    const b = await startBackend((message, response) => {
+      message.on('data', () => received++);
+      message.on('end', () => response.end('whole'));
+      if (answerNow) response.write('begun, ');
+    });
+    await plane.serve([route({ responseTimeoutMs: 5_000 })], { b });
+    const stopped = upload(plane.port);
+    stopped.client.write('x');
+    while (received < 1) await turn();
+    await clock.advance(60_000);
+    assert.equal((await stopped.answer).statusCode, 408);
+    stopped.client.destroy();
+    answerNow = true;
+    const streaming = upload(plane.port);
+    streaming.client.write('x');
+    const answer = await streaming.answer;
+    await clock.advance(600_000);
+    streaming.client.end();
+    let text = '';
+    for await (const chunk of answer) text += String(chunk);
+    assert.deepEqual([answer.statusCode, text], [200, 'begun, whole']);
   });
 
   test('a request that takes too long is cut, an answer that began in time is not held to the first limit', async () => {

@@ -11,7 +11,7 @@ import {
   type BackendRequest,
 } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
-import type { Clock } from '../../platform/clock.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Backend, Route } from '../snapshot/snapshot.ts';
 import { answerText, requestTrailers, type AnswerBody, type Exchange } from './exchange.ts';
 import { applyChanges, responseLines } from './header-lines.ts';
@@ -47,7 +47,9 @@ class Forwarding {
   readonly #forwarded: Forwarded;
   #call: BackendCall | undefined;
   #answerBody: AnswerBody | undefined;
-  #failed: (status: number, text: string) => void = () => undefined;
+  readonly #timers: CancelTimer[] = [];
+  #cancelResponseTimer: CancelTimer = () => undefined;
+  #hasAnswer = false;
   #isOver = false;
   #isBodyBegun = false;
 
@@ -59,23 +61,30 @@ class Forwarding {
   async run(): Promise<void> {
     const { exchange, route } = this.#forwarded;
     exchange.onGone(() => this.#end());
-    const { clock } = this.#deps;
-    const cancels: (() => void)[] = [];
-    const limit = (ms: number | undefined): void => {
-      if (ms !== undefined && ms > 0) cancels.push(clock.setTimer(ms, () => this.#fail(504, 'no answer in time')));
-    };
-    limit(route.requestTimeoutMs);
-    const head = cancels.length;
-    limit(route.responseTimeoutMs);
-    this.#failed = () => cancels.forEach((cancel) => cancel());
+    this.#failAfter(route.requestTimeoutMs);
+    if (!exchange.hasBody) this.#startResponseTimer();
     try {
       const answer = await this.#ask();
-      cancels[head]?.();
-      if (!this.#isOver) this.#reply(answer, () => cancels.forEach((cancel) => cancel()));
+      this.#hasAnswer = true;
+      this.#cancelResponseTimer();
+      if (!this.#isOver) this.#reply(answer);
     } catch (error) {
       if (!this.#isOver) this.#fail(502, 'the backend cannot be reached');
       if (!(error instanceof Error)) throw error;
     }
+  }
+
+  /** Begins once the whole request has been sent: how long its body takes is up to the client. */
+  #startResponseTimer(): void {
+    if (!this.#isOver && !this.#hasAnswer)
+      this.#cancelResponseTimer = this.#failAfter(this.#forwarded.route.responseTimeoutMs);
+  }
+
+  #failAfter(ms = 0): CancelTimer {
+    if (ms <= 0) return () => undefined;
+    const cancel = this.#deps.clock.setTimer(ms, () => this.#fail(504, 'no answer in time'));
+    this.#timers.push(cancel);
+    return cancel;
   }
 
   /** Asks one endpoint after the other until one gets the request. */
@@ -107,7 +116,8 @@ class Forwarding {
   }
 
   #request(): BackendRequest {
-    const { exchange, request, mirrors } = this.#forwarded;
+    const { exchange, request, mirrors, route } = this.#forwarded;
+    const isLimited = (route.responseTimeoutMs ?? 0) > 0;
     const { method, hasBody, takesTrailers } = exchange;
     return {
       ...request,
@@ -124,14 +134,21 @@ class Forwarding {
           onEnd: () => {
             for (const mirror of mirrors) mirror.end();
             target.end(requestTrailers(exchange.body));
+            this.#startResponseTimer();
           },
           onStalled: () => this.#fail(504, 'the backend does not take the request'),
+          onIdle: isLimited ? () => this.#onBodyIdle() : undefined,
         });
       },
     };
   }
 
-  #reply({ status, headers, hasBody, body, trailers, errorCode }: BackendAnswer, done: () => void): void {
+  /** A client that waits for an answer which has begun may be silent, as in a stream of gRPC. */
+  #onBodyIdle(): void {
+    if (!this.#hasAnswer) this.#fail(408, 'the request does not go on');
+  }
+
+  #reply({ status, headers, hasBody, body, trailers, errorCode }: BackendAnswer): void {
     const { exchange, responseHeaders } = this.#forwarded;
     let lines = responseLines(headers);
     for (const changes of responseHeaders) lines = applyChanges(lines, changes);
@@ -142,13 +159,13 @@ class Forwarding {
       if (this.#isOver) return;
       isWhole = true;
       this.#isOver = true;
-      done();
+      this.#cancelTimers();
       target.end(trailers());
     };
     const onCut = (): void => {
       if (isWhole || this.#isOver) return;
       this.#isOver = true;
-      done();
+      this.#cancelTimers();
       target.abort(errorCode());
     };
     body.on('error', onCut);
@@ -159,17 +176,21 @@ class Forwarding {
   #fail(status: number, text: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#failed(status, text);
+    this.#cancelTimers();
     this.#call?.cancel();
     if (this.#answerBody === undefined) answerText(this.#forwarded.exchange, status, text);
     else this.#answerBody.abort();
+  }
+
+  #cancelTimers(): void {
+    for (const cancel of this.#timers) cancel();
   }
 
   /** Nobody waits for the answer any more. */
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#failed(0, '');
+    this.#cancelTimers();
     this.#call?.cancel();
     this.#answerBody?.abort();
   }

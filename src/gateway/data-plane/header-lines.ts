@@ -2,25 +2,11 @@
  * Headers as lists of names and values in turn, as Node.js reads them from the wire: repeated ones stay apart and keep their
  * order. What belongs to one connection is not passed on, and nothing that a client says of itself passes as ours.
  */
+import { HOP_BY_HOP, isChangeableHeader, isHeaderValue } from '../snapshot/header-rules.ts';
 import type { HeaderChanges } from '../snapshot/snapshot.ts';
 
 /** Name, value, name, value … */
 export type HeaderLines = readonly string[];
-
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  // Answered by the front.
-  'expect',
-  'http2-settings',
-]);
 
 /** What only this proxy says to backends. Servers that read headers as variables do not tell `_` from `-`. */
 const FORWARDED = new Set([
@@ -90,14 +76,19 @@ function connectionTokens(lines: HeaderLines): ReadonlySet<string> | undefined {
   return tokens;
 }
 
+/** Applies what the rules of headers allow. */
 export function applyChanges(lines: string[], changes: HeaderChanges | undefined): string[] {
   if (changes === undefined) return lines;
-  const gone = new Set((changes.remove ?? []).map((name) => name.toLowerCase()));
-  for (const [name] of changes.set ?? []) gone.add(name.toLowerCase());
+  const isAllowed = ([name, value]: readonly [string, string]): boolean =>
+    isChangeableHeader(name) && isHeaderValue(value);
+  const set = (changes.set ?? []).filter(isAllowed);
+  const add = (changes.add ?? []).filter(isAllowed);
+  const gone = new Set((changes.remove ?? []).filter(isChangeableHeader).map((name) => name.toLowerCase()));
+  for (const [name] of set) gone.add(name.toLowerCase());
   const kept: string[] = [];
   for (let at = 0; at < lines.length; at += 2) if (!gone.has(lines[at]!)) kept.push(lines[at]!, lines[at + 1]!);
-  for (const [name, value] of changes.set ?? []) kept.push(name.toLowerCase(), value);
-  for (const [name, value] of changes.add ?? []) kept.push(name.toLowerCase(), value);
+  for (const [name, value] of set) kept.push(name.toLowerCase(), value);
+  for (const [name, value] of add) kept.push(name.toLowerCase(), value);
   return kept;
 }
 

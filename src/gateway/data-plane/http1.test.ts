@@ -88,6 +88,8 @@ describe('requests', () => {
     'a space before the colon': 'GET / HTTP/1.1\r\nhost: a\r\ntransfer-encoding : chunked\r\n\r\n',
     'no host': 'GET / HTTP/1.1\r\n\r\n',
     'a host that is none': 'GET / HTTP/1.1\r\nhost: a/b\r\n\r\n',
+    'a host of very many labels': `GET / HTTP/1.1\r\nhost: ${'a.'.repeat(15_000)}a\r\n\r\n`,
+    'an address of very many parts': `GET / HTTP/1.1\r\nhost: [${'1.'.repeat(15_000)}1]\r\n\r\n`,
     'a path above the root': 'GET /a/../../b HTTP/1.1\r\nhost: a\r\n\r\n',
     'a backslash': 'GET /a\\..\\b HTTP/1.1\r\nhost: a\r\n\r\n',
     'a fragment': 'GET /a#b HTTP/1.1\r\nhost: a\r\n\r\n',

@@ -10,26 +10,45 @@ export interface PumpTarget {
   onDrain(callback: () => void): void;
 }
 
+export interface PumpEvents {
+  /** The whole body has been written. */
+  readonly onEnd: () => void;
+  /** The target takes nothing any more. */
+  readonly onStalled: () => void;
+  /** The source gives nothing any more, though the target takes it. Absent: it may take any time. */
+  readonly onIdle?: () => void;
+}
+
 const STALLED_MS = 60_000;
 
-/** `onEnd` is called at the whole body's end, `onStalled` when the target takes nothing; the source's errors are the caller's. */
+/** The source's errors are the caller's. */
 export function pump(
   source: Readable,
   target: PumpTarget,
   clock: Clock,
-  { onEnd, onStalled }: { readonly onEnd: () => void; readonly onStalled: () => void },
+  { onEnd, onStalled, onIdle }: PumpEvents,
 ): void {
   let cancel: CancelTimer | undefined;
-  target.onDrain(() => {
+  const waitFor = (onTimeout: (() => void) | undefined): void => {
     cancel?.();
-    cancel = undefined;
+    cancel = onTimeout && clock.setTimer(STALLED_MS, onTimeout);
+  };
+  waitFor(onIdle);
+  target.onDrain(() => {
+    waitFor(source.readableEnded || source.destroyed ? undefined : onIdle);
     source.resume();
   });
   source.on('data', (chunk: Buffer) => {
-    if (target.write(chunk)) return;
+    if (target.write(chunk)) {
+      if (onIdle !== undefined) waitFor(onIdle);
+      return;
+    }
     source.pause();
-    cancel ??= clock.setTimer(STALLED_MS, onStalled);
+    waitFor(onStalled);
   });
-  source.once('end', onEnd);
-  source.once('close', () => cancel?.());
+  source.once('end', () => {
+    waitFor(undefined);
+    onEnd();
+  });
+  source.once('close', () => waitFor(undefined));
 }

@@ -3,6 +3,7 @@
  * dots included, so that a path cannot match one route and mean another's to the backend; %2F stays an ordinary character of
  * its segment. What RFC 9112 does not allow in a target is refused.
  */
+import { isIPv6 } from 'node:net';
 
 /** A target as it is matched and sent on. */
 export interface RequestTarget {
@@ -58,12 +59,17 @@ function withoutDotSegments(path: string): string | undefined {
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?\.?$/;
 const HOST_ADDRESS = /^\[[0-9a-f:.]+\]$/;
+/** Names of DNS are no longer (RFC 1035, 2.3.4). Every label costs a look-up of wildcards. */
+const MAX_HOST_LENGTH = 253;
+const LONG_LABEL = /[^.]{64}/;
 
-/** The host of an authority in lower case, without port and final dot; undefined: it is malformed. */
+/** The host of an authority in lower case, without port and final dot; undefined: it is malformed or too long for a name. */
 export function hostOf(authority: string): string | undefined {
+  if (authority.length > MAX_HOST_LENGTH + '.:65535'.length) return undefined;
   const port = /:(\d{0,5})$/.exec(authority);
   const host = (port === null ? authority : authority.slice(0, port.index)).toLowerCase();
-  if (HOST_ADDRESS.test(host)) return host;
+  if (HOST_ADDRESS.test(host)) return isIPv6(host.slice(1, -1)) ? host : undefined;
   if (!HOST_NAME.test(host)) return undefined;
-  return host.endsWith('.') ? host.slice(0, -1) : host;
+  const name = host.endsWith('.') ? host.slice(0, -1) : host;
+  return name.length > MAX_HOST_LENGTH || LONG_LABEL.test(name) ? undefined : name;
 }

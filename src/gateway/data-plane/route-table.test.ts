@@ -23,3 +23,25 @@ test('a text that is too long for a large pattern does not match', () => {
   assert.deepEqual([matches(large, 'aa'), matches(large, 'a'.repeat(900))], [true, false]);
   assert.equal(matches('a+', 'a'.repeat(30_000)), true);
 });
+
+test('of wildcards the longest is asked first, those of one label only for the nearest', () => {
+  const table = new RouteTable([
+    route({ source: 'one', host: '*.example', wildcardDepth: 'one' }),
+    route({ source: 'many', host: '*.b.example', wildcardDepth: 'many' }),
+    route({ source: 'deep', host: '*.e.d.c.b.example', wildcardDepth: 'one' }),
+  ]);
+  const find = (host: string): string | undefined =>
+    table.find({ host, method: 'GET', path: '/', query: '', header: () => undefined })?.source;
+  assert.deepEqual(['a.example', 'example', 'a.c.example', 'b.example', 'a.b.example', 'x.d.c.b.example'].map(find), [
+    'one',
+    undefined,
+    undefined,
+    'one',
+    'many',
+    'many',
+  ]);
+  assert.deepEqual(
+    ['f.e.d.c.b.example', 'g.f.e.d.c.b.example', `${'a.'.repeat(120)}b.example`, '.example', 'other'].map(find),
+    ['deep', 'many', 'many', 'one', undefined],
+  );
+});

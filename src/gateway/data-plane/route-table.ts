@@ -23,10 +23,13 @@ interface CompiledRoute {
 
 export class RouteTable {
   readonly #byHost = new Map<string, CompiledRoute[]>();
+  /** The most labels behind the star of a wildcard. */
+  #wildcardLabels = 0;
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
       const host = route.host.toLowerCase();
+      if (host.startsWith('*.')) this.#wildcardLabels = Math.max(this.#wildcardLabels, host.split('.').length - 1);
       const list = this.#byHost.get(host);
       const compiled = { route, matches: compileMatch(route) };
       if (list === undefined) this.#byHost.set(host, [compiled]);
@@ -37,18 +40,26 @@ export class RouteTable {
   find(request: MatchedRequest): Route | undefined {
     const exact = this.#ofHost(request.host, request, () => true);
     if (exact !== undefined) return exact;
-    let isNearest = true;
-    for (let dot = request.host.indexOf('.'); dot >= 0; dot = request.host.indexOf('.', dot + 1)) {
-      const nearest = isNearest;
+    const nearest = request.host.indexOf('.');
+    for (const dot of this.#wildcardDots(request.host)) {
       const found = this.#ofHost(
         `*${request.host.slice(dot)}`,
         request,
-        ({ wildcardDepth }) => nearest || wildcardDepth === 'many',
+        ({ wildcardDepth }) => dot === nearest || wildcardDepth === 'many',
       );
       if (found !== undefined) return found;
-      isNearest = false;
     }
     return this.#ofHost('', request, () => true);
+  }
+
+  /** Where the part of a host begins that a wildcard may name, the longest first; no longer than those of any route. */
+  #wildcardDots(host: string): readonly number[] {
+    const dots: number[] = [];
+    for (let end = host.length; end > 0 && dots.length < this.#wildcardLabels;) {
+      end = host.lastIndexOf('.', end - 1);
+      if (end >= 0) dots.push(end);
+    }
+    return dots.reverse();
   }
 
   #ofHost(host: string, request: MatchedRequest, isAllowed: (route: Route) => boolean): Route | undefined {

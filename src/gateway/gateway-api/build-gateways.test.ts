@@ -7,7 +7,16 @@ import type { ClusterView } from '../snapshot/cluster-view.ts';
 import { buildGateways, type BuiltGateways, type GatewayObjects } from './build-gateways.ts';
 import { intersection, routeHosts } from './hostnames.ts';
 import { routeParents } from './status-objects.ts';
-import type { Gateway, GatewayListener, HttpRoute, ReferenceGrant, RouteRule, HttpMatch } from './types.ts';
+import type {
+  Gateway,
+  GatewayListener,
+  HeaderFilter,
+  HttpMatch,
+  HttpRoute,
+  ReferenceGrant,
+  RouteFilter,
+  RouteRule,
+} from './types.ts';
 
 let count = 0;
 const metadata = (name: string, namespace = 'ns', more: object = {}) =>
@@ -29,6 +38,11 @@ const backendTo = (name: string, more: object = {}) => ({
 const httpRoute = (rules: readonly RouteRule<HttpMatch>[], spec: object = {}, more: object = {}) => ({
   metadata: metadata('r', 'ns', more),
   spec: { parentRefs: [{ name: 'g' }], rules, ...spec },
+});
+
+const requestHeaders = (requestHeaderModifier: HeaderFilter): RouteFilter => ({
+  type: 'RequestHeaderModifier',
+  requestHeaderModifier,
 });
 
 const service = (): Service => ({ metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } });
@@ -179,6 +193,40 @@ describe('which rule takes a request', () => {
   });
 });
 
+/** Filters that no message could carry, or that would change where it ends. */
+const unsupportedFilters: readonly (readonly [what: string, filter: RouteFilter])[] = [
+  ...['Content-Length', 'transfer-encoding', 'Connection', 'keep-alive', 'TE', 'Trailer', 'upgrade', 'Host', 'expect']
+    .concat(['Proxy-Authorization', 'proxy-anything', ':path', 'a b', ''])
+    .flatMap((name): [string, RouteFilter][] => [
+      [`request header ${name} set`, requestHeaders({ set: [{ name, value: '0' }] })],
+      [`request header ${name} added`, requestHeaders({ add: [{ name, value: '0' }] })],
+      [`request header ${name} removed`, requestHeaders({ remove: [name] })],
+      [
+        `response header ${name} set`,
+        { type: 'ResponseHeaderModifier', responseHeaderModifier: { set: [{ name, value: '0' }] } },
+      ],
+    ]),
+  ...['a\r\nb: c', 'a\nb', 'a\rb', 'a\0', 'a\x7f', 'ł'].map((value): [string, RouteFilter] => [
+    `the value ${JSON.stringify(value)} of a header`,
+    requestHeaders({ set: [{ name: 'x', value }] }),
+  ]),
+  ...['a', '/a b', '/a\r\nb: c', '/a?b', '/a#b', '/a\\b', '/ł', 'http://other'].flatMap(
+    (value): [string, RouteFilter][] => [
+      [
+        `a path replaced by ${JSON.stringify(value)}`,
+        { type: 'URLRewrite', urlRewrite: { path: { type: 'ReplaceFullPath', replaceFullPath: value } } },
+      ],
+      [
+        `a redirect to ${JSON.stringify(value)}`,
+        {
+          type: 'RequestRedirect',
+          requestRedirect: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: value } },
+        },
+      ],
+    ],
+  ),
+];
+
 describe('routes and their parents', () => {
   const accepted = ['Accepted=True Accepted', 'ResolvedRefs=True ResolvedRefs'];
   const cases: readonly (readonly [
@@ -236,6 +284,12 @@ describe('routes and their parents', () => {
       [listener()],
       ['Accepted=False UnsupportedValue', accepted[1]!],
     ],
+    ...unsupportedFilters.map(([name, filter]): (typeof cases)[number] => [
+      name,
+      httpRoute([{ filters: [filter], ...backendTo('s') }]),
+      [listener()],
+      ['Accepted=False UnsupportedValue', accepted[1]!],
+    ]),
     [
       'an expression that is none',
       httpRoute([{ matches: [{ path: { type: 'RegularExpression', value: '(' } }] }]),

@@ -1,5 +1,6 @@
 /** Filters of rules and backends as the data plane applies them. What it does not know refuses the route. */
 import { appendAll } from '../../base/lists.ts';
+import { isChangeableHeader, isHeaderValue } from '../snapshot/header-rules.ts';
 import type { HeaderChanges, MirrorTarget, PathChange, Redirect, RouteFilters } from '../snapshot/snapshot.ts';
 import type { BackendReference, HeaderFilter, PathModifier, RouteFilter } from './types.ts';
 
@@ -10,6 +11,9 @@ export class UnsupportedValueError extends Error {
     this.name = 'UnsupportedValueError';
   }
 }
+
+/** What may stand in the path of a request line and of `Location`; a prefix may also go without replacement. */
+const REPLACEMENT = /^(\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*)?$/;
 
 /** Resolves a mirror's backend to its key in the snapshot; undefined where it is not valid. */
 export type ResolveMirror = (reference: BackendReference) => string | undefined;
@@ -52,16 +56,26 @@ export function convertFilters(
   return { requestHeaders, responseHeaders, redirect, rewrite, mirrors };
 }
 
-function headerChanges({ set = [], add = [], remove }: HeaderFilter = {}): HeaderChanges {
+function headerChanges({ set = [], add = [], remove = [] }: HeaderFilter = {}): HeaderChanges {
+  for (const name of [...set, ...add].map((one) => one.name).concat(remove))
+    if (!isChangeableHeader(name))
+      throw new UnsupportedValueError(`filters cannot change the header ${JSON.stringify(name)}`);
+  for (const { name, value } of [...set, ...add])
+    if (!isHeaderValue(value))
+      throw new UnsupportedValueError(`the value of the header ${name} has characters that headers cannot carry`);
   const pairs = (list: typeof set) => list.map(({ name, value }) => [name, value] as const);
   return { set: pairs(set), add: pairs(add), remove };
 }
 
 function pathChange(path: PathModifier | undefined): PathChange | undefined {
   if (path === undefined) return undefined;
-  return path.type === 'ReplaceFullPath'
-    ? { type: 'full', value: path.replaceFullPath ?? '/' }
-    : { type: 'prefix', value: path.replacePrefixMatch ?? '' };
+  const changed: PathChange =
+    path.type === 'ReplaceFullPath'
+      ? { type: 'full', value: path.replaceFullPath || '/' }
+      : { type: 'prefix', value: path.replacePrefixMatch ?? '' };
+  if (!REPLACEMENT.test(changed.value))
+    throw new UnsupportedValueError(`${JSON.stringify(changed.value)} is no path that a request can have`);
+  return changed;
 }
 
 function mirrorOf({ requestMirror }: RouteFilter, resolve: ResolveMirror): MirrorTarget[] {

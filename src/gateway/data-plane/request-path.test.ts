@@ -1,0 +1,29 @@
+/** Hosts of requests: what is a name or an address, and how long it may be. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hostOf } from './request-path.ts';
+
+const label = (length: number): string => 'a'.repeat(length);
+const longest = [label(63), label(63), label(63), label(61)].join('.');
+
+const cases: readonly (readonly [authority: string, host: string | undefined])[] = [
+  ['Web.Example:8080', 'web.example'],
+  ['web.example.', 'web.example'],
+  ['[2001:DB8::1]:80', '[2001:db8::1]'],
+  ['[::ffff:192.0.2.1]', '[::ffff:192.0.2.1]'],
+  [longest, longest],
+  [`${longest}.:65535`, longest],
+  [`${longest}a`, undefined],
+  [`${longest}a.`, undefined],
+  [`${label(63)}.example`, `${label(63)}.example`],
+  [`${label(64)}.example`, undefined],
+  [`example.${label(64)}:80`, undefined],
+  [Array.from({ length: 128 }, () => 'a').join('.'), undefined],
+  [`[${'1.'.repeat(100)}1]`, undefined],
+  ['[1:2]', undefined],
+  ['a/b', undefined],
+  ['user@web.example', undefined],
+];
+for (const [authority, host] of cases)
+  test(`${authority.slice(0, 40)} (${authority.length}): ${host?.slice(0, 40) ?? 'malformed'}`, () =>
+    assert.equal(hostOf(authority), host));
