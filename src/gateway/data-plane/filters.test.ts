@@ -181,6 +181,29 @@ test('a mirror gets a copy, body included, and its answer changes nothing', asyn
   assert.deepEqual(copies, ['POST /x copied']);
 });
 
+test('mirrors beside each other get their own shares', async () => {
+  const plane = await startPlane();
+  const counts = { half: 0, quarter: 0, all: 0 };
+  const b = await startBackend((_message, response) => response.end());
+  const counting = (name: keyof typeof counts) =>
+    startBackend((_message, response) => {
+      counts[name]++;
+      response.end();
+    });
+  const backends = { b, half: await counting('half'), quarter: await counting('quarter'), all: await counting('all') };
+  const mirrors = [
+    { backend: 'half', numerator: 1, denominator: 2 },
+    { backend: 'quarter', numerator: 25, denominator: 100 },
+    { backend: 'all', numerator: 100, denominator: 100 },
+  ];
+  for (let round = 0; round < 4; round++) {
+    await plane.serve([route({ filters: { mirrors } })], backends);
+    for (let sent = 0; sent < 3; sent++) await get(plane.port, '/');
+  }
+  while (counts.half + counts.quarter + counts.all < 21) await turn();
+  assert.deepEqual(counts, { half: 6, quarter: 3, all: 12 });
+});
+
 function upload(port: number): { client: ClientRequest; answer: Promise<IncomingMessage> } {
   const headers = { host: 'a', 'transfer-encoding': 'chunked' };
   const client = request({ host: '127.0.0.1', port, method: 'PUT', path: '/', headers, agent: false });
@@ -259,6 +282,24 @@ describe('timeouts', () => {
     let text = '';
     for await (const chunk of answer) text += String(chunk);
     assert.deepEqual([answer.statusCode, text], [200, 'begun, whole']);
+  });
+
+  test('a backend that does not answer a request to switch in time: 504, without retry', async () => {
+    const clock = new VirtualClock();
+    const plane = await startPlane(clock);
+    let count = 0;
+    const b = await startBackend(() => undefined);
+    b.server.on('upgrade', () => count++);
+    const lines = 'GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
+    for (const limit of [{ responseTimeoutMs: 1_000 }, { requestTimeoutMs: 1_000 }]) {
+      await plane.serve([route(limit)], { b });
+      const before = count;
+      const answer = raw(plane.port, lines);
+      while (count === before) await turn();
+      await clock.advance(1_000);
+      assert.match(await answer, /^HTTP\/1.1 504 Gateway Timeout/);
+    }
+    assert.equal(count, 2);
   });
 
   test('a request that takes too long is cut, an answer that began in time is not held to the first limit', async () => {

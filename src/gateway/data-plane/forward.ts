@@ -117,7 +117,6 @@ class Forwarding {
 
   #request(): BackendRequest {
     const { exchange, request, mirrors, route } = this.#forwarded;
-    const isLimited = (route.responseTimeoutMs ?? 0) > 0;
     const { method, hasBody, takesTrailers } = exchange;
     return {
       ...request,
@@ -137,7 +136,7 @@ class Forwarding {
             this.#startResponseTimer();
           },
           onStalled: () => this.#fail(504, 'the backend does not take the request'),
-          onIdle: isLimited ? () => this.#onBodyIdle() : undefined,
+          onIdle: route.responseTimeoutMs === 0 ? undefined : () => this.#onBodyIdle(),
         });
       },
     };

@@ -92,15 +92,18 @@ export function applyChanges(lines: string[], changes: HeaderChanges | undefined
   return kept;
 }
 
-/** As Node's HTTP/2 takes them: repeated ones as lists. */
+/**
+ * As Node's HTTP/2 takes them. It refuses lists of headers that it knows to have one value; so repeated ones are joined as HTTP
+ * joins them, equal ones are one. Cookies that are set stay apart.
+ */
 export function headerObject(lines: HeaderLines): Record<string, string | string[]> {
   const object: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (let at = 0; at < lines.length; at += 2) {
     const [name, value] = [lines[at]!, lines[at + 1]!];
     const before = object[name];
-    if (before === undefined) object[name] = value;
-    else if (typeof before === 'string') object[name] = [before, value];
-    else before.push(value);
+    if (name === 'set-cookie') object[name] = before === undefined ? [value] : [...before, value];
+    else if (before === undefined) object[name] = value;
+    else if (before !== value) object[name] = `${String(before)}, ${value}`;
   }
   return object;
 }

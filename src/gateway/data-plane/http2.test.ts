@@ -6,7 +6,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
-import { atEnd, endAll, portOf, route, startBackend, startPlane } from './data-plane-fixture.ts';
+import { atEnd, endAll, portOf, raw, route, startBackend, startPlane } from './data-plane-fixture.ts';
 
 let authority: TestAuthority;
 before(async () => {
@@ -88,6 +88,25 @@ describe('HTTP/2', () => {
       ['web.example', '/x?y', 'text', 'c=1', 'https', String(plane.tlsPort)],
     );
     assert.deepEqual([answer.status, answer.headers['set-cookie']], [200, ['a=1', 'b=2']]);
+  });
+
+  test('a header that is there twice passes from HTTP/1.1 to HTTP/2, both ways', async () => {
+    const plane = await startPlane();
+    const twice = ['x-content-type-options', 'nosniff', 'x-content-type-options', 'nosniff', 'retry-after', '1'];
+    const b = await startBackend((_message, response) => {
+      response.writeHead(200, [...twice, 'retry-after', '2', 'x-own', 'a', 'x-own', 'b']);
+      response.end();
+    });
+    await plane.serve([route()], { b }, [await certificate([''])]);
+    const { status, headers } = await ask(client(plane.tlsPort), { ':path': '/' });
+    const shown = [headers['x-content-type-options'], headers['retry-after'], headers['x-own']];
+    assert.deepEqual([status, ...shown], [200, 'nosniff', '1, 2', 'a, b']);
+    await plane.serve([route()], { b: await startGrpcLike() });
+    const lines = 'x-content-type-options: a\r\nx-content-type-options: b\r\nuser-agent: c\r\nuser-agent: c\r\n';
+    assert.match(
+      await raw(plane.port, `GET / HTTP/1.1\r\nhost: a\r\n${lines}connection: close\r\n\r\n`),
+      /^HTTP\/1.1 200/,
+    );
   });
 
   test('a request in the manner of gRPC: bytes both ways as they come, trailers at the end', async () => {

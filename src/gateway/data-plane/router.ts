@@ -5,7 +5,7 @@ import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
-import type { Backend, Route, RouteFilters, Snapshot, WeightedBackend } from '../snapshot/snapshot.ts';
+import type { Backend, MirrorTarget, Route, RouteFilters, Snapshot, WeightedBackend } from '../snapshot/snapshot.ts';
 import { answerText, type Exchange } from './exchange.ts';
 import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
 import { forward } from './forward.ts';
@@ -49,7 +49,8 @@ export class Router {
   readonly #weights = new WeightedChoice();
   #tables: ReadonlyMap<number, RouteTable> = new Map();
   #backends: Snapshot['backends'] = {};
-  #mirrored = 0;
+  /** How many requests each mirror of each object has been asked for. */
+  readonly #mirrored = new Map<string, number>();
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
@@ -122,9 +123,9 @@ export class Router {
 
   #startMirrors(exchange: Exchange, { route, request }: Extract<Decision, { kind: 'backend' }>): readonly Mirror[] {
     const mirrors: Mirror[] = [];
-    for (const { backend: key, numerator, denominator } of route.filters?.mirrors ?? []) {
-      const backend = this.#backends[key];
-      if (backend === undefined || this.#mirrored++ % denominator >= numerator) continue;
+    for (const [index, mirror] of (route.filters?.mirrors ?? []).entries()) {
+      const backend = this.#backends[mirror.backend];
+      if (backend === undefined || !this.#isMirrored(`${route.source} ${index}`, mirror)) continue;
       const { method, hasBody, clientAddress } = exchange;
       mirrors.push(
         startMirror(this.#deps.backends, backend, { ...request, method, hasBody, takesTrailers: false, clientAddress }),
@@ -132,7 +133,18 @@ export class Router {
     }
     return mirrors;
   }
+
+  /** Copies are spread evenly, for each mirror by its own count. */
+  #isMirrored(source: string, { backend, numerator, denominator }: MirrorTarget): boolean {
+    const key = `${source} ${backend} ${numerator}/${denominator}`;
+    const count = (this.#mirrored.get(key) ?? 0) % denominator;
+    if (this.#mirrored.size > MAX_COUNTED_MIRRORS) this.#mirrored.clear();
+    this.#mirrored.set(key, count + 1);
+    return Math.floor(((count + 1) * numerator) / denominator) > Math.floor((count * numerator) / denominator);
+  }
 }
+
+const MAX_COUNTED_MIRRORS = 10_000;
 
 const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed request' };
 const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };

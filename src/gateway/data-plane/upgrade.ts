@@ -10,7 +10,7 @@ import { headLines, tlsOptions } from './backends/http1-backend.ts';
 import { CONNECT_TIMEOUT_MS, type BackendRequest } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Backend, Endpoint } from '../snapshot/snapshot.ts';
+import type { Backend, Endpoint, Route } from '../snapshot/snapshot.ts';
 import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
 
 /** A request to switch, with its backend. */
@@ -22,6 +22,7 @@ export interface UpgradeRequest {
   readonly method: string;
   readonly clientAddress: string;
   readonly backend: Backend;
+  readonly route: Route;
   readonly request: Pick<BackendRequest, 'target' | 'authority' | 'headers'>;
   readonly responseHeaders: readonly Parameters<typeof applyChanges>[1][];
 }
@@ -54,6 +55,7 @@ const REASONS: Readonly<Record<number, string>> = {
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
+  504: 'Gateway Timeout',
 };
 
 /** False: the endpoint could not be reached. */
@@ -66,28 +68,41 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
     backend.protocol === 'https' ? httpsRequest({ ...options, ...tlsOptions(backend, whole) }) : httpRequest(options);
   return new Promise((resolve) => {
     let isConnected = false;
-    const cancel = clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
+    let isLate = false;
+    let cancel = clock.setTimer(CONNECT_TIMEOUT_MS, () => client.destroy(new Error('connect timed out')));
+    const startAnswerTimer = (): void => {
+      cancel();
+      const limitMs = upgrade.route.requestTimeoutMs || upgrade.route.responseTimeoutMs || 0;
+      if (limitMs > 0)
+        cancel = clock.setTimer(limitMs, () => {
+          isLate = true;
+          client.destroy(new Error('no answer in time'));
+        });
+    };
     const onClientGone = (): void => {
       client.destroy();
     };
     socket.once('close', onClientGone);
     client.once('socket', (own: Socket) =>
-      own.once('connect', () => {
+      own.once(backend.protocol === 'https' ? 'secureConnect' : 'connect', () => {
         isConnected = true;
-        cancel();
+        startAnswerTimer();
       }),
     );
     client.on('error', () => {
       cancel();
       socket.off('close', onClientGone);
-      if (isConnected && !socket.destroyed) refuseUpgrade(socket, 502, 'the backend ended the request');
+      if (isConnected && !socket.destroyed)
+        refuseUpgrade(socket, isLate ? 504 : 502, isLate ? 'no answer in time' : 'the backend ended the request');
       resolve(isConnected || socket.destroyed);
     });
     client.once('response', (answer) => {
+      cancel();
       refusedByBackend(socket, answer, upgrade);
       resolve(true);
     });
     client.once('upgrade', (answer, backendSocket, backendHead) => {
+      cancel();
       socket.write(
         headText(answer, [...changed(answer.rawHeaders, upgrade), 'connection', 'Upgrade', 'upgrade', protocol]),
       );

@@ -191,6 +191,14 @@ describe('which rule takes a request', () => {
     assert.equal(reached(built, { path: '/p.S/M' }), undefined);
     assert.equal(Object.values(built.backends)[0]?.protocol, 'h2c');
   });
+
+  test('alternatives of a gRPC expression are those of the service or of the method', () => {
+    const method = { type: 'RegularExpression', service: 'a\\.A|b\\.B', method: 'Get|Put' };
+    const built = build({ grpcRoutes: [httpRoute([{ matches: [{ method }], ...backendTo('s') }] as never)] as never });
+    const paths = ['/a.A/Get', '/a.A/Put', '/b.B/Get', '/b.B/Put', '/a.A', 'Put', '/b.B/GetX', '/c/Get'];
+    const found = paths.filter((at) => reached(built, { path: at, method: 'POST' }) !== undefined);
+    assert.deepEqual(found, paths.slice(0, 4));
+  });
 });
 
 /** Filters that no message could carry, or that would change where it ends. */
@@ -287,6 +295,12 @@ describe('routes and their parents', () => {
     ...unsupportedFilters.map(([name, filter]): (typeof cases)[number] => [
       name,
       httpRoute([{ filters: [filter], ...backendTo('s') }]),
+      [listener()],
+      ['Accepted=False UnsupportedValue', accepted[1]!],
+    ]),
+    ...['RequestMirror', 'RequestRedirect'].map((type): (typeof cases)[number] => [
+      `${type} of one backend`,
+      httpRoute([backendTo('s', { filters: [{ type }] })]),
       [listener()],
       ['Accepted=False UnsupportedValue', accepted[1]!],
     ]),

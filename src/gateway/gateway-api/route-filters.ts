@@ -56,6 +56,14 @@ export function convertFilters(
   return { requestHeaders, responseHeaders, redirect, rewrite, mirrors };
 }
 
+/** Filters of one backend of a rule: it is chosen after redirects and mirrors, which hold for the rule alone. */
+export function convertBackendFilters(filters: readonly RouteFilter[] | undefined): RouteFilters {
+  const found = filters?.find(({ type }) => type === 'RequestMirror' || type === 'RequestRedirect');
+  if (found !== undefined)
+    throw new UnsupportedValueError(`filters of type ${found.type} are not served for one backend`);
+  return convertFilters(filters, () => undefined);
+}
+
 function headerChanges({ set = [], add = [], remove = [] }: HeaderFilter = {}): HeaderChanges {
   for (const name of [...set, ...add].map((one) => one.name).concat(remove))
     if (!isChangeableHeader(name))

@@ -50,7 +50,8 @@ export function grpcMatch({ method, headers }: GrpcMatch): RankedMatch {
 function grpcPath(type: string, service: string, name: string): { readonly path: PathMatch; readonly tier: number } {
   if (service === '' && name === '') return { path: { type: 'prefix', value: '/' }, tier: PREFIX };
   if (type !== 'Exact') {
-    const value = `/${service === '' ? '[^/]+' : checked(service)}/${name === '' ? '[^/]+' : checked(name)}`;
+    const part = (pattern: string): string => (pattern === '' ? '[^/]+' : `(?:${checked(pattern)})`);
+    const value = `/${part(service)}/${part(name)}`;
     return { path: { type: 'regex', value }, tier: service === '' ? METHOD_ALONE : REGEX };
   }
   if (name === '') return { path: { type: 'prefix', value: `/${service}` }, tier: PREFIX };

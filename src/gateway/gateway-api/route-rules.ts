@@ -7,7 +7,7 @@ import { resolveService } from '../snapshot/service-backend.ts';
 import type { Backend, Route, WeightedBackend } from '../snapshot/snapshot.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import { isGranted } from './reference-grants.ts';
-import { convertFilters, UnsupportedValueError } from './route-filters.ts';
+import { convertBackendFilters, convertFilters, UnsupportedValueError } from './route-filters.ts';
 import { grpcMatch, httpMatch, type RankedMatch } from './route-matches.ts';
 import type { BackendReference, GatewayRoute, GrpcMatch, HttpMatch, ReferenceGrant, RouteRule } from './types.ts';
 
@@ -77,7 +77,7 @@ class Conversion {
     const backends = (backendRefs ?? []).map(({ weight = 1, filters: own, ...reference }): WeightedBackend => ({
       backend: this.#backend(reference),
       weight,
-      filters: convertFilters(own, mirror),
+      filters: convertBackendFilters(own),
     }));
     const [request, backendRequest] = [timeoutOf(timeouts?.request), timeoutOf(timeouts?.backendRequest)];
     const base = {

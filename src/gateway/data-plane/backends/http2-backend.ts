@@ -46,7 +46,8 @@ export class Http2Connector implements Connector {
         stream = connection.session.request(headOf(request), { endStream: !request.hasBody });
       } catch (error) {
         connection.streams--;
-        throw new NotSentError(error);
+        // A head that cannot be sent is the client's fault, not the endpoint's.
+        throw isUsable(connection.session) ? error : new NotSentError(error);
       }
       stream.once('close', () => connection.streams--);
       const answered = answerOf(stream, request.method);
@@ -94,6 +95,10 @@ export class Http2Connector implements Connector {
     ready.catch(() => undefined);
     return { session, ready, streams: 0 };
   }
+}
+
+function isUsable(session: ClientHttp2Session): boolean {
+  return !session.connecting && !session.closed && !session.destroyed;
 }
 
 function headOf({
