@@ -10,12 +10,15 @@ export function gatewayServerCommand(): Command {
     .action(async ({ control: path }: { readonly control: string }) => {
       const { DataPlane } = await import('../gateway/data-plane/data-plane.ts');
       const { createControlServer } = await import('../gateway/data-plane/control-server.ts');
+      const { readSnapshot } = await import('../gateway/snapshot/snapshot-message.ts');
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
       const platform = createNodePlatform({ startSpawner: false });
       logContained(platform.log);
       const log = platform.log.child('gateway');
       const plane = new DataPlane({ clock: platform.clock, log, report: (report) => control.report(report) });
-      const control = createControlServer(log, ({ generation, snapshot }) => plane.apply(generation, snapshot));
+      const control = createControlServer(log, ({ generation, snapshot }) =>
+        plane.apply(generation, readSnapshot(snapshot)),
+      );
       // What a data plane left that was killed.
       rmSync(path, { force: true });
       await control.listen(path);

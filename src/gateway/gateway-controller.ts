@@ -9,16 +9,18 @@ import type { Ingress } from '../api/gen/networking-v1.ts';
 import type { Stored } from '../api/object.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
+import { stepByStep, type Steps } from '../base/steps.ts';
 import type { CancelTimer, Clock } from '../platform/clock.ts';
 import type { Log } from '../platform/log.ts';
+import { background } from '../platform/unexpected.ts';
 import type { BuiltGateways } from './gateway-api/build-gateways.ts';
 import type { GatewayApi } from './gateway-api/gateway-api.ts';
 import { gatewayAddresses, gatewayPorts, kubeletOn } from './ingress/ingress-status.ts';
 import { isServedIngress } from './ingress/ingress-class.ts';
-import type { InspectCertificate } from './ingress/tls-certificates.ts';
 import { buildSnapshot, type GatewayPorts, type SnapshotInput } from './snapshot/build-snapshot.ts';
 import type { ClusterView, RouteProblem } from './snapshot/cluster-view.ts';
-import type { Snapshot } from './snapshot/snapshot.ts';
+import { SecretCertificates, type InspectCertificate } from './snapshot/secret-certificates.ts';
+import { writeSnapshot } from './snapshot/snapshot-message.ts';
 
 export interface GatewayControllerDeps {
   readonly informers: InformerFactory;
@@ -26,8 +28,16 @@ export interface GatewayControllerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly inspect: InspectCertificate;
-  /** Takes each snapshot that differs from the last; one without listeners needs no data plane. */
-  readonly publish: (snapshot: Snapshot) => void;
+  /** Takes each snapshot that differs from the last. */
+  readonly publish: (snapshot: PublishedSnapshot) => void;
+}
+
+/** A snapshot as it is sent. */
+export interface PublishedSnapshot {
+  /** The JSON of `SnapshotTables`. */
+  readonly pieces: readonly string[];
+  /** False: no data plane is needed. */
+  readonly hasListeners: boolean;
 }
 
 export interface GatewayControllerConfig {
@@ -41,6 +51,8 @@ const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 const BY_SERVICE = 'service';
 /** Changes that come together make one snapshot. */
 const GATHER_MS = 5;
+/** A build that took long waits for as many times its duration before the next: builds take a quarter of the time at most. */
+const REST_FACTOR = 3;
 
 /** Drops all data of a secret but its certificate. */
 const CERTIFICATE_DATA = {
@@ -63,7 +75,11 @@ export class GatewayController {
   #gatewayApi: { readonly api: GatewayApi; readonly nodes: Informer<Node> } | undefined;
   #cancel: CancelTimer | undefined;
   #isSynced = false;
-  #published = '';
+  readonly #certificates: SecretCertificates;
+  #published: readonly string[] = [];
+  #isBuilding = false;
+  #isStale = false;
+  #restMs = 0;
   /** By uid: what was recorded of an ingress. */
   #recorded = new Map<string, string>();
 
@@ -72,6 +88,7 @@ export class GatewayController {
     const { informers } = deps;
     this.#deps = deps;
     this.#config = config;
+    this.#certificates = new SecretCertificates(deps.inspect);
     this.#ingresses = informers.informer(Ingresses);
     this.#classes = informers.informer(IngressClasses);
     this.#services = informers.informer(Services);
@@ -89,7 +106,7 @@ export class GatewayController {
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
     await this.#gatewayApi?.nodes.waitForSync(signal);
     this.#isSynced = true;
-    this.#build();
+    await this.#buildNow();
   }
 
   stop(): void {
@@ -118,41 +135,54 @@ export class GatewayController {
   /** Something that snapshots are made from has changed. */
   touch(): void {
     if (!this.#isSynced) return;
-    this.#cancel ??= this.#deps.clock.setTimer(GATHER_MS, () => {
-      this.#cancel = undefined;
-      this.#build();
-    });
+    if (this.#isBuilding) this.#isStale = true;
+    else
+      this.#cancel ??= this.#deps.clock.setTimer(GATHER_MS + this.#restMs, () => {
+        this.#cancel = undefined;
+        background(this.#deps.log, 'a snapshot of routes was not made', this.#buildNow());
+      });
   }
 
-  #build(): void {
+  /** Builds in turns with others. What changes meanwhile makes the next build. */
+  async #buildNow(): Promise<void> {
+    const { clock } = this.#deps;
+    const startMs = clock.monotonicMs();
+    this.#isBuilding = true;
+    this.#isStale = false;
+    try {
+      await stepByStep(this.#build(), () => clock.turn());
+    } finally {
+      this.#isBuilding = false;
+      this.#restMs = (clock.monotonicMs() - startMs) * REST_FACTOR;
+      if (this.#isStale) this.touch();
+    }
+  }
+
+  *#build(): Steps<void> {
     const ingresses = this.served();
-    const { inspect, publish } = this.#deps;
     const view = this.#view();
-    const gateways = this.#buildGateways(view, ingresses.length > 0);
-    const { snapshot, problems } = buildSnapshot({
-      ingresses,
-      view,
-      inspect,
-      gateways,
-      ...this.#config,
-    });
-    this.#record(ingresses, problems);
-    const text = JSON.stringify(snapshot);
-    if (text === this.#published) return;
-    this.#published = text;
-    publish(snapshot);
+    const gateways = yield* this.#buildGateways(view, ingresses.length > 0);
+    const certificates = this.#certificates;
+    const built = yield* buildSnapshot({ ingresses, view, certificates, gateways, ...this.#config });
+    this.#record(ingresses, built.problems);
+    const pieces = yield* writeSnapshot(built.plan);
+    const before = this.#published;
+    if (!this.#isSynced || (pieces.length === before.length && pieces.every((piece, at) => piece === before[at])))
+      return;
+    this.#published = pieces;
+    this.#deps.publish({ pieces, hasListeners: built.plan.listeners.length > 0 });
   }
 
-  #buildGateways(view: ClusterView, hasIngresses: boolean): BuiltGateways | undefined {
+  *#buildGateways(view: ClusterView, hasIngresses: boolean): Steps<BuiltGateways | undefined> {
     if (this.#gatewayApi === undefined) return undefined;
     const { api, nodes } = this.#gatewayApi;
     const { http, https } = this.#config.ports;
     const taken = new Map(hasIngresses ? [[http, false] as const, [https, true] as const] : []);
     const all = nodes.list();
     const addresses = gatewayAddresses(all);
-    const built = api.build({
+    const built = yield* api.build({
       view,
-      inspect: this.#deps.inspect,
+      certificates: this.#certificates,
       taken,
       portUser: (port) => this.#config.portUser(port) ?? kubeletOn(port, all),
       addresses,

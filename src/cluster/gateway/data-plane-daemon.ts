@@ -4,11 +4,12 @@
  */
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { aborted } from '../../base/abort.ts';
-import { createBackoff } from '../../base/backoff.ts';
+import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { VERSION } from '../../base/version.ts';
-import { createLineReader, type SnapshotMessage } from '../../gateway/data-plane/control-messages.ts';
-import type { DataPlaneReport, Snapshot } from '../../gateway/snapshot/snapshot.ts';
+import { createLineReader } from '../../gateway/data-plane/control-messages.ts';
+import type { PublishedSnapshot } from '../../gateway/gateway-controller.ts';
+import type { DataPlaneReport } from '../../gateway/snapshot/snapshot.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
@@ -30,8 +31,10 @@ export class DataPlaneDaemon {
   readonly #platform: Platform;
   readonly #place: Place;
   readonly #daemon: OwnDaemon;
-  #snapshot: Snapshot | undefined;
+  #snapshot: PublishedSnapshot | undefined;
   #generation = 0;
+  /** The connection over which a snapshot is being sent. */
+  #sending: Duplex | undefined;
   #connection: Duplex | undefined;
   #changed: Deferred<void> = createDeferred();
   #report: DataPlaneReport | undefined;
@@ -51,10 +54,10 @@ export class DataPlaneDaemon {
   }
 
   /** Serves this from now on. Without listeners no process is needed. */
-  publish(snapshot: Snapshot): void {
+  publish(snapshot: PublishedSnapshot): void {
     this.#snapshot = snapshot;
     this.#generation++;
-    if (snapshot.listeners.length === 0 || this.#connection === undefined) this.#changed.resolve();
+    if (!snapshot.hasListeners || this.#connection === undefined) this.#changed.resolve();
     else this.#send(this.#connection);
   }
 
@@ -67,9 +70,8 @@ export class DataPlaneDaemon {
       const changed = (this.#changed = createDeferred()).promise;
       const isWanted = this.#isWanted();
       try {
-        if (isWanted) await this.#serve(signal);
+        if (isWanted) await this.#serve(signal, backoff);
         else if (this.#snapshot !== undefined) await this.#end();
-        backoff.reset();
         if (!isWanted) await Promise.race([changed, aborted(signal)]);
       } catch (error) {
         if (signal.aborted) return;
@@ -91,7 +93,7 @@ export class DataPlaneDaemon {
   }
 
   #isWanted(): boolean {
-    return (this.#snapshot?.listeners.length ?? 0) > 0;
+    return this.#snapshot?.hasListeners === true;
   }
 
   async #end(): Promise<void> {
@@ -102,8 +104,8 @@ export class DataPlaneDaemon {
     this.#onReport(undefined);
   }
 
-  /** Starts it where it does not run, and stays connected until it ends or is not wanted any more. */
-  async #serve(signal: AbortSignal): Promise<void> {
+  /** Starts it where it does not run, and stays connected until it is not wanted any more. Throws where the connection ends. */
+  async #serve(signal: AbortSignal, backoff: Backoff): Promise<void> {
     const { files } = this.#platform;
     await files.makeDir(socketDir(this.#place), { mode: 0o700 });
     const command = dataPlaneCommand(this.#place);
@@ -113,7 +115,9 @@ export class DataPlaneDaemon {
     try {
       if (this.#isWanted()) this.#changed = createDeferred();
       this.#send(connection);
-      const reading = this.#read(connection);
+      const reading = this.#read(connection, backoff).then(() => {
+        throw new Error('the data plane ended its control connection');
+      });
       await Promise.race([reading, this.#changed.promise, aborted(signal)]);
     } finally {
       this.#connection = undefined;
@@ -121,19 +125,37 @@ export class DataPlaneDaemon {
     }
   }
 
+  /** One snapshot after the other: of those that are published while one is being sent, only the last is sent. */
   #send(connection: Duplex): void {
+    if (this.#sending === connection) return;
+    this.#sending = connection;
     const { log } = this.#platform;
-    const message: SnapshotMessage = { generation: this.#generation, snapshot: this.#snapshot! };
-    connection.write(`${JSON.stringify(message)}\n`).catch((error: unknown) => {
+    this.#sendLatest(connection).catch((error: unknown) => {
       log.warn('a snapshot of routes was not sent, again later', { err: error });
       connection.destroy();
     });
   }
 
-  async #read(connection: Duplex): Promise<void> {
+  async #sendLatest(connection: Duplex): Promise<void> {
+    let sent: PublishedSnapshot | undefined;
+    try {
+      while (this.#snapshot !== undefined && this.#snapshot !== sent) {
+        sent = this.#snapshot;
+        await connection.write(`{"generation":${this.#generation},"snapshot":`);
+        for (const piece of sent.pieces) await connection.write(piece);
+        await connection.write('}\n');
+      }
+    } finally {
+      if (this.#sending === connection) this.#sending = undefined;
+    }
+  }
+
+  /** A report of the latest snapshot shows that the connection works. */
+  async #read(connection: Duplex, backoff: Backoff): Promise<void> {
     const decoder = new TextDecoder();
     const read = createLineReader((line) => {
       this.#report = JSON.parse(line) as DataPlaneReport;
+      if (this.#report.applied === this.#generation) backoff.reset();
       this.#onReport(this.#report);
     });
     for await (const chunk of connection.incoming) read(decoder.decode(chunk, { stream: true }));

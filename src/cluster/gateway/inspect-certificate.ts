@@ -1,22 +1,11 @@
-/** Checks certificates of secrets before a data plane gets them. What was checked is remembered: it is asked at every change. */
+/** Checks certificates of secrets before a data plane gets them. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { errorMessage } from '../../base/errors.ts';
-import type { InspectCertificate } from '../../gateway/ingress/tls-certificates.ts';
+import type { InspectCertificate } from '../../gateway/snapshot/secret-certificates.ts';
 import { namesIn } from '../../platform/node/sni.ts';
 
-const REMEMBERED = 1000;
-
 export function createInspectCertificate(): InspectCertificate {
-  const known = new Map<string, readonly string[]>();
-  return (certPem, keyPem) => {
-    const id = `${certPem}\n${keyPem}`;
-    const before = known.get(id);
-    if (before !== undefined) return before;
-    const names = inspect(certPem, keyPem);
-    if (known.size >= REMEMBERED) known.delete(known.keys().next().value!);
-    known.set(id, names);
-    return names;
-  };
+  return inspect;
 }
 
 function inspect(certPem: string, keyPem: string): readonly string[] {

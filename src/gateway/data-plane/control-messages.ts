@@ -1,14 +1,15 @@
 /** What goes over the control socket of a data plane: a line of JSON each. Its server takes snapshots, its client reports. */
-import type { DataPlaneReport, Snapshot } from '../snapshot/snapshot.ts';
+import type { DataPlaneReport } from '../snapshot/snapshot.ts';
+import type { SnapshotTables } from '../snapshot/snapshot-message.ts';
 
 export interface SnapshotMessage {
   readonly generation: number;
-  readonly snapshot: Snapshot;
+  readonly snapshot: SnapshotTables;
 }
 
 export type ReportMessage = DataPlaneReport;
 
-/** A snapshot of thousands of routes and certificates is far smaller. */
+/** Snapshots are far smaller: `snapshot-budget.ts` bounds them. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Cuts a stream of text into its lines. */

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Service } from '../../api/gen/core-v1.ts';
+import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
+import { SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { listenersOf } from '../snapshot/snapshot-fixture.ts';
 import { buildGateways, type BuiltGateways, type GatewayObjects } from './build-gateways.ts';
 import { intersection, routeHosts } from './hostnames.ts';
 import { routeParents } from './status-objects.ts';
@@ -61,7 +64,7 @@ function build(
     portUser?: (port: number) => string | undefined;
   } = {},
 ): BuiltGateways {
-  return buildGateways(
+  const steps = buildGateways(
     {
       gateways: [gateway([listener()])] as never,
       httpRoutes: [],
@@ -72,13 +75,14 @@ function build(
     },
     {
       view,
-      inspect: () => ['in.certificate'],
+      certificates: new SecretCertificates(() => ['in.certificate']),
       taken: more.taken ?? new Map(),
       portUser: more.portUser ?? (() => undefined),
       addresses: [{ ip: '192.0.2.1' }],
       openPorts: new Set(more.ports ?? [80, 443]),
     },
   );
+  return allSteps(steps);
 }
 
 const reasons = (conditions: readonly { type: string; status: string; reason: string }[] = []): string[] =>
@@ -97,7 +101,7 @@ function reached(
   },
 ) {
   const { host = 'any.example', path = '/', method = 'GET', query = '', headers = {} } = request;
-  const found = new RouteTable(built.ports[0]?.routes ?? []).find({
+  const found = new RouteTable(listenersOf(built.ports)[0]?.routes ?? []).find({
     host,
     path,
     method,
@@ -380,7 +384,7 @@ describe('routes and their parents', () => {
         ]),
       ] as never,
     });
-    const [route] = built.ports[0]!.routes;
+    const [route] = listenersOf(built.ports)[0]!.routes;
     assert.deepEqual(
       route?.backends.map(({ backend, weight }) => [backend, weight]),
       [

@@ -2,13 +2,26 @@
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { appendAll } from '../../base/lists.ts';
-import type { InspectCertificate } from '../ingress/tls-certificates.ts';
+import { sortSteps } from '../../base/sort-steps.ts';
+import type { Steps } from '../../base/steps.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
-import type { Backend, Route, ServedCertificate } from '../snapshot/snapshot.ts';
-import { attachRoute, type AttachedParent } from './attach-routes.ts';
+import { costOfBackends, costOfRoutes } from '../snapshot/route-cost.ts';
+import type { SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { ServiceBackends } from '../snapshot/service-backend.ts';
+import type { Backend } from '../snapshot/snapshot.ts';
+import {
+  GATEWAY_LIMITS,
+  LIMIT_EXCEEDED,
+  ROUTE_LIMITS,
+  SnapshotBudget,
+  type BudgetAccount,
+} from '../snapshot/snapshot-budget.ts';
+import type { PlannedCertificate, PlannedListener } from '../snapshot/snapshot-plan.ts';
+import { attachRoute, type AttachContext, type AttachedParent } from './attach-routes.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import { resolveListeners, type ResolvedListener } from './listeners.ts';
-import { convertRoute, type ConvertedRoute, type RankedRoute } from './route-rules.ts';
+import { convertRoute, type ConvertedRoute, type RankedRoute, type RouteContext } from './route-rules.ts';
 import type { Gateway, GatewayRoute, GrpcRoute, HttpRoute, ParentReference, ReferenceGrant } from './types.ts';
 
 export interface GatewayObjects {
@@ -22,20 +35,13 @@ export interface GatewayObjects {
 
 export interface GatewaySurroundings {
   readonly view: ClusterView;
-  readonly inspect: InspectCertificate;
+  readonly certificates: SecretCertificates;
   readonly taken: ReadonlyMap<number, boolean>;
   /** What else the nodes need a port for; undefined: nothing. */
   readonly portUser: (port: number) => string | undefined;
   readonly addresses: readonly IngressLoadBalancerIngress[];
   /** Ports that nodes have opened. */
   readonly openPorts: ReadonlySet<number>;
-}
-
-export interface GatewayPort {
-  readonly port: number;
-  readonly isTls: boolean;
-  readonly routes: readonly Route[];
-  readonly certificates: readonly ServedCertificate[];
 }
 
 export interface ListenerVerdict {
@@ -60,14 +66,14 @@ export interface RouteVerdict {
 }
 
 export interface BuiltGateways {
-  readonly ports: readonly GatewayPort[];
+  readonly ports: readonly PlannedListener[];
   readonly backends: Readonly<Record<string, Backend>>;
   readonly gateways: readonly GatewayVerdict[];
   readonly routes: readonly RouteVerdict[];
 }
 
 interface PlacedRoute extends RankedRoute {
-  readonly host: string;
+  readonly hosts: readonly string[];
 }
 
 interface OwnRoute {
@@ -75,34 +81,81 @@ interface OwnRoute {
   readonly route: Stored<GatewayRoute>;
   readonly parents: readonly AttachedParent[];
   readonly converted: ConvertedRoute;
+  /** Its host names on each port that serves it. */
+  readonly hostsByPort: ReadonlyMap<number, readonly string[]>;
 }
 
-export function buildGateways(objects: GatewayObjects, surroundings: GatewaySurroundings): BuiltGateways {
-  const { grants, labelsOfNamespace } = objects;
+/** A step for each route. */
+export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySurroundings): Steps<BuiltGateways> {
+  const { grants } = objects;
   const accepted = objects.gateways.filter((gateway) => refusalOf(gateway) === undefined);
-  const listeners = resolveListeners(accepted.toSorted(byAge), { ...surroundings, grants });
+  const budget = new SnapshotBudget(GATEWAY_LIMITS);
+  const listeners = yield* resolveListeners(accepted.toSorted(byAge), { ...surroundings, grants, budget });
   const all = [
     ...objects.httpRoutes.map((route) => ({ kind: 'HTTPRoute' as const, route })),
     ...objects.grpcRoutes.map((route) => ({ kind: 'GRPCRoute' as const, route })),
   ].toSorted((a, b) => byAge(a.route, b.route));
-  const own = all.flatMap(({ kind, route }): OwnRoute[] => {
-    const parents = attachRoute(kind, route, { listeners, labelsOfNamespace });
-    if (parents.length === 0) return [];
-    return [
-      {
-        kind,
-        route,
-        parents,
-        converted: convertRoute(kind, route, { view: surroundings.view, grants }),
-      },
-    ];
-  });
+  const context = {
+    ...objects,
+    listeners,
+    services: new ServiceBackends(surroundings.view),
+    budget: new SnapshotBudget(ROUTE_LIMITS),
+  };
+  const own: OwnRoute[] = [];
+  for (const { kind, route } of all) {
+    const found = ownRoute(kind, route, context);
+    if (found !== undefined) own.push(found);
+    yield;
+  }
+  const verdicts = gatewayVerdicts(listeners, { objects, own, surroundings });
   return {
-    ports: portsOf(listeners, own),
+    ports: yield* portsOf(listeners, own),
     backends: Object.fromEntries(own.flatMap(({ converted }) => Object.entries(converted.backends))),
-    gateways: gatewayVerdicts(listeners, { objects, own, surroundings }),
+    gateways: verdicts,
     routes: own.map(routeVerdict),
   };
+}
+
+/** Undefined: no parent of the route is ours. */
+function ownRoute(
+  kind: OwnRoute['kind'],
+  route: Stored<GatewayRoute>,
+  context: AttachContext & RouteContext & { readonly budget: SnapshotBudget },
+): OwnRoute | undefined {
+  const parents = attachRoute(kind, route, context);
+  if (parents.length === 0) return undefined;
+  const hostsByPort = servedHosts(parents);
+  const found = convertRoute(kind, route, context);
+  const converted = withinBudget(found, hostsByPort, context.budget.account(namespaceOf(route)));
+  return { kind, route, parents, converted, hostsByPort };
+}
+
+/** The route as it is, or refused where it would pass a limit. */
+function withinBudget(
+  converted: ConvertedRoute,
+  hostsByPort: OwnRoute['hostsByPort'],
+  account: BudgetAccount,
+): ConvertedRoute {
+  const lists = [...hostsByPort.values()];
+  const parts = new Set([...converted.routes.flatMap(({ rule, match }) => [rule, match]), ...lists]);
+  const placed = lists.reduce((sum, hosts) => sum + hosts.length, 0) * converted.routes.length;
+  const limit = account.take(costOfRoutes(parts, placed), costOfBackends(converted.backends));
+  if (limit === undefined) return converted;
+  const refusal = { reason: LIMIT_EXCEEDED, message: `the route is not served: ${limit}` };
+  return { ...converted, routes: [], backends: {}, refusal };
+}
+
+function servedHosts(parents: readonly AttachedParent[]): OwnRoute['hostsByPort'] {
+  const byPort = new Map<number, Set<string>>();
+  for (const { attachments } of parents)
+    for (const { listener, hosts } of attachments) {
+      if (!listener.isServed) continue;
+      const { port } = listener.listener;
+      const known = byPort.get(port) ?? new Set();
+      byPort.set(port, known);
+      for (const host of hosts) known.add(host);
+    }
+  return new Map([...byPort].map(([port, hosts]) => [port, [...hosts]]));
 }
 
 function byAge(a: Stored<Gateway> | Stored<GatewayRoute>, b: Stored<Gateway> | Stored<GatewayRoute>): number {
@@ -120,28 +173,27 @@ function byRank(a: RankedRoute, b: RankedRoute): number {
   return 0;
 }
 
-function portsOf(listeners: readonly ResolvedListener[], own: readonly OwnRoute[]): GatewayPort[] {
-  const ports = new Map<number, { isTls: boolean; placed: PlacedRoute[]; certificates: ServedCertificate[] }>();
+function* portsOf(listeners: readonly ResolvedListener[], own: readonly OwnRoute[]): Steps<PlannedListener[]> {
+  const ports = new Map<number, { isTls: boolean; placed: PlacedRoute[]; certificates: PlannedCertificate[] }>();
   for (const { listener, isTls, isServed, certificates } of listeners) {
     if (!isServed) continue;
     const port = ports.get(listener.port) ?? { isTls, placed: [], certificates: [] };
     ports.set(listener.port, port);
     appendAll(port.certificates, certificates);
   }
-  const attached = own.flatMap(({ parents, converted }) =>
-    parents.flatMap(({ attachments }) => attachments.map((one) => ({ ...one, converted }))),
-  );
-  for (const { listener, hosts, converted } of attached) {
-    if (!listener.isServed) continue;
-    const placed = ports.get(listener.listener.port)?.placed ?? [];
-    for (const host of hosts) for (const route of converted.routes) placed.push({ ...route, host });
+  for (const { converted, hostsByPort } of own) {
+    for (const [port, hosts] of hostsByPort) {
+      const { placed } = ports.get(port)!;
+      for (const route of converted.routes) placed.push({ ...route, hosts });
+    }
+    yield;
   }
-  return [...ports].map(([port, { isTls, placed, certificates }]) => ({
-    port,
-    isTls,
-    certificates,
-    routes: placed.toSorted(byRank).map(({ route, host }) => ({ ...route, host })),
-  }));
+  const planned: PlannedListener[] = [];
+  for (const [port, { isTls, placed, certificates }] of ports) {
+    const routes = yield* sortSteps(placed, byRank);
+    planned.push({ port, isTls, certificates, routes });
+  }
+  return planned;
 }
 
 function gatewayVerdicts(
@@ -156,10 +208,12 @@ function gatewayVerdicts(
     readonly surroundings: GatewaySurroundings;
   },
 ): GatewayVerdict[] {
+  const attached = attachedRoutes(own);
+  const byGateway = Map.groupBy(listeners, ({ gateway }) => gateway);
   return objects.gateways.map((gateway) => {
-    const verdicts = listeners
-      .filter((one) => one.gateway === gateway)
-      .map((listener) => listenerVerdict(listener, own, surroundings));
+    const verdicts = (byGateway.get(gateway) ?? []).map((listener) =>
+      listenerVerdict(listener, attached.get(listener) ?? 0, surroundings),
+    );
     return {
       gateway,
       listeners: verdicts,
@@ -168,23 +222,29 @@ function gatewayVerdicts(
   });
 }
 
+/** How many routes each listener has. */
+function attachedRoutes(own: readonly OwnRoute[]): ReadonlyMap<ResolvedListener, number> {
+  const counts = new Map<ResolvedListener, number>();
+  for (const { parents, converted } of own) {
+    if (converted.refusal !== undefined) continue;
+    const listeners = new Set(parents.flatMap(({ attachments }) => attachments.map(({ listener }) => listener)));
+    for (const listener of listeners) counts.set(listener, (counts.get(listener) ?? 0) + 1);
+  }
+  return counts;
+}
+
 function listenerVerdict(
   listener: ResolvedListener,
-  own: readonly OwnRoute[],
+  attached: number,
   { openPorts }: GatewaySurroundings,
 ): ListenerVerdict {
-  const attachedRoutes = own.filter(
-    ({ parents, converted }) =>
-      converted.refusal === undefined &&
-      parents.some(({ attachments }) => attachments.some((one) => one.listener === listener)),
-  ).length;
   const { port } = listener.listener;
   const programmed = !listener.isServed
     ? condition('Programmed', false, 'Invalid', 'the listener is not served')
     : openPorts.has(port)
       ? condition('Programmed', true, 'Programmed', `port ${port} is open`)
       : condition('Programmed', false, 'Pending', `no node has opened port ${port}`);
-  return { listener, attachedRoutes, conditions: [...listener.conditions, programmed] };
+  return { listener, attachedRoutes: attached, conditions: [...listener.conditions, programmed] };
 }
 
 /** Why nothing of a gateway is served: what it asks for is not known here. */

@@ -9,6 +9,7 @@ import type { ResourceInfo } from '../../api/resource-info.ts';
 import { isReason } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
 import { deepEqual } from '../../base/equal.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Client } from '../../client/client.ts';
 import type { InformerFactory } from '../../client/informer.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
@@ -64,7 +65,7 @@ export class GatewayApi {
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
   }
 
-  build(surroundings: GatewaySurroundings): BuiltGateways {
+  build(surroundings: GatewaySurroundings): Steps<BuiltGateways> {
     const isOurs = (name: string): boolean => {
       const found = this.#classes.get({ name });
       return found?.spec.controllerName === GATEWAY_CONTROLLER && found.spec.parametersRef === undefined;

@@ -3,13 +3,13 @@
  * all Gateways share the ports of the node: the older Gateway has a port's protocol and a host name on it.
  */
 import type { Stored } from '../../api/object.ts';
+import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
-import { secretCertificate, type InspectCertificate } from '../ingress/tls-certificates.ts';
-import type { ClusterView } from '../snapshot/cluster-view.ts';
-import type { ServedCertificate } from '../snapshot/snapshot.ts';
+import type { SnapshotBudget } from '../snapshot/snapshot-budget.ts';
+import type { PlannedCertificate } from '../snapshot/snapshot-plan.ts';
 import { condition, type NewCondition } from './conditions.ts';
-import { isGranted } from './reference-grants.ts';
-import type { Gateway, GatewayListener, ReferenceGrant } from './types.ts';
+import { certificatesOfListener, type CertificateContext } from './listener-certificates.ts';
+import type { Gateway, GatewayListener } from './types.ts';
 
 const GROUP = 'gateway.networking.k8s.io';
 /** The kinds of routes that listeners of HTTP and HTTPS take. */
@@ -23,28 +23,36 @@ export interface ResolvedListener {
   /** False: no route is served at it. */
   readonly isServed: boolean;
   readonly kinds: readonly string[];
-  readonly certificates: readonly ServedCertificate[];
+  readonly certificates: readonly PlannedCertificate[];
   /** Without attachedRoutes and Programmed, which the data plane decides. */
   readonly conditions: readonly NewCondition[];
 }
 
-export interface ListenerContext {
-  readonly view: ClusterView;
-  readonly grants: readonly ReferenceGrant[];
-  readonly inspect: InspectCertificate;
+export interface ListenerContext extends Pick<CertificateContext, 'view' | 'grants' | 'certificates'> {
+  /** What certificates may take of the snapshot. */
+  readonly budget: SnapshotBudget;
   /** Ports of ingresses, with whether they are for TLS. */
   readonly taken: ReadonlyMap<number, boolean>;
   /** What else the nodes need a port for; undefined: nothing. */
   readonly portUser: (port: number) => string | undefined;
 }
 
-/** All listeners of Gateways, which come the oldest first. */
-export function resolveListeners(gateways: readonly Stored<Gateway>[], context: ListenerContext): ResolvedListener[] {
+/** All listeners of Gateways, which come the oldest first. A step for each. */
+export function* resolveListeners(
+  gateways: readonly Stored<Gateway>[],
+  context: ListenerContext,
+): Steps<ResolvedListener[]> {
   const ports = new Map(context.taken);
   const hosts = new Set<string>();
-  return gateways.flatMap((gateway) =>
-    (gateway.spec.listeners ?? []).map((listener) => resolveListener(gateway, listener, { ...context, ports, hosts })),
-  );
+  const resolved: ResolvedListener[] = [];
+  for (const gateway of gateways) {
+    const ofGateway = { account: context.budget.account(namespaceOf(gateway)), secrets: new Set<string>() };
+    for (const listener of gateway.spec.listeners ?? []) {
+      resolved.push(resolveListener(gateway, listener, { ...context, ...ofGateway, ports, hosts }));
+      yield;
+    }
+  }
+  return resolved;
 }
 
 interface Claims {
@@ -55,13 +63,13 @@ interface Claims {
 function resolveListener(
   gateway: Stored<Gateway>,
   listener: GatewayListener,
-  context: ListenerContext & Claims,
+  context: ListenerContext & CertificateContext & Claims,
 ): ResolvedListener {
   const isTls = listener.protocol === 'HTTPS';
   const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, context);
   const conflict = refusal === undefined ? conflictOf(listener, isTls, context) : undefined;
   const kinds = allowedKinds(listener);
-  const tls = isTls ? certificatesOf(gateway, listener, context) : { certificates: [], problem: undefined };
+  const tls = isTls ? certificatesOfListener(gateway, listener, context) : { certificates: [], problem: undefined };
   const badKinds = kinds.unknown.length > 0;
   const problem = badKinds
     ? {
@@ -152,49 +160,4 @@ function allowedKinds({ allowedRoutes }: GatewayListener): {
     known: named.filter(isKnown).map(({ kind }) => kind),
     unknown: named.filter((one) => !isKnown(one)).map(({ kind }) => kind),
   };
-}
-
-function certificatesOf(
-  gateway: Stored<Gateway>,
-  { hostname = '', tls }: GatewayListener,
-  { view, grants, inspect }: ListenerContext,
-): { readonly certificates: readonly ServedCertificate[]; readonly problem: Refusal | undefined } {
-  const own = namespaceOf(gateway);
-  const certificates: ServedCertificate[] = [];
-  let problem: Refusal | undefined;
-  for (const { group = '', kind = 'Secret', namespace = own, name } of tls?.certificateRefs ?? []) {
-    if (group !== '' || kind !== 'Secret') {
-      problem ??= { reason: 'InvalidCertificateRef', message: `${kind} ${name} is no Secret` };
-      continue;
-    }
-    const from = { group: GROUP, kind: 'Gateway', namespace: own };
-    if (!isGranted(grants, { from, to: { group, kind, namespace, name } })) {
-      problem ??= {
-        reason: 'RefNotPermitted',
-        message: `no ReferenceGrant of namespace ${namespace} allows secret ${name}`,
-      };
-      continue;
-    }
-    const found = secretCertificate(namespace, name, view);
-    if (found.problem !== undefined) {
-      problem ??= { reason: 'InvalidCertificateRef', message: found.problem.message };
-      continue;
-    }
-    try {
-      const inCertificate = inspect(found.certPem, found.keyPem);
-      // Of several the name that a client asks for chooses; a listener's first one is for all its names.
-      const names = certificates.length === 0 ? [hostname, ...inCertificate] : inCertificate;
-      certificates.push({
-        names: [...new Set(names)],
-        certPem: found.certPem,
-        keyPem: found.keyPem,
-      });
-    } catch (error) {
-      const message = `secret ${name}: ${error instanceof Error ? error.message : String(error)}`;
-      problem ??= { reason: 'InvalidCertificateRef', message };
-    }
-  }
-  if (certificates.length === 0)
-    problem ??= { reason: 'InvalidCertificateRef', message: 'the listener names no certificate' };
-  return { certificates, problem };
 }

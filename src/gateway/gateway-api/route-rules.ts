@@ -2,9 +2,9 @@
 import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
-import type { ClusterView } from '../snapshot/cluster-view.ts';
-import { resolveService } from '../snapshot/service-backend.ts';
-import type { Backend, Route, WeightedBackend } from '../snapshot/snapshot.ts';
+import type { ServiceBackends } from '../snapshot/service-backend.ts';
+import type { Backend, RouteMatch, WeightedBackend } from '../snapshot/snapshot.ts';
+import type { RouteRule as SharedRule } from '../snapshot/snapshot-plan.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import { isGranted } from './reference-grants.ts';
 import { convertBackendFilters, convertFilters, UnsupportedValueError } from './route-filters.ts';
@@ -15,9 +15,10 @@ const GROUP = 'gateway.networking.k8s.io';
 /** Stands for a reference that leads nowhere: its share of requests gets 500. */
 const NOWHERE = '';
 
-/** A route of the data plane but for its host. */
+/** A route of the data plane but for its hosts. All matches of a rule share its object. */
 export interface RankedRoute {
-  readonly route: Omit<Route, 'host'>;
+  readonly rule: SharedRule;
+  readonly match: RouteMatch;
   readonly rank: readonly number[];
 }
 
@@ -30,7 +31,7 @@ export interface ConvertedRoute {
 }
 
 export interface RouteContext {
-  readonly view: ClusterView;
+  readonly services: ServiceBackends;
   readonly grants: readonly ReferenceGrant[];
 }
 
@@ -80,7 +81,7 @@ class Conversion {
       filters: convertBackendFilters(own),
     }));
     const [request, backendRequest] = [timeoutOf(timeouts?.request), timeoutOf(timeouts?.backendRequest)];
-    const base = {
+    const rule: SharedRule = {
       source: `${this.#kind} ${namespace}/${name}`,
       wildcardDepth: 'many',
       filters: convertFilters(filters, mirror),
@@ -88,10 +89,10 @@ class Conversion {
       emptyStatus: 500,
       // One backend is asked at a time, so that the shorter limit holds for all of it.
       requestTimeoutMs: Math.min(request || backendRequest, backendRequest || request),
-    } as const;
+    };
     const convert: (match: HttpMatch & GrpcMatch) => RankedMatch = this.#kind === 'HTTPRoute' ? httpMatch : grpcMatch;
     const all = matches === undefined || matches.length === 0 ? [{}] : matches;
-    return all.map(convert).map(({ match, rank }) => ({ route: { ...base, match }, rank }));
+    return all.map(convert).map(({ match, rank }) => ({ rule, match, rank }));
   }
 
   /** The key of a backend, or `NOWHERE`. */
@@ -103,7 +104,7 @@ class Conversion {
     const from = { group: GROUP, kind: this.#kind, namespace: own };
     if (!isGranted(this.#context.grants, { from, to: { group, kind, namespace, name } }))
       return this.#unresolved('RefNotPermitted', `no ReferenceGrant of namespace ${namespace} allows service ${name}`);
-    const resolved = resolveService({ namespace, name, port: { number: port } }, this.#context.view);
+    const resolved = this.#context.services.resolve({ namespace, name, port: { number: port } });
     if (resolved.problem !== undefined) return this.#unresolved(resolved.problem.reason, resolved.problem.message);
     const { key, backend } = resolved;
     const isGrpc = this.#kind === 'GRPCRoute' && backend.protocol === 'http';

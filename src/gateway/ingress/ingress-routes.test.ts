@@ -5,9 +5,12 @@ import type { Service } from '../../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../../api/gen/discovery-v1.ts';
 import type { HTTPIngressPath, Ingress, IngressSpec } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
 import { buildSnapshot, type BuiltSnapshot } from '../snapshot/build-snapshot.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
+import { SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { listenersOf } from '../snapshot/snapshot-fixture.ts';
 
 const service = (parts: Partial<NonNullable<Service['spec']>> = {}): Service => ({
   metadata: { name: 's', namespace: 'ns' },
@@ -54,12 +57,15 @@ const path = (
 
 function build(ingresses: readonly Stored<Ingress>[], view: ClusterView = anyService): BuiltSnapshot {
   const defaultCertificate = { certPem: 'c', keyPem: 'k' };
-  return buildSnapshot({ ingresses, view, ports: { http: 80, https: 443 }, defaultCertificate, inspect: () => [] });
+  const certificates = new SecretCertificates(() => []);
+  return allSteps(
+    buildSnapshot({ ingresses, view, ports: { http: 80, https: 443 }, defaultCertificate, certificates }),
+  );
 }
 
 /** The backend of a request, without the namespace and the port. */
 function reached(ingresses: readonly Stored<Ingress>[], host: string, at: string): string | undefined {
-  const { listeners } = build(ingresses).snapshot;
+  const listeners = listenersOf(build(ingresses).plan.listeners);
   const request = { host, method: 'GET', path: at, query: '', header: () => undefined };
   const found = new RouteTable(listeners[0]!.routes).find(request);
   return found?.backends[0]?.backend.replace(/^ns\/|:80$/g, '');
@@ -158,8 +164,8 @@ describe('backends', () => {
     port?: object,
   ) => {
     const object = one(port);
-    const { snapshot, problems } = build([object], viewOf({ s: service(parts) }, slices));
-    return { backend: Object.values(snapshot.backends)[0], problems: problems.get(object.metadata.uid) };
+    const { plan, problems } = build([object], viewOf({ s: service(parts) }, slices));
+    return { backend: Object.values(plan.backends)[0], problems: problems.get(object.metadata.uid) };
   };
 
   test('ports by name and number, endpoints by the port’s name', () => {
@@ -242,13 +248,13 @@ describe('backends', () => {
       { defaultBackend: { service: { name: 's', port: { number: 80 } } } },
       { namespace: 'other' },
     );
-    const { problems, snapshot } = build([object], viewOf({ s: service() }));
+    const { problems, plan } = build([object], viewOf({ s: service() }));
     assert.deepEqual(
       problems.get(object.metadata.uid)?.map(({ reason }) => reason),
       ['BackendNotFound'],
     );
     assert.deepEqual(
-      snapshot.listeners[0]?.routes.map(({ backends, emptyStatus }) => [backends, emptyStatus]),
+      listenersOf(plan.listeners)[0]?.routes.map(({ backends, emptyStatus }) => [backends, emptyStatus]),
       [[[], 503]],
     );
   });

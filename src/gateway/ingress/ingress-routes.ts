@@ -6,9 +6,12 @@
 import type { HTTPIngressPath, Ingress, IngressBackend } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
-import type { Backend, PathMatch, Route } from '../snapshot/snapshot.ts';
-import type { ClusterView, RouteProblem } from '../snapshot/cluster-view.ts';
-import { resolveService } from '../snapshot/service-backend.ts';
+import { sortSteps } from '../../base/sort-steps.ts';
+import type { Steps } from '../../base/steps.ts';
+import type { RouteProblems } from '../snapshot/route-problems.ts';
+import type { ServiceBackends } from '../snapshot/service-backend.ts';
+import type { Backend, PathMatch } from '../snapshot/snapshot.ts';
+import type { PlannedRoute, RouteRule } from '../snapshot/snapshot-plan.ts';
 
 /** How long a backend may take until its answer begins, e.g. `120s`; `0s`: as long as it likes. */
 const TIMEOUT_ANNOTATION = 'keelson.dev/response-timeout';
@@ -16,74 +19,109 @@ const TIMEOUT_ANNOTATION = 'keelson.dev/response-timeout';
 const RESPONSE_TIMEOUT_MS = 60_000;
 
 export interface IngressRoutes {
-  readonly routes: readonly Route[];
+  /** Not yet sorted among those of others. */
+  readonly ranked: readonly RankedRoute[];
   readonly backends: Readonly<Record<string, Backend>>;
-  readonly problems: readonly RouteProblem[];
 }
 
-interface RankedRoute {
-  readonly route: Route;
+export interface RankedRoute {
+  readonly route: PlannedRoute;
   /** 0 paths, 1 default backend of own hosts, 2 of all. */
   readonly level: number;
 }
 
-/** The routes of one ingress, not yet sorted among those of others. */
+/** The routes of one ingress. All paths to one backend share its rule. */
 export function routesOfIngress(
   ingress: Stored<Ingress>,
-  view: ClusterView,
-): IngressRoutes & { readonly ranked: readonly RankedRoute[] } {
-  const { namespace = '', name, annotations } = ingress.metadata;
-  const problems: RouteProblem[] = [];
-  const backends: Record<string, Backend> = {};
-  const timeout = annotations?.[TIMEOUT_ANNOTATION];
-  const responseTimeoutMs = timeout === undefined ? RESPONSE_TIMEOUT_MS : parseDurationMs(timeout);
-  if (responseTimeoutMs === undefined || responseTimeoutMs < 0)
-    problems.push({
-      reason: 'InvalidAnnotation',
-      message: `${TIMEOUT_ANNOTATION}: ${timeout} is not a duration such as 120s`,
-    });
-  const base = {
-    source: `Ingress ${namespace}/${name}`,
-    wildcardDepth: 'one',
-    emptyStatus: 503,
-    responseTimeoutMs: responseTimeoutMs ?? RESPONSE_TIMEOUT_MS,
-  } as const;
-  const backendsOf = ({ service, resource }: IngressBackend): Route['backends'] => {
-    if (service === undefined) {
-      const message = `backend ${resource?.kind ?? ''} ${resource?.name ?? ''} is no service; only services are served`;
-      problems.push({ reason: 'UnsupportedBackend', message });
-      return [];
-    }
-    const resolved = resolveService({ namespace, name: service.name, port: service.port ?? {} }, view);
-    if (resolved.problem !== undefined) {
-      problems.push(resolved.problem);
-      return [];
-    }
-    backends[resolved.key] = resolved.backend;
-    return [{ backend: resolved.key, weight: 1 }];
-  };
+  services: ServiceBackends,
+  problems: RouteProblems,
+): IngressRoutes {
   const { rules = [], defaultBackend } = ingress.spec ?? {};
-  const ranked: RankedRoute[] = rules.flatMap(({ host = '', http }) =>
-    (http?.paths ?? []).map((path) => ({
+  const converting = new Conversion(ingress, services, problems);
+  const ranked: RankedRoute[] = rules.flatMap(({ host = '', http }) => {
+    const hosts = [host];
+    return (http?.paths ?? []).map((path) => ({
       level: 0,
-      route: { ...base, host, match: { path: pathMatch(path) }, backends: backendsOf(path.backend) },
-    })),
-  );
+      route: { rule: converting.ruleOf(path.backend), match: { path: pathMatch(path) }, hosts },
+    }));
+  });
   if (defaultBackend !== undefined) {
     const match = { path: { type: 'prefix', value: '/' } } as const;
-    const own = backendsOf(defaultBackend);
-    const hosts = new Set(rules.map(({ host = '' }) => host).filter((host) => host !== ''));
-    for (const host of hosts) ranked.push({ level: 1, route: { ...base, host, match, backends: own } });
-    ranked.push({ level: 2, route: { ...base, host: '', match, backends: own } });
+    const rule = converting.ruleOf(defaultBackend);
+    const hosts = [...new Set(rules.map(({ host = '' }) => host).filter((host) => host !== ''))];
+    if (hosts.length > 0) ranked.push({ level: 1, route: { rule, match, hosts } });
+    ranked.push({ level: 2, route: { rule, match, hosts: [''] } });
   }
-  return { ranked, routes: ranked.map(({ route }) => route), backends, problems };
+  return { ranked, backends: converting.backends };
+}
+
+class Conversion {
+  readonly backends: Record<string, Backend> = {};
+  readonly #namespace: string;
+  readonly #base: Omit<RouteRule, 'backends'>;
+  readonly #services: ServiceBackends;
+  readonly #problems: RouteProblems;
+  /** By the key of the backend; '' for what has none. */
+  readonly #rules = new Map<string, RouteRule>();
+
+  constructor({ metadata }: Stored<Ingress>, services: ServiceBackends, problems: RouteProblems) {
+    const { namespace = '', name, annotations } = metadata;
+    this.#namespace = namespace;
+    this.#services = services;
+    this.#problems = problems;
+    this.#base = {
+      source: `Ingress ${namespace}/${name}`,
+      wildcardDepth: 'one',
+      emptyStatus: 503,
+      responseTimeoutMs: this.#responseTimeoutMs(annotations?.[TIMEOUT_ANNOTATION]),
+    };
+  }
+
+  ruleOf(backend: IngressBackend): RouteRule {
+    const key = this.#backend(backend);
+    const backends = key === '' ? [] : [{ backend: key, weight: 1 }];
+    const rule = this.#rules.get(key) ?? { ...this.#base, backends };
+    this.#rules.set(key, rule);
+    return rule;
+  }
+
+  #responseTimeoutMs(timeout: string | undefined): number {
+    if (timeout === undefined) return RESPONSE_TIMEOUT_MS;
+    const timeoutMs = parseDurationMs(timeout);
+    if (timeoutMs !== undefined && timeoutMs >= 0) return timeoutMs;
+    const message = `${TIMEOUT_ANNOTATION}: ${timeout} is not a duration such as 120s`;
+    this.#problems.add({ reason: 'InvalidAnnotation', message });
+    return timeoutMs ?? RESPONSE_TIMEOUT_MS;
+  }
+
+  /** The key of a backend, or ''. */
+  #backend({ service, resource }: IngressBackend): string {
+    if (service === undefined) {
+      const message = `backend ${resource?.kind ?? ''} ${resource?.name ?? ''} is no service; only services are served`;
+      this.#problems.add({ reason: 'UnsupportedBackend', message });
+      return '';
+    }
+    const resolved = this.#services.resolve({
+      namespace: this.#namespace,
+      name: service.name,
+      port: service.port ?? {},
+    });
+    if (resolved.problem !== undefined) {
+      this.#problems.add(resolved.problem);
+      return '';
+    }
+    this.backends[resolved.key] = resolved.backend;
+    return resolved.key;
+  }
 }
 
 /** Sorts the routes of ingresses, which come the oldest first. */
-export function sortedRoutes(ranked: readonly RankedRoute[]): Route[] {
-  return ranked
-    .toSorted((a, b) => a.level - b.level || byPath(a.route.match.path, b.route.match.path))
-    .map(({ route }) => route);
+export function* sortedRoutes(ranked: readonly RankedRoute[]): Steps<PlannedRoute[]> {
+  const sorted = yield* sortSteps(
+    ranked,
+    (a, b) => a.level - b.level || byPath(a.route.match.path, b.route.match.path),
+  );
+  return sorted.map(({ route }) => route);
 }
 
 /** The oldest first, as upstream breaks ties; then by name. */

@@ -4,58 +4,58 @@
  */
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import type { ServedCertificate } from '../snapshot/snapshot.ts';
-import type { ClusterView, RouteProblem } from '../snapshot/cluster-view.ts';
+import type { Steps } from '../../base/steps.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
+import type { ClusterView } from '../snapshot/cluster-view.ts';
+import type { RouteProblems } from '../snapshot/route-problems.ts';
+import { MAX_CERTIFICATES, type SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { bytesOf, LIMIT_EXCEEDED, type BudgetAccount } from '../snapshot/snapshot-budget.ts';
+import type { PlannedCertificate } from '../snapshot/snapshot-plan.ts';
 
-/** A certificate and its key, or why there is none. */
-export type SecretCertificate =
-  | (Pick<ServedCertificate, 'certPem' | 'keyPem'> & { readonly problem?: undefined })
-  | { readonly problem: RouteProblem };
-
-/** Reads the DNS names in a certificate and checks that the key is its; throws for what is no certificate. */
-export type InspectCertificate = (certPem: string, keyPem: string) => readonly string[];
-
-export function certificatesOfIngress(
-  { metadata, spec }: Stored<Ingress>,
-  view: ClusterView,
-  inspect: InspectCertificate,
-): { readonly certificates: readonly ServedCertificate[]; readonly problems: readonly RouteProblem[] } {
-  const certificates: ServedCertificate[] = [];
-  const problems: RouteProblem[] = [];
-  for (const { hosts, secretName } of spec?.tls ?? []) {
+/** One for each secret, with the names of all entries that name it. A step for each. */
+export function* certificatesOfIngress(
+  ingress: Stored<Ingress>,
+  {
+    view,
+    certificates,
+    account,
+    problems,
+  }: {
+    readonly view: ClusterView;
+    readonly certificates: SecretCertificates;
+    readonly account: BudgetAccount;
+    readonly problems: RouteProblems;
+  },
+): Steps<readonly PlannedCertificate[]> {
+  const bySecret = new Map<string, { readonly names: Set<string>; withOwnNames: boolean }>();
+  for (const { hosts = [], secretName } of ingress.spec?.tls ?? []) {
     // Without a secret the hosts get the certificate of all others.
     if (secretName === undefined || secretName === '') continue;
-    const found = secretCertificate(metadata.namespace ?? '', secretName, view);
+    const entry = bySecret.get(secretName) ?? { names: new Set(), withOwnNames: false };
+    bySecret.set(secretName, entry);
+    for (const host of hosts) entry.names.add(host);
+    entry.withOwnNames ||= hosts.length === 0;
+  }
+  if (bySecret.size > MAX_CERTIFICATES) {
+    const message = `spec.tls names ${bySecret.size} secrets; the first ${MAX_CERTIFICATES} are served`;
+    problems.add({ reason: LIMIT_EXCEEDED, message });
+  }
+  const planned: PlannedCertificate[] = [];
+  for (const [secretName, { names, withOwnNames }] of [...bySecret].slice(0, MAX_CERTIFICATES)) {
+    const found = certificates.find(view, namespaceOf(ingress), secretName);
     if (found.problem !== undefined) {
-      problems.push(found.problem);
+      problems.add(found.problem);
       continue;
     }
-    try {
-      const names = inspect(found.certPem, found.keyPem);
-      certificates.push({
-        names: (hosts ?? []).length > 0 ? hosts! : names,
-        certPem: found.certPem,
-        keyPem: found.keyPem,
-      });
-    } catch (error) {
-      const message = `secret ${secretName}: ${error instanceof Error ? error.message : String(error)}`;
-      problems.push({ reason: 'InvalidCertificate', message });
+    const { certificate } = found;
+    const one = { certificate, names: [...names], withOwnNames };
+    const refusal = account.take(bytesOf(one.names), new Map([[certificate, bytesOf(certificate)]]));
+    if (refusal !== undefined) {
+      problems.add({ reason: LIMIT_EXCEEDED, message: `secret ${secretName} and those after it: ${refusal}` });
+      break;
     }
+    planned.push(one);
+    yield;
   }
-  return { certificates, problems };
-}
-
-export function secretCertificate(namespace: string, name: string, view: ClusterView): SecretCertificate {
-  const secret = view.secret(namespace, name);
-  if (secret === undefined)
-    return { problem: { reason: 'SecretNotFound', message: `secret ${name} with the certificate does not exist` } };
-  const certPem = textOf(secret.data?.['tls.crt']);
-  const keyPem = textOf(secret.data?.['tls.key']);
-  if (certPem === '' || keyPem === '')
-    return { problem: { reason: 'InvalidCertificate', message: `secret ${name} lacks tls.crt or tls.key` } };
-  return { certPem, keyPem };
-}
-
-function textOf(base64: string | undefined): string {
-  return base64 === undefined ? '' : Buffer.from(base64, 'base64').toString('latin1');
+  return planned;
 }

@@ -1,18 +1,35 @@
-/** Makes the snapshot of a node from all objects that are served. Pure. */
+/** Plans the snapshot of a node from all objects that are served. Pure. */
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { appendAll } from '../../base/lists.ts';
+import type { Steps } from '../../base/steps.ts';
+import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { BuiltGateways } from '../gateway-api/build-gateways.ts';
-import { byAge, routesOfIngress, sortedRoutes } from '../ingress/ingress-routes.ts';
-import { certificatesOfIngress, type InspectCertificate } from '../ingress/tls-certificates.ts';
-import type { Backend, Listener, ServedCertificate, Snapshot } from './snapshot.ts';
+import {
+  byAge,
+  routesOfIngress,
+  sortedRoutes,
+  type IngressRoutes,
+  type RankedRoute,
+} from '../ingress/ingress-routes.ts';
+import { certificatesOfIngress } from '../ingress/tls-certificates.ts';
 import type { ClusterView, RouteProblem } from './cluster-view.ts';
+import { costOfBackends, costOfRoutes } from './route-cost.ts';
+import { RouteProblems } from './route-problems.ts';
+import type { SecretCertificates } from './secret-certificates.ts';
+import { ServiceBackends } from './service-backend.ts';
+import type { Backend, ServedCertificate } from './snapshot.ts';
+import { INGRESS_LIMITS, LIMIT_EXCEEDED, SnapshotBudget, type BudgetAccount } from './snapshot-budget.ts';
+import type { PlannedCertificate, PlannedListener, SnapshotPlan } from './snapshot-plan.ts';
 
 /** The ports of ingresses. */
 export interface GatewayPorts {
   readonly http: number;
   readonly https: number;
 }
+
+/** Each route of an ingress is served with TLS and without. */
+const PORTS = 2;
 
 export interface SnapshotInput {
   /** Those that are ours. */
@@ -21,51 +38,73 @@ export interface SnapshotInput {
   readonly ports: GatewayPorts;
   /** For hosts without a certificate of their own. */
   readonly defaultCertificate: Pick<ServedCertificate, 'certPem' | 'keyPem'>;
-  readonly inspect: InspectCertificate;
+  readonly certificates: SecretCertificates;
   /** What Gateways add. */
   readonly gateways?: Pick<BuiltGateways, 'ports' | 'backends'> | undefined;
 }
 
 export interface BuiltSnapshot {
-  readonly snapshot: Snapshot;
+  readonly plan: SnapshotPlan;
   /** By the ingress's uid. */
   readonly problems: ReadonlyMap<string, readonly RouteProblem[]>;
 }
 
-export function buildSnapshot(input: SnapshotInput): BuiltSnapshot {
-  const { ingresses, view, ports, defaultCertificate, inspect, gateways } = input;
+/** A step for each ingress. */
+export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
+  const { ingresses, ports, defaultCertificate, gateways } = input;
+  const services = new ServiceBackends(input.view);
+  const budget = new SnapshotBudget(INGRESS_LIMITS);
   const backends: Record<string, Backend> = {};
   const problems = new Map<string, readonly RouteProblem[]>();
-  const certificates: ServedCertificate[] = [];
-  const ranked = ingresses.toSorted(byAge).flatMap((ingress) => {
-    const found = routesOfIngress(ingress, view);
-    const tls = certificatesOfIngress(ingress, view, inspect);
-    Object.assign(backends, found.backends);
-    appendAll(certificates, tls.certificates);
-    problems.set(ingress.metadata.uid, [...found.problems, ...tls.problems]);
-    return found.ranked;
-  });
-  const routes = sortedRoutes(ranked);
-  const own: Listener[] =
+  const certificates: PlannedCertificate[] = [];
+  const ranked: RankedRoute[] = [];
+  for (const ingress of ingresses.toSorted(byAge)) {
+    const found = new RouteProblems();
+    const account = budget.account(namespaceOf(ingress));
+    const own = acceptedRoutes(ingress, { services, account, problems: found });
+    if (own !== undefined) {
+      Object.assign(backends, own.backends);
+      appendAll(ranked, own.ranked);
+      appendAll(certificates, yield* certificatesOfIngress(ingress, { ...input, account, problems: found }));
+    }
+    problems.set(ingress.metadata.uid, found.all());
+    yield;
+  }
+  const routes = yield* sortedRoutes(ranked);
+  const own: PlannedListener[] =
     ranked.length === 0
       ? []
       : [
           { port: ports.http, isTls: false, routes, certificates: [] },
           { port: ports.https, isTls: true, routes, certificates },
         ];
+  const fallback = { certificate: { ...defaultCertificate, ownNames: [] }, names: [''], withOwnNames: false };
   const listeners = withGateways(own, gateways?.ports ?? []).map((listener) =>
-    listener.isTls
-      ? {
-          ...listener,
-          certificates: [...listener.certificates, { names: [''], ...defaultCertificate }],
-        }
-      : listener,
+    listener.isTls ? { ...listener, certificates: [...listener.certificates, fallback] } : listener,
   );
-  return { snapshot: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
+  return { plan: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
+}
+
+/** Undefined where the ingress would pass a limit. */
+function acceptedRoutes(
+  ingress: Stored<Ingress>,
+  {
+    services,
+    account,
+    problems,
+  }: { readonly services: ServiceBackends; readonly account: BudgetAccount; readonly problems: RouteProblems },
+): IngressRoutes | undefined {
+  const found = routesOfIngress(ingress, services, problems);
+  const parts = new Set(found.ranked.flatMap(({ route: { rule, match, hosts } }) => [rule, match, hosts]));
+  const hosts = found.ranked.reduce((sum, { route }) => sum + route.hosts.length, 0);
+  const refusal = account.take(costOfRoutes(parts, hosts * PORTS), costOfBackends(found.backends));
+  if (refusal === undefined) return found;
+  problems.add({ reason: LIMIT_EXCEEDED, message: `the ingress is not served: ${refusal}` });
+  return undefined;
 }
 
 /** On a port that both have, routes of Gateways are asked before those of ingresses with the same host. */
-function withGateways(own: readonly Listener[], gateways: BuiltGateways['ports']): Listener[] {
+function withGateways(own: readonly PlannedListener[], gateways: readonly PlannedListener[]): PlannedListener[] {
   const others = own.filter(({ port }) => !gateways.some((one) => one.port === port));
   const merged = gateways.map((listener) => {
     const same = own.find(({ port }) => port === listener.port);

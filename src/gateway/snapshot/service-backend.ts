@@ -19,7 +19,25 @@ export type ResolvedBackend =
   | { readonly key: string; readonly backend: Backend; readonly problem?: undefined }
   | { readonly problem: RouteProblem };
 
-export function resolveService({ namespace, name, port }: ServiceReference, view: ClusterView): ResolvedBackend {
+/** The backends of one snapshot: thousands of paths may lead to one Service, whose endpoints are gathered once. */
+export class ServiceBackends {
+  readonly #view: ClusterView;
+  readonly #resolved = new Map<string, ResolvedBackend>();
+
+  constructor(view: ClusterView) {
+    this.#view = view;
+  }
+
+  resolve(reference: ServiceReference): ResolvedBackend {
+    const { namespace, name, port } = reference;
+    const key = `${namespace}/${name}/${port.name ?? ''}/${port.number ?? ''}`;
+    const resolved = this.#resolved.get(key) ?? resolveService(reference, this.#view);
+    this.#resolved.set(key, resolved);
+    return resolved;
+  }
+}
+
+function resolveService({ namespace, name, port }: ServiceReference, view: ClusterView): ResolvedBackend {
   const service = view.service(namespace, name);
   if (service === undefined) return problem('BackendNotFound', `service ${name} does not exist`);
   if (service.spec?.type === 'ExternalName')

@@ -1,0 +1,135 @@
+/**
+ * A snapshot as it goes to the data plane: tables of what is shared, and numbers that refer to them. It is written in pieces,
+ * between which others have their turn.
+ */
+import type { Steps } from '../../base/steps.ts';
+import type { Backend, Listener, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
+import type { Certificate, RouteRule, SnapshotPlan } from './snapshot-plan.ts';
+
+/** Numbers of a rule, a match and a list of hosts. */
+type RouteEntry = readonly [rule: number, match: number, hosts: number];
+
+interface CertificateEntry {
+  readonly certificate: number;
+  readonly names: readonly string[];
+  readonly withOwnNames: boolean;
+}
+
+/** The JSON of a snapshot. */
+export interface SnapshotTables {
+  readonly rules: readonly RouteRule[];
+  readonly matches: readonly RouteMatch[];
+  readonly hosts: readonly (readonly string[])[];
+  readonly certificates: readonly Certificate[];
+  readonly backends: readonly (readonly [key: string, backend: Backend])[];
+  readonly listeners: readonly {
+    readonly port: number;
+    readonly isTls: boolean;
+    readonly routes: readonly RouteEntry[];
+    readonly certificates: readonly CertificateEntry[];
+  }[];
+}
+
+/** The JSON of `SnapshotTables`. A step for each piece. */
+export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<readonly string[]> {
+  const pieces: string[] = [];
+  const [rules, matches, hosts] = [new Table<RouteRule>(), new Table<RouteMatch>(), new Table<readonly string[]>()];
+  const certificates = new Table<Certificate>();
+  let separator = '{"listeners":[';
+  for (const { port, isTls, routes, certificates: own } of listeners) {
+    pieces.push(`${separator}{"port":${port},"isTls":${isTls},"routes":`);
+    separator = ',';
+    yield* writeList(pieces, routes, ({ rule, match, hosts: names }) => [
+      rules.numberOf(rule),
+      matches.numberOf(match),
+      hosts.numberOf(names),
+    ]);
+    pieces.push(',"certificates":');
+    yield* writeList(pieces, own, ({ certificate, names, withOwnNames }) => ({
+      certificate: certificates.numberOf(certificate),
+      names,
+      withOwnNames,
+    }));
+    pieces.push('}');
+  }
+  pieces.push(listeners.length === 0 ? '{"listeners":[],"rules":' : '],"rules":');
+  yield* writeList(pieces, rules.all());
+  pieces.push(',"matches":');
+  yield* writeList(pieces, matches.all());
+  pieces.push(',"hosts":');
+  yield* writeList(pieces, hosts.all());
+  pieces.push(',"certificates":');
+  yield* writeList(pieces, certificates.all());
+  pieces.push(',"backends":');
+  yield* writeList(pieces, Object.entries(backends));
+  pieces.push('}');
+  return pieces;
+}
+
+/** What the data plane serves. Routes of one rule share its object. */
+export function readSnapshot(tables: SnapshotTables): Snapshot {
+  return {
+    backends: Object.fromEntries(tables.backends),
+    listeners: tables.listeners.map(({ port, isTls, routes, certificates }): Listener => ({
+      port,
+      isTls,
+      routes: routes.flatMap((entry) => routesOf(entry, tables)),
+      certificates: certificatesOf(certificates, tables.certificates),
+    })),
+  };
+}
+
+function routesOf([rule, match, hosts]: RouteEntry, tables: SnapshotTables): Route[] {
+  return tables.hosts[hosts]!.map((host) => ({ ...tables.rules[rule]!, match: tables.matches[match]!, host }));
+}
+
+/** A name stands once for a certificate: the first that has it at a listener serves it. */
+function certificatesOf(
+  entries: readonly CertificateEntry[],
+  all: readonly Certificate[],
+): readonly ServedCertificate[] {
+  const seen = new Set<number>();
+  return entries.map(({ certificate, names, withOwnNames }) => {
+    const { certPem, keyPem, ownNames } = all[certificate]!;
+    const own = withOwnNames && !seen.has(certificate) ? ownNames : [];
+    if (withOwnNames) seen.add(certificate);
+    return { names: [...new Set([...names, ...own])], certPem, keyPem };
+  });
+}
+
+/** Numbers objects in the order in which they come. */
+class Table<T extends object> {
+  readonly #numbers = new Map<T, number>();
+
+  numberOf(value: T): number {
+    const known = this.#numbers.get(value);
+    if (known !== undefined) return known;
+    this.#numbers.set(value, this.#numbers.size);
+    return this.#numbers.size - 1;
+  }
+
+  all(): readonly T[] {
+    return [...this.#numbers.keys()];
+  }
+}
+
+const PIECE_LENGTH = 64 * 1024;
+
+/** A list in pieces of some length; a step after each. */
+function* writeList<T>(
+  pieces: string[],
+  list: readonly T[],
+  convert: (value: T) => unknown = (value) => value,
+): Steps<void> {
+  let piece = '[';
+  let isFirst = true;
+  for (const value of list) {
+    piece += isFirst ? JSON.stringify(convert(value)) : `,${JSON.stringify(convert(value))}`;
+    isFirst = false;
+    if (piece.length < PIECE_LENGTH) continue;
+    pieces.push(piece);
+    piece = '';
+    yield;
+  }
+  pieces.push(`${piece}]`);
+}
