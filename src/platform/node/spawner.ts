@@ -24,7 +24,8 @@ for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete pr
 const running = new Map<number, { readonly pid: number | undefined }>();
 
 function answer(message: SpawnerAnswer): void {
-  if (process.connected) process.send!(message);
+  // The process that asked may have ended just now: then nobody waits for it.
+  if (process.connected) process.send!(message, undefined, undefined, () => undefined);
 }
 
 function fail(id: number, error: unknown): void {
