@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { IngressClasses, Ingresses, Nodes } from '../../api/gen/resources.ts';
+import { createTestObjects } from '../../apiserver/authz/objects-fixture.ts';
 import { gatewayIngressClass } from '../../component-helpers/gateway-class.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createTestObjects } from './objects-fixture.ts';
 import { PortAnnouncements } from './port-announcements.ts';
 
 const ANNOTATION = 'keelson.dev/gateway-ports';
@@ -22,12 +22,8 @@ function start(node: Node, services: readonly Service[] = []) {
     metadata: { name: 'web', namespace: 'ns', creationTimestamp: '2026-02-01T00:00:00Z' },
     spec: { ingressClassName: 'keelson' },
   } as never);
-  const recorded = (): string | undefined => objects.get(Nodes, '', 'n')?.metadata.annotations?.[ANNOTATION];
-  const patch = async (_key: object, { patch: { metadata } }: { patch: { metadata: { annotations: object } } }) => {
-    const [ports] = Object.values(metadata.annotations) as [string | null];
-    objects.put(Nodes, nodeWith(ports ?? undefined));
-  };
-  const controlPlane = { server: { objects }, clientFor: () => ({ resource: () => ({ patch }) }) };
+  const recorded = (): string | undefined => objects.store.get(Nodes, '', 'n')?.metadata.annotations?.[ANNOTATION];
+  const controlPlane = { server: { objects: objects.store } };
   const warnings: string[] = [];
   const current = [...services];
   const announced = new PortAnnouncements(
@@ -83,7 +79,7 @@ test('a Node that registers anew gets its record again', async () => {
   const { platform, objects, announced, recorded } = start(nodeWith());
   announced.take(report(80));
   await platform.clock.advance(10);
-  objects.remove(Nodes, 'n');
+  objects.remove(Nodes, '', 'n');
   objects.put(Nodes, nodeWith());
   await platform.clock.advance(5000);
   assert.equal(recorded(), '80');

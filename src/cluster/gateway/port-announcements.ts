@@ -1,6 +1,7 @@
 /** Says on the Node, in events and in the status which ports the data plane has, and who keeps others from it. */
-import type { Service } from '../../api/gen/core-v1.ts';
+import type { Node, Service } from '../../api/gen/core-v1.ts';
 import { Nodes } from '../../api/gen/resources.ts';
+import type { Stored } from '../../api/object.ts';
 import { isReason } from '../../api/status-error.ts';
 import { onAbort } from '../../base/abort.ts';
 import { GATEWAY_PORTS_ANNOTATION } from '../../component-helpers/gateway-class.ts';
@@ -9,7 +10,6 @@ import { sleepUnlessAborted } from '../../platform/clock.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { portHolder } from '../instance/preflight.ts';
-import { nodePrincipal } from '../node/node-connection.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { recordedPorts } from './recorded-ports.ts';
 import { routesPrecede } from './route-ports.ts';
@@ -129,11 +129,11 @@ export class PortAnnouncements {
     const { platform, controlPlane } = this.#deps;
     const { signal } = this.#surroundings;
     const { nodeName } = this.#config.instance;
-    if (recordedPorts(controlPlane.server.objects, nodeName) === text) return;
-    const client = controlPlane.clientFor(nodePrincipal(nodeName), 'keelson-gateway');
-    const patch = { metadata: { annotations: { [GATEWAY_PORTS_ANNOTATION]: text === '' ? null : text } } };
+    const { objects } = controlPlane.server;
+    if (recordedPorts(objects, nodeName) === text) return;
     try {
-      await client.resource(Nodes).patch({ name: nodeName }, { type: 'merge', patch }, { signal });
+      // Nodes themselves may not write it: it decides where routes are reached, and which ports they have.
+      await objects.guaranteedUpdate(Nodes, '', nodeName, (node) => withPorts(node, text));
     } catch (error) {
       if (!signal.aborted && !isReason(error, 'NotFound'))
         platform.log.warn('the ports of routes were not published, again later', { err: error });
@@ -141,4 +141,10 @@ export class PortAnnouncements {
       this.#isStale = true;
     }
   }
+}
+
+function withPorts(node: Stored<Node>, text: string): Stored<Node> {
+  const { [GATEWAY_PORTS_ANNOTATION]: _before, ...others } = node.metadata.annotations ?? {};
+  const annotations = text === '' ? others : { ...others, [GATEWAY_PORTS_ANNOTATION]: text };
+  return { ...node, metadata: { ...node.metadata, annotations } };
 }

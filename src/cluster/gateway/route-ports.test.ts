@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Service } from '../../api/gen/core-v1.ts';
 import { IngressClasses, Ingresses, Nodes } from '../../api/gen/resources.ts';
+import { createTestObjects } from '../../apiserver/authz/objects-fixture.ts';
 import { gatewayIngressClass } from '../../component-helpers/gateway-class.ts';
 import { GatewayClasses, Gateways } from '../../gateway/gateway-api/types.ts';
 import { machinePorts } from './machine-ports.ts';
-import { createTestObjects } from './objects-fixture.ts';
 import { nodePortUser } from './route-ports.ts';
 
 const [JANUARY, FEBRUARY, MARCH] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z'];
@@ -47,7 +47,7 @@ function userOf({ ingress, gateway, recorded = '' }: Stored, one: Service, port:
       metadata,
       spec: { gatewayClassName: 'keelson', listeners: [{ name: 'a', port: gateway, protocol: 'HTTP' }] },
     } as never);
-  return nodePortUser(objects, { machinePorts: own, ports: isServing ? { http: 80, https: 443 } : undefined })(
+  return nodePortUser(objects.store, { machinePorts: own, ports: isServing ? { http: 80, https: 443 } : undefined })(
     one,
     port,
   );

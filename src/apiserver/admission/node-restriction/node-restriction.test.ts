@@ -178,6 +178,32 @@ const cases: readonly Case[] = [
     },
     undefined,
   ],
+  [
+    'ports of routes',
+    Nodes,
+    { object: node('n1', { annotations: { 'keelson.dev/gateway-ports': '80' } }) },
+    'node "n1" is not allowed to set annotation keelson.dev/gateway-ports',
+  ],
+  [
+    'changing ports of routes',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1'),
+      oldObject: node('n1', { annotations: { 'keelson.dev/gateway-ports': '80' } }),
+    },
+    'node "n1" is not allowed to set annotation keelson.dev/gateway-ports',
+  ],
+  [
+    'keeping ports of routes',
+    Nodes,
+    {
+      operation: 'UPDATE',
+      object: node('n1', { annotations: { 'keelson.dev/gateway-ports': '80', a: 'b' } }),
+      oldObject: node('n1', { annotations: { 'keelson.dev/gateway-ports': '80' } }),
+    },
+    undefined,
+  ],
   ['another node', Nodes, { object: node('n2') }, 'node "n1" is not allowed to modify node "n2"'],
   [
     'restricted labels',

@@ -17,6 +17,7 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { certificateProblem } from './node-certificate.ts';
 import { mirrorPodProblem } from './mirror-pods.ts';
+import { GATEWAY_PORTS_ANNOTATION } from '../../../component-helpers/gateway-class.ts';
 import { forbiddenLabels } from './node-labels.ts';
 import { audienceProblem } from './token-audience.ts';
 
@@ -130,6 +131,9 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
   // All nodes send there what is for these addresses. Upstream leaves routes to whoever makes them.
   if (operation !== 'DELETE' && !deepEqual(wanted?.spec?.podCIDRs ?? [], old?.spec?.podCIDRs ?? []))
     return `node "${node}" is not allowed to set podCIDRs`;
+  // Routes are published at the addresses of nodes that have it, and their ports are kept from services. Only servers write it.
+  if (operation !== 'DELETE' && gatewayPortsOf(wanted) !== gatewayPortsOf(old))
+    return `node "${node}" is not allowed to set annotation ${GATEWAY_PORTS_ANNOTATION}`;
   if (operation === 'CREATE') {
     const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, {});
     if (labels.length > 0) return `node "${node}" is not allowed to set the following labels: ${labels.join(', ')}`;
@@ -149,6 +153,10 @@ function nodeProblem(attributes: AdmissionAttributes, node: string): string | un
     return `node "${node}" is not allowed to modify ownerReferences`;
   const labels = forbiddenLabels(wanted?.metadata.labels ?? {}, old?.metadata.labels ?? {});
   return labels.length > 0 ? `is not allowed to modify labels: ${labels.join(', ')}` : undefined;
+}
+
+function gatewayPortsOf(node: Node | undefined): string | undefined {
+  return node?.metadata.annotations?.[GATEWAY_PORTS_ANNOTATION];
 }
 
 /** The fields of a claim's status that the kubelet writes when it resizes a volume. */
