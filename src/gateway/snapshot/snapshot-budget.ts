@@ -15,7 +15,7 @@ interface SnapshotLimits {
 /** The reason in events and conditions of what is left out. */
 export const LIMIT_EXCEEDED = 'ResourceLimitExceeded';
 
-/** Twelve thousand paths of ingresses with a certificate for every second one fill it. */
+/** Some 100,000 paths fill it, or 8,000 certificates with their keys. */
 export const INGRESS_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 16 * MIB, total: 64 * MIB };
 /** Rules of HTTPRoutes and GRPCRoutes. */
 export const ROUTE_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 16 * MIB, total: 64 * MIB };
@@ -23,7 +23,7 @@ export const ROUTE_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 16 * M
 export const GATEWAY_LIMITS: SnapshotLimits = { object: 4 * MIB, namespace: 8 * MIB, total: 32 * MIB };
 
 /** What the data plane holds for one match at one host of one port. */
-export const PLACED_ROUTE_BYTES = 128;
+export const PLACED_ROUTE_BYTES = 256;
 
 export class SnapshotBudget {
   readonly #limits: SnapshotLimits;

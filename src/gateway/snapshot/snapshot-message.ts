@@ -83,17 +83,28 @@ function routesOf([rule, match, hosts]: RouteEntry, tables: SnapshotTables): Rou
   return tables.hosts[hosts]!.map((host) => ({ ...tables.rules[rule]!, match: tables.matches[match]!, host }));
 }
 
-/** A name stands once for a certificate: the first that has it at a listener serves it. */
+/** Each certificate once, with the names that no earlier one has claimed. */
 function certificatesOf(
   entries: readonly CertificateEntry[],
   all: readonly Certificate[],
 ): readonly ServedCertificate[] {
-  const seen = new Set<number>();
-  return entries.map(({ certificate, names, withOwnNames }) => {
-    const { certPem, keyPem, ownNames } = all[certificate]!;
-    const own = withOwnNames && !seen.has(certificate) ? ownNames : [];
-    if (withOwnNames) seen.add(certificate);
-    return { names: [...new Set([...names, ...own])], certPem, keyPem };
+  const claimed = new Set<string>();
+  const withOwn = new Set<number>();
+  const served = new Map<number, string[]>();
+  for (const { certificate, names, withOwnNames } of entries) {
+    const own = withOwnNames && !withOwn.has(certificate) ? all[certificate]!.ownNames : [];
+    if (withOwnNames) withOwn.add(certificate);
+    const list = served.get(certificate) ?? [];
+    served.set(certificate, list);
+    for (const name of [...names, ...own].map((one) => one.toLowerCase())) {
+      if (claimed.has(name)) continue;
+      claimed.add(name);
+      list.push(name);
+    }
+  }
+  return [...served].map(([certificate, names]) => {
+    const { certPem, keyPem } = all[certificate]!;
+    return { names, certPem, keyPem };
   });
 }
 
