@@ -129,7 +129,8 @@ export class DataPlane {
         for (const certificate of listener.certificates) {
           const context = contextOf(certificate);
           if (context === undefined) continue;
-          for (const name of certificate.names) if (!byName.has(name)) byName.set(name.toLowerCase(), context);
+          for (const name of certificate.names)
+            if (!byName.has(name.toLowerCase())) byName.set(name.toLowerCase(), context);
         }
         return [listener, byName];
       }),

@@ -14,7 +14,7 @@ import type { Backends } from './backends/backends.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Backend, Route } from '../snapshot/snapshot.ts';
 import { answerText, requestTrailers, type AnswerBody, type Exchange } from './exchange.ts';
-import { applyChanges, responseLines } from './header-lines.ts';
+import { applyChanges, responseLines, trailerLines } from './header-lines.ts';
 import type { Mirror } from './mirror.ts';
 import { pump } from './pump.ts';
 
@@ -132,7 +132,7 @@ class Forwarding {
         pump(exchange.body, target, this.#deps.clock, {
           onEnd: () => {
             for (const mirror of mirrors) mirror.end();
-            target.end(requestTrailers(exchange.body));
+            target.end(trailerLines(requestTrailers(exchange.body)));
             this.#startResponseTimer();
           },
           onStalled: () => this.#fail(504, 'the backend does not take the request'),
@@ -159,7 +159,7 @@ class Forwarding {
       isWhole = true;
       this.#isOver = true;
       this.#cancelTimers();
-      target.end(trailers());
+      target.end(trailerLines(trailers()));
     };
     const onCut = (): void => {
       if (isWhole || this.#isOver) return;

@@ -67,6 +67,16 @@ export function responseLines(lines: HeaderLines): string[] {
   return kept;
 }
 
+/** Trailers of either side that pass: none that frames a message, names its host or tells of the client (RFC 9110, 6.5.1). */
+export function trailerLines(lines: HeaderLines): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]!.toLowerCase();
+    if (isChangeableHeader(name) && !FORWARDED.has(name.replaceAll('_', '-'))) kept.push(name, lines[at + 1]!);
+  }
+  return kept;
+}
+
 /** Headers that `Connection` names belong to the connection, but what frames a message or names its host does not. */
 function connectionTokens(lines: HeaderLines): ReadonlySet<string> | undefined {
   const value = headerValue(lines, 'connection');

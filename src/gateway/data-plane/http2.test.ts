@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
+import { createServer } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
@@ -107,6 +108,23 @@ describe('HTTP/2', () => {
       await raw(plane.port, `GET / HTTP/1.1\r\nhost: a\r\n${lines}connection: close\r\n\r\n`),
       /^HTTP\/1.1 200/,
     );
+  });
+
+  test('trailers that belong to a connection or name a host do not pass', async () => {
+    const plane = await startPlane();
+    const trailers = 'keep-alive: x\r\nte: y\r\nhost: z\r\nx-sum: 5\r\n';
+    const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.write(`${head}4\r\ntext\r\n0\r\n${trailers}\r\n`));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(() => server.close());
+    const b = { protocol: 'http' as const, endpoints: [{ address: '127.0.0.1', port: portOf(server) }] };
+    await plane.serve([route()], { b }, [await certificate([''])]);
+    const answer = await ask(client(plane.tlsPort), { ':path': '/' });
+    assert.deepEqual([answer.body, Object.keys(answer.trailers)], ['text', ['x-sum']]);
   });
 
   test('a request in the manner of gRPC: bytes both ways as they come, trailers at the end', async () => {

@@ -1,7 +1,7 @@
-/** Hosts of requests: what is a name or an address, and how long it may be. */
+/** Hosts of requests: what is a name or an address, and how long it may be. Paths as they are matched and sent on. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostOf } from './request-path.ts';
+import { hostOf, parseTarget } from './request-path.ts';
 
 const label = (length: number): string => 'a'.repeat(length);
 const longest = [label(63), label(63), label(63), label(61)].join('.');
@@ -27,3 +27,19 @@ const cases: readonly (readonly [authority: string, host: string | undefined])[]
 for (const [authority, host] of cases)
   test(`${authority.slice(0, 40)} (${authority.length}): ${host?.slice(0, 40) ?? 'malformed'}`, () =>
     assert.equal(hostOf(authority), host));
+
+const paths: readonly (readonly [target: string, path: string | undefined])[] = [
+  ['/%61dmin', '/admin'],
+  ['/%41%5A%30%2d%5F%7e', '/AZ0-_~'],
+  ['/a/%2e%2E/b', '/b'],
+  ['/%2e%2e/b', undefined],
+  ['/a%2Fb%20c%3f', '/a%2Fb%20c%3f'],
+  ['/%2561', '/%2561'],
+  ['/%%361dmin', '/%%361dmin'],
+  ['/%6%31dmin', '/%6%31dmin'],
+  ['/%61%64min', '/admin'],
+  ['/%c3%a4', '/%c3%a4'],
+];
+for (const [target, path] of paths)
+  test(`${target} is matched as ${path ?? 'nothing'}`, () =>
+    assert.equal(parseTarget(`${target}?%61`, 'GET')?.path, path));

@@ -18,6 +18,8 @@ export interface RequestTarget {
 const FORBIDDEN_IN_PATH = /[\x00-\x20\x7f#\\]/;
 const FORBIDDEN_IN_QUERY = /[\x00-\x20\x7f#]/;
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
+/** What needs no encoding (RFC 3986, 2.3), encoded; not within an encoding that is none, which it could make one. */
+const UNRESERVED = /(?<!%[0-9a-f]?)%(2[de]|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/gi;
 const DOTS = /\/(\.|%2e){1,2}(\/|$)/i;
 
 /** Undefined: it is malformed. */
@@ -28,12 +30,17 @@ export function parseTarget(target: string, method: string): RequestTarget | und
   const authority = absolute?.[1];
   if (!origin.startsWith('/') || authority === '') return undefined;
   const at = origin.indexOf('?');
-  const path = at < 0 ? origin : origin.slice(0, at);
+  const path = decodeUnreserved(at < 0 ? origin : origin.slice(0, at));
   const query = at < 0 ? '' : origin.slice(at);
   if (FORBIDDEN_IN_PATH.test(path) || FORBIDDEN_IN_QUERY.test(query)) return undefined;
   const resolved = DOTS.test(path) ? withoutDotSegments(path) : path;
   if (resolved === undefined) return undefined;
   return authority === undefined ? { path: resolved, query } : { path: resolved, query, authority };
+}
+
+function decodeUnreserved(path: string): string {
+  if (!path.includes('%')) return path;
+  return path.replace(UNRESERVED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
 function withSlash(rest: string): string {
