@@ -345,7 +345,7 @@ describe('routes', () => {
 
   it('ends with the last ingress; a port that another program has is named', async () => {
     await cluster.kubectl('delete ingress --all');
-    await until('its end', async () => !/gateway/.test(await status()));
+    await until('its end', async () => !/components .*gateway/.test(await status()));
     const holder = createNetServer();
     holder.listen(port);
     await once(holder, 'listening');
