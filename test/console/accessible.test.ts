@@ -44,6 +44,7 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await page.locator('.object-why .badge').waitFor();
     await check('object');
     await page.evaluate(() => (location.hash = '#/list/pods?ns=shop'));
+    await page.locator('.object-graph').waitFor({ state: 'detached' });
     await page.locator('.grid .row').first().waitFor();
     await page.keyboard.press(':');
     await page.getByRole('dialog').waitFor();
