@@ -1,9 +1,10 @@
 /** Who may reach whom, answered by the API server in the caller's rights. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ReachTable } from '../api/reach.ts';
 import { StatusError } from '../api/status-error.ts';
 import type { Client } from '../client/client.ts';
-import type { ReachAnswer, ReachTable } from '../cluster/reach/answers.ts';
+import type { ReachAnswer } from '../cluster/reach/answers.ts';
 import { Cluster } from './cluster.ts';
 
 const pod = (name: string, namespace: string, extra: object = {}): object => ({

@@ -2,6 +2,7 @@
 import type { NetworkPolicy } from '../../api/gen/networking-v1.ts';
 import { Namespaces, NetworkPolicies, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
+import type { Reach, ReachCell, ReachTable } from '../../api/reach.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { badRequest } from '../../api/status-error.ts';
 import { stepByStep } from '../../base/steps.ts';
@@ -9,8 +10,8 @@ import { appendAll } from '../../base/lists.ts';
 import type { ListOptions, ObjectKey } from '../../client/client.ts';
 import { readForReach, type ReadPolicy } from '../../proxy/network-policy/policy-reach.ts';
 import type { AnswerTools } from '../why/caller-work.ts';
-import { endpointOf, type Reach, reachBetween, type World } from './reach.ts';
-import { mentionsOf, type ReachCell, type ReachGroup, ReachTableMaker } from './reach-table.ts';
+import { endpointOf, reachBetween, type World } from './reach.ts';
+import { mentionsOf, ReachTableMaker } from './reach-table.ts';
 
 /** The reason with which the signal aborts. */
 export class OutOfTimeError extends Error {
@@ -29,20 +30,6 @@ export interface ReachAnswer extends Reach {
   readonly kind: 'Reach';
   readonly from: PodKey;
   readonly to: PodKey;
-}
-
-export interface ReachTable {
-  readonly apiVersion: 'keelson/v1';
-  readonly kind: 'ReachTable';
-  readonly groups: readonly ReachGroup[];
-  /** Pairs that are not open to each other; all others are. */
-  readonly cells: readonly ReachCell[];
-  /** Groups beyond the most that are answered. */
-  readonly groupsNotShown: number;
-  /** Pods that were not looked at: there are too many. */
-  readonly podsNotRead: number;
-  /** Pods of the host's network, which policies are not about: they are in no group. */
-  readonly hostNetworkPods: number;
 }
 
 const MAX_GROUPS = 60;

@@ -6,40 +6,12 @@ import type { Pod } from '../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../api/gen/meta-v1.ts';
 import type { NetworkPolicyPeer } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import type { Reach, ReachCell, ReachGroup } from '../../api/reach.ts';
 import { type IpAddress, parseIp } from '../../base/cidr.ts';
 import type { Steps } from '../../base/steps.ts';
 import { controllerOf } from '../../component-helpers/owner-references.ts';
 import { blockIntervals } from '../../proxy/network-policy/policy-matches.ts';
-import {
-  endpointOf,
-  type Endpoint,
-  type PortRange,
-  type Reach,
-  reachBetween,
-  type ReachVerdict,
-  type World,
-} from './reach.ts';
-
-/** A workload, or a pod that has none. */
-export interface ReachGroup {
-  readonly namespace: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly pods: number;
-  /** The name of one of its pods. */
-  readonly pod: string;
-}
-
-/**
- * From one group to another, by their places in the list. `Mixed`: not the same for all of their pods; `NotCompared`: policies
- * tell too many kinds of pods apart.
- */
-export interface ReachCell {
-  readonly from: number;
-  readonly to: number;
-  readonly verdict: ReachVerdict | 'Mixed' | 'NotCompared';
-  readonly ports: readonly PortRange[];
-}
+import { endpointOf, type Endpoint, reachBetween, type World } from './reach.ts';
 
 interface Group extends ReachGroup {
   /** One pod of each class, and how many there are. */

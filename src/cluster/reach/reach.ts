@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
+import type { DecidingPolicy, PortRange, Reach, ReachVerdict } from '../../api/reach.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { podView } from '../../proxy/network-policy/policy-pods.ts';
 import {
@@ -12,40 +13,6 @@ import {
   type ReachEnd,
   type ReadPolicy,
 } from '../../proxy/network-policy/policy-reach.ts';
-
-export interface PortRange {
-  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
-  readonly first: number;
-  readonly last: number;
-}
-
-/** `Open`: everything. `Limited`: the ports alone. `Closed`: nothing. */
-export type ReachVerdict = 'Open' | 'Limited' | 'Closed';
-
-/** Why policies do not decide. */
-export type Unasked = 'Itself' | 'SameMachine' | 'NoAddress';
-
-/** A policy that isolates the pod, and what it lets through between the two. */
-export interface DecidingPolicy {
-  readonly namespace: string;
-  readonly name: string;
-  readonly verdict: ReachVerdict;
-  readonly ports: readonly PortRange[];
-  /** Places, from 0, of its rules that let something through. */
-  readonly rules: readonly number[];
-  /** Why it lets nothing through whatever its rules are. */
-  readonly excess?: string | undefined;
-}
-
-export interface Reach {
-  readonly verdict: ReachVerdict;
-  readonly because?: Unasked;
-  /** What is let through where it is limited. */
-  readonly ports: readonly PortRange[];
-  /** Those of the sending pod, and of the receiving one. Without any, that direction is open. */
-  readonly egress: readonly DecidingPolicy[];
-  readonly ingress: readonly DecidingPolicy[];
-}
 
 export type PoliciesOf = (namespace: string) => readonly ReadPolicy[];
 export type LabelsOf = (namespace: string) => Readonly<Record<string, string>> | undefined;

@@ -1,7 +1,8 @@
 /** Network policies: who may reach whom, and which policy decides for a pair of pods. The server answers, by the rules it programs. */
 import { useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
-import { type PodPlace, readReachTable, type ReachTable } from '../../api/reach.ts';
+import type { ReachTable } from '../../../api/reach.ts';
+import { type PodPlace, readReachTable } from '../../api/reach.ts';
 import { namespace, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { parseFilter } from '../../parts/filter.ts';

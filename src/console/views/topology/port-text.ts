@@ -1,5 +1,5 @@
 /** Ports in words. */
-import type { PortRange } from '../../api/reach.ts';
+import type { PortRange } from '../../../api/reach.ts';
 import { texts } from '../../app/texts.ts';
 
 const LAST_PORT = 65_535;

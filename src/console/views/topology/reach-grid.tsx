@@ -1,7 +1,8 @@
 /** Workloads against workloads: what each row may send to each column. Arrow keys move, Enter asks about a pair. */
 import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import type { PodPlace, ReachCell, ReachGroup, ReachTable } from '../../api/reach.ts';
+import type { ReachCell, ReachGroup, ReachTable } from '../../../api/reach.ts';
+import type { PodPlace } from '../../api/reach.ts';
 import { texts } from '../../app/texts.ts';
 import { portsText } from './port-text.ts';
 

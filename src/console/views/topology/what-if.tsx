@@ -1,7 +1,8 @@
 /** One pair of pods: what passes, and what each policy in the way says to it. */
 import { useSignal } from '@preact/signals';
 import type { Kind } from '../../api/kinds.ts';
-import { type DecidingPolicy, type PodPlace, type Reach, readReach } from '../../api/reach.ts';
+import type { DecidingPolicy, Reach } from '../../../api/reach.ts';
+import { type PodPlace, readReach } from '../../api/reach.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
 import { objectHref } from '../../app/places.ts';
 import { setParams } from '../../app/router.ts';
