@@ -35,23 +35,34 @@ export interface NodePath {
   readonly mac: string;
 }
 
+/** What is routed, and what is not. */
+export interface NodePaths {
+  /** In a stable order. */
+  readonly paths: readonly NodePath[];
+  /** `NODE RANGE`, of ranges that would lead the traffic of others astray. */
+  readonly refused: readonly string[];
+}
+
 /**
- * The paths to all other nodes, in a stable order. Nodes without range or address of its family are left out, and so is what
- * would lead the traffic of others astray, as Node objects are written by their nodes: ranges outside the cluster's, or that
- * overlap this node's or an older node's, and addresses that are no other machine's.
+ * The paths to all other nodes. Nodes without range or address of its family are left out, and so is what would lead the
+ * traffic of others astray, as Node objects are written by their nodes: ranges outside the cluster's, or that overlap this
+ * node's or an older node's, and addresses that are no other machine's.
  */
-export function nodePaths(nodes: readonly Node[], own: OwnPlace): readonly NodePath[] {
+export function nodePaths(nodes: readonly Node[], own: OwnPlace): NodePaths {
   const links = own.links.flatMap((link) => parseCidr(link) ?? []);
   const free = new FreeRanges(own.clusterRanges);
   for (const range of own.podCidrs) free.take(range);
-  return nodes
+  const refused: string[] = [];
+  const paths = nodes
     .filter((node) => node.metadata.name !== own.nodeName)
     .toSorted(byAge)
     .flatMap((node) => {
-      const ranges = (node.spec?.podCIDRs ?? []).filter((range) => free.take(range));
-      return pathsTo(ranges, { addresses: addressesOf(node, own), links });
+      const ranges = Map.groupBy(node.spec?.podCIDRs ?? [], (range) => free.take(range));
+      for (const range of ranges.get(false) ?? []) refused.push(`${node.metadata.name} ${range}`);
+      return pathsTo(ranges.get(true) ?? [], { addresses: addressesOf(node, own), links });
     })
     .toSorted((a, b) => (a.podCidr < b.podCidr ? -1 : 1));
+  return { paths, refused };
 }
 
 /** The oldest first. */

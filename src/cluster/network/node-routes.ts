@@ -58,19 +58,23 @@ export async function runNodeRoutes(
   try {
     await nodes.waitForSync(signal);
     let last = '';
+    let lastRefused = '';
     let checkedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       wake = Promise.withResolvers();
       try {
         const { nodeName, clusterCidr } = config.instance;
         const ownCidrs = nodes.get({ name: nodeName })?.spec?.podCIDRs ?? [];
-        const paths = nodePaths(nodes.list(), {
+        const { paths, refused } = nodePaths(nodes.list(), {
           nodeName,
           links: linksOf(deps, config),
           addresses: new Set(deps.platform.net.interfaces().map(({ address }) => address)),
           clusterRanges: rangesOf(clusterCidr),
           podCidrs: ownCidrs,
         });
+        if (refused.length > 0 && refused.join() !== lastRefused)
+          log.warn('ranges of nodes are not routed: they are outside the cluster’s or another node’s', { refused });
+        lastRefused = refused.join();
         const wanted = JSON.stringify([paths, ownCidrs]);
         if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
           await apply(deps, config, { paths, ownCidrs });
