@@ -130,11 +130,14 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
   };
 }
 
-/** The ports of routes. Throws `UserError` with exit code 2. */
+/** The ports of routes; nothing where none are served. Throws `UserError` with exit code 2. */
 function parseGateway(raw: RawServerOptions): Pick<ClusterOptions, 'gateway'> {
-  if (raw.gateway === 'none' || raw.gatewayHttpPort === undefined || raw.gatewayHttpsPort === undefined) return {};
-  const http = parsePort('--gateway-http-port', raw.gatewayHttpPort);
-  const https = parsePort('--gateway-https-port', raw.gatewayHttpsPort);
+  const { gateway, gatewayHttpPort, gatewayHttpsPort } = raw;
+  const isWanted = gateway === 'keelson' || gatewayHttpPort !== undefined || gatewayHttpsPort !== undefined;
+  // Ports that were remembered are no wish against `--gateway none`.
+  if (gateway === 'none' || !isWanted) return {};
+  const http = parsePort('--gateway-http-port', gatewayHttpPort ?? '80');
+  const https = parsePort('--gateway-https-port', gatewayHttpsPort ?? '443');
   if (http === https) throw usage('--gateway-https-port: it is that of --gateway-http-port');
   return { gateway: { http, https } };
 }

@@ -101,6 +101,18 @@ for (const [change, message] of wrong) {
   });
 }
 
+test('routes are served where they are asked for, or a port of theirs is; `none` wins over ports that are remembered', () => {
+  const gatewayOf = (change: Partial<RawServerOptions>) => parseServerOptions({ ...raw, ...change }).gateway;
+  const defaults = { http: 80, https: 443 };
+  assert.equal(gatewayOf({}), undefined);
+  assert.deepEqual(gatewayOf({ gateway: 'keelson' }), defaults);
+  assert.deepEqual(gatewayOf({ gatewayHttpPort: '8080' }), { ...defaults, http: 8080 });
+  assert.deepEqual(gatewayOf({ gatewayHttpsPort: '8443' }), { ...defaults, https: 8443 });
+  assert.equal(gatewayOf({ gateway: 'none', gatewayHttpPort: '8080' }), undefined);
+  assert.throws(() => gatewayOf({ gatewayHttpPort: '443' }), /^UserError: --gateway-https-port: it is that of/);
+  assert.throws(() => gatewayOf({ gatewayHttpPort: 'x' }), /--gateway-http-port/);
+});
+
 test('keelson status prints one screen', () => {
   const status = {
     phase: 'running',

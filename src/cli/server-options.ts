@@ -69,13 +69,11 @@ function withNetworkOptions(command: Command): Command {
     .addOption(
       new Option(
         '--gateway <who>',
-        'keelson: Ingress is served on this machine’s ports once there is one; none: by a controller you bring',
-      )
-        .choices(['keelson', 'none'])
-        .default('none'),
+        'keelson: Ingress is served on this machine’s ports once there is one; none: by a controller you bring (default: none, unless a port of routes is given)',
+      ).choices(['keelson', 'none']),
     )
-    .option('--gateway-http-port <port>', 'port of routes', '80')
-    .option('--gateway-https-port <port>', 'port of routes with TLS', '443')
+    .option('--gateway-http-port <port>', 'port of routes (default: 80)')
+    .option('--gateway-https-port <port>', 'port of routes with TLS (default: 443)')
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .option('--cluster-domain <name>', 'DNS domain of services', 'cluster.local')

@@ -45,6 +45,8 @@ export function serverCommand(): Command {
       };
       if (raw.disableAgent === true && options.kubelet !== undefined)
         throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
+      if (raw.disableAgent === true && options.gateway !== undefined)
+        throw new UserError('--disable-agent: routes are served by the node of this machine, which it leaves out', 2);
       if (etcd !== undefined && options.store.kind !== 'sqlite')
         throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
       const start = instanceStart(command, raw);

@@ -34,7 +34,7 @@ async function classCauses(ingress: Ingress, evidence: Evidence): Promise<Cause[
     if (classes.some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true')) return [];
     const text =
       classes.length === 0
-        ? 'install an ingress controller'
+        ? 'install an ingress controller, or start Keelson with --gateway keelson'
         : `set spec.ingressClassName to one of ${classes.map(({ metadata }) => metadata.name).join(', ')}`;
     return [
       cause({
@@ -123,7 +123,10 @@ async function noControllerCause(ingress: Ingress, evidence: Evidence): Promise<
     message: 'no ingress controller has published an address of it',
     cure:
       controller === GATEWAY_CONTROLLER
-        ? { text: 'see what keeps the gateway from its ports', command: 'keelson status' }
+        ? {
+            text: 'see whether Keelson was started with --gateway keelson, and what keeps it from its ports',
+            command: 'keelson status',
+          }
         : { text: `see whether the ingress controller ${controller ?? 'of its class'} runs, and read its log` },
   });
 }
