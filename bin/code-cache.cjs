@@ -126,24 +126,33 @@ function remove(path) {
  * is in use is made again.
  */
 function removeOld(folder) {
-  const files = [];
-  for (const name of readdirSync(folder)) {
-    if (!name.includes('.code')) continue;
-    const path = join(folder, name);
-    // Another process may have removed it.
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats !== undefined) files.push({ path, mtimeMs: stats.mtimeMs });
-  }
-  files.sort((a, b) => b.mtimeMs - a.mtimeMs);
+  const files = codeFiles(folder).sort((a, b) => b.mtimeMs - a.mtimeMs);
   for (const [index, { path, mtimeMs }] of files.entries())
     if (index >= MOST_FILES || mtimeMs < Date.now() - KEPT_MS) remove(path);
+}
+
+function codeFiles(folder) {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.includes('.code'))
+      .flatMap((name) => {
+        const path = join(folder, name);
+        // Another process may have removed it.
+        const stats = statSync(path, { throwIfNoEntry: false });
+        return stats === undefined ? [] : [{ path, mtimeMs: stats.mtimeMs }];
+      });
+  } catch {
+    return []; // A folder that cannot be read ends no server.
+  }
 }
 
 /** The user's own cache; none where the user has no home, or acts in another's (`sudo -E`). */
 function userFolders() {
   try {
     const home = homedir();
-    if (!isAbsolute(home) || statSync(home).uid !== (process.geteuid?.() ?? statSync(home).uid)) return [];
+    if (!isAbsolute(home)) return [];
+    const { uid } = statSync(home);
+    if (uid !== (process.geteuid?.() ?? uid)) return [];
     return [join(home, '.cache', 'keelson', 'compile')];
   } catch {
     return [];
