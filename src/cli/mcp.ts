@@ -28,6 +28,8 @@ export function mcpCommand(): Command {
       const { client, namespace, nowMs, close } = await openKubeClient(raw, 'keelson-mcp');
       const context = { client, namespace, nowMs, showsSecrets: raw.secrets === true };
       const server = createMcpServer(context);
+      // A message that cannot be read, or is too long and ends the connection.
+      server.server.onerror = (error) => console.error(`keelson mcp: ${error.message}`);
       const ended = new Promise<void>((resolve) => {
         server.server.onclose = resolve;
       });
