@@ -65,7 +65,7 @@ export function compileTogether<T>(run: () => T): T {
   return bounded(COMPILE_TOGETHER_LIMIT, run);
 }
 
-/** The same in steps. */
+/** As `compileTogether`, for work in steps: the bound holds over all of them. */
 export function compileTogetherSteps<T>(steps: Steps<T>): Steps<T> {
   return boundedSteps(COMPILE_TOGETHER_LIMIT, steps);
 }

@@ -82,7 +82,7 @@ export function compileVariables(
   return allSteps(compileVariablesSteps(expressions, environment));
 }
 
-/** The same, each in a step. */
+/** As `compileVariables`, with a step for each variable. */
 export function* compileVariablesSteps(
   expressions: readonly NamedExpression[],
   environment: CelEnvironment,

@@ -1,4 +1,4 @@
-/** Writes YAML as kubectl shows it. */
+/** YAML text of objects. By the library `yaml`, with the settings under which it is as kubectl prints it. */
 import { stringify } from 'yaml';
 import { isObject, type JsonObject, setOwn } from './own-property.ts';
 

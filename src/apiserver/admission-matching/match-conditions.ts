@@ -48,7 +48,7 @@ export function compileConditions(
   return allSteps(compileConditionSteps(conditions, environment));
 }
 
-/** The same, each in a step. */
+/** As `compileConditions`, with a step for each condition. */
 function* compileConditionSteps(
   conditions: readonly MatchCondition[],
   environment: CelEnvironment,

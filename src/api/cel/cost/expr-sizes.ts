@@ -12,7 +12,7 @@ export interface EntrySizes {
   readonly value: Range;
 }
 
-/** A variable that a loop makes. */
+/** A variable of a comprehension, which stands for each element in turn. */
 interface Local {
   readonly path: readonly string[];
   readonly size: Range | undefined;

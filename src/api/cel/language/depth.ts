@@ -1,4 +1,4 @@
-/** How deep expressions may be nested. */
+/** Refuses expressions that are nested too deep: the compiler and the evaluator walk them by recursion. */
 import { childrenOf, type Expr } from './expr.ts';
 import type { Issue } from './source.ts';
 

@@ -1,13 +1,13 @@
 /** Builds the expressions that macros expand to. */
 import type { Expr, Fold } from './expr.ts';
 
-/** What parts a loop consists of. */
+/** A comprehension: how its accumulator begins, how long it goes on, what each step adds, and what is taken of it. */
 export type Parts = Pick<Fold, 'init' | 'condition' | 'step'> & { readonly result?: Expr };
 
 /** Names of what loops collect in; expressions cannot spell the first. */
 export const ACCUMULATOR = '@result';
 
-/** Makes nodes at one place. */
+/** Makes nodes that all stand where the macro stands in the source, which errors point to. */
 export class Builder {
   readonly at: number;
 

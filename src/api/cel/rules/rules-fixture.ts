@@ -1,9 +1,8 @@
+/** Definitions with rules, and what checking and compiling them says. */
 import { Field } from '../../field-error.ts';
 import type { JSONSchemaProps, ValidationRule } from '../../gen/apiextensions-v1.ts';
 import { checkRules } from './check-rules.ts';
 import { compileRuleSchema } from './rule-schema.ts';
-
-/** Definitions with rules. */
 
 export function crd(spec: JSONSchemaProps, ...rules: ValidationRule[]): JSONSchemaProps {
   return { type: 'object', 'x-kubernetes-validations': rules, properties: { spec } };
