@@ -172,6 +172,21 @@ test('an error that no test awaits, or a file that fails halfway, fails a run of
   );
 });
 
+test('a shared file that keeps its process from ending fails the run, which names it and what keeps it', () => {
+  using tree = plantTree({
+    'open.test.mjs': `${GOOD}setInterval(() => {}, 1000);\n`,
+    'hook.test.mjs': `${GOOD}import { after } from 'node:test';\nafter(() => new Promise(() => setInterval(() => {}, 1000)));\n`,
+    'loop.test.mjs': `import { test } from 'node:test';\ntest('loops', () => { for (;;); });\n`,
+  });
+  const shared = join(repositoryRoot, 'tools/run-tests/shared.ts');
+  const end = (file: string) => runNode(tree.root, [shared, '1000', file]);
+  assert.match(end('open.test.mjs').stderr, /✖ open\.test\.mjs does not end; still open: .*Timeout/);
+  assert.match(end('hook.test.mjs').stderr, /✖ hook\.test\.mjs does not end; still open: .*Timeout/);
+  const { signal, stderr } = end('loop.test.mjs');
+  assert.equal(signal, 'SIGKILL');
+  assert.match(stderr, /✖ loop\.test\.mjs does not end; its thread has no turn/);
+});
+
 test('of shared files one runs after the other, with the hooks of its own and of its suites', () => {
   const file = (name: string) => `import { after, before, describe, it, test } from 'node:test';
     const say = (what) => () => console.log(\`${name} \${what}\`);

@@ -8,6 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import report from './reporter.ts';
+import { watchFiles } from './watchdog.ts';
 
 const { run } = await import('node:test');
 const [timeout, ...files] = process.argv.slice(2);
@@ -15,9 +16,11 @@ const [timeout, ...files] = process.argv.slice(2);
 /** The events of all files, with one summary at the end. */
 async function* oneAfterAnother(): AsyncGenerator<TestEvent> {
   const counts: Record<string, number> = {};
+  const began = watchFiles(Number(timeout));
   for (const file of files) {
     // A run ends when the process has nothing left to do; it is asked so once for each time that it had something.
     await turn();
+    began(file);
     const forget = rememberListeners();
     const startedMs = performance.now();
     for await (const event of run({ files: [file], isolation: 'none', timeout: Number(timeout) })) {
