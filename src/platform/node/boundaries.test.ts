@@ -79,6 +79,7 @@ test('the datagram after one that threw is handled, and so is the next connectio
   for await (const chunk of first.incoming) assert.fail(String(chunk));
   const second = await net.dial({ host: '127.0.0.1', port: server.local.port });
   await connections.again;
+  first.destroy();
   second.destroy();
   await server.close();
   net.close();

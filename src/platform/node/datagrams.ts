@@ -34,9 +34,13 @@ const openDatagrams: Datagrams['openDatagrams'] = async (at, onMessage) => {
     lookup: (address, _options, found) => found(null, address, family),
   });
   await new Promise<void>((resolve, reject) => {
-    socket.once('error', reject);
+    const fail = (error: Error): void => {
+      socket.close();
+      reject(error);
+    };
+    socket.once('error', fail);
     socket.bind({ address: at.address, port: at.port, exclusive: true }, () => {
-      socket.off('error', reject);
+      socket.off('error', fail);
       resolve();
     });
   });

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createMemoryLog, type MemoryLog } from '../sim/log.ts';
 import { createSimPlatform } from '../sim/sim-platform.ts';
@@ -126,11 +129,16 @@ test('programs for which the spawner has no descriptors fail alone: those that r
   const exec = limitedExec(t, 60);
   const gate = exec.run('/bin/sh', ['-c', 'exec sleep 300']);
   gate.catch(() => undefined);
-  const results = await Promise.allSettled(
-    Array.from({ length: 40 }, () =>
-      exec.run('/bin/sh', ['-c', 'read -r line; exit 7'], { timeoutMs: 100_000, input: 'x'.repeat(200_000) }),
-    ),
+  const folder = mkdtempSync(join(tmpdir(), 'exec-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const go = join(folder, 'go');
+  // None ends before the limit is met, however slowly they start.
+  const script = `read -r line; while ! [ -e '${go}' ]; do sleep 0.1; done; exit 7`;
+  const programs = Array.from({ length: 40 }, () =>
+    exec.run('/bin/sh', ['-c', script], { timeoutMs: 100_000, input: 'x'.repeat(200_000) }),
   );
+  await Promise.all(programs).catch(() => writeFileSync(go, ''));
+  const results = await Promise.allSettled(programs);
   const codes = results.map((result) =>
     result.status === 'fulfilled' ? result.value.exitCode : (result.reason as NodeJS.ErrnoException).code,
   );
