@@ -1,13 +1,12 @@
 /** A data plane on ports of its own with servers behind it, for tests over real sockets. */
 import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import type { Clock } from '../../platform/clock.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { freePort } from '../../platform/node/free-port-fixture.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import type { Backend, DataPlaneReport, Listener, Route, Snapshot } from '../snapshot/snapshot.ts';
+import type { Backend, DataPlaneReport, Endpoint, Listener, Route, Snapshot } from '../snapshot/snapshot.ts';
 import { DataPlane } from './data-plane.ts';
 
 /** Things to end after a test, in reverse. */
@@ -37,7 +36,7 @@ export async function startPlane(clock: Clock = createNodeClock()): Promise<Test
   const plane = new DataPlane({ clock, log, report: (report) => reports.push(report) });
   const [port, tlsPort] = [await freePort(), await freePort()];
   let generation = 0;
-  ending.push(() => plane.apply(++generation, { listeners: [], backends: {} }));
+  ending.push(() => plane.stop());
   return {
     plane,
     port,
@@ -69,13 +68,20 @@ export function route(parts: Partial<Route> & { readonly path?: Route['match']['
 /** An HTTP/1.1 server on loopback. */
 export async function startBackend(listener: RequestListener): Promise<Backend & { readonly server: Server }> {
   const server = createServer(listener);
+  return { protocol: 'http', endpoints: [await startServer(server)], server };
+}
+
+/** On a free port of loopback; ends after the test with all connections to it. */
+export async function startServer(server: NetServer): Promise<Endpoint> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   ending.push(() => {
-    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: portOf(server) }], server };
+  return { address: '127.0.0.1', port: portOf(server) };
 }
 
 export function portOf(server: { address(): unknown }): number {

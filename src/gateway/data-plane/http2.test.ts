@@ -7,7 +7,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
-import { atEnd, endAll, portOf, raw, route, startBackend, startPlane } from './data-plane-fixture.ts';
+import { atEnd, endAll, raw, route, startBackend, startPlane, startServer } from './data-plane-fixture.ts';
 
 let authority: TestAuthority;
 before(async () => {
@@ -62,10 +62,7 @@ async function startGrpcLike(): Promise<Backend> {
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'x-te': String(headers['te']) }));
     stream.pipe(stream);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  atEnd(() => server.close());
-  return { protocol: 'h2c', endpoints: [{ address: '127.0.0.1', port: portOf(server) }] };
+  return { protocol: 'h2c', endpoints: [await startServer(server)] };
 }
 
 describe('HTTP/2', () => {
@@ -115,13 +112,9 @@ describe('HTTP/2', () => {
     const trailers = 'keep-alive: x\r\nte: y\r\nhost: z\r\nx-sum: 5\r\n';
     const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
     const server = createServer((socket) => {
-      socket.on('error', () => undefined);
       socket.once('data', () => socket.write(`${head}4\r\ntext\r\n0\r\n${trailers}\r\n`));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    atEnd(() => server.close());
-    const b = { protocol: 'http' as const, endpoints: [{ address: '127.0.0.1', port: portOf(server) }] };
+    const b = { protocol: 'http' as const, endpoints: [await startServer(server)] };
     await plane.serve([route()], { b }, [await certificate([''])]);
     const answer = await ask(client(plane.tlsPort), { ':path': '/' });
     assert.deepEqual([answer.body, Object.keys(answer.trailers)], ['text', ['x-sum']]);

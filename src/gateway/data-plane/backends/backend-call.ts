@@ -43,7 +43,7 @@ export interface BackendCall {
 /** How to reach endpoints of one protocol. */
 export interface Connector {
   call(endpoint: Endpoint, request: BackendRequest, backend: Backend): BackendCall;
-  /** Lets go of connections that nobody uses. */
+  /** Ends all connections, and the requests on them. */
   close(): void;
 }
 

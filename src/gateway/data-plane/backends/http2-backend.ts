@@ -31,7 +31,7 @@ export class Http2Connector implements Connector {
   }
 
   close(): void {
-    for (const list of this.#connections.values()) for (const { session } of list) session.close();
+    for (const list of this.#connections.values()) for (const { session } of list) session.destroy();
   }
 
   call(endpoint: Endpoint, request: BackendRequest): BackendCall {
