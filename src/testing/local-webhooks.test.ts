@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type Server } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
@@ -263,10 +263,11 @@ test('probes and port-forward reach servers of the test behind ports of pods, wh
   const raw = createTcpServer((socket) => socket.end()).listen(0, '127.0.0.1');
   const later = createTcpServer((socket) => socket.end());
   const echo = createTcpServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
+  const held = createTcpServer({ allowHalfOpen: true }, (socket) => socket.resume()).listen(0, '127.0.0.1');
   const health = createHealthServer().listen(0, '127.0.0.1');
   try {
     await using cluster = await Cluster.start({ nodes: 1 });
-    cluster.image('app:1', { servers: { 80: web, 81: raw, 82: later, 83: echo, 84: health } });
+    cluster.image('app:1', { servers: { 80: web, 81: raw, 82: later, 83: echo, 84: health, 85: held } });
     const pod = (name: string, readinessProbe: object): object => ({
       apiVersion: 'v1',
       kind: 'Pod',
@@ -294,8 +295,20 @@ test('probes and port-forward reach servers of the test behind ports of pods, wh
     const socket = await forward.portForward('default', 'http', [83], output, null, input);
     const [echoed] = (await once(output, 'data')) as [Buffer];
     assert.equal(echoed.toString(), 'hello');
+    // A client that is gone ends the connection to the server, which would not end it itself.
+    const silent = once(held, 'connection');
+    const broken = await forward.portForward('default', 'http', [85], output, null, new PassThrough());
+    const [behind] = (await silent) as [Socket];
+    const gone = once(behind, 'end');
+    if ('terminate' in broken) broken.terminate();
+    await gone;
+    behind.on('error', () => undefined);
+    for (; !behind.destroyed; await setTimeout(5)) behind.write('nobody reads this');
     if ('close' in socket) socket.close();
   } finally {
-    for (const server of [web, raw, later, echo, health]) server.close();
+    // Nothing of the cluster holds a connection to them any more.
+    const closing = [web, raw, later, echo, health, held].map((server) => [server, once(server, 'close')] as const);
+    for (const [server] of closing) server.close();
+    for (const [, closed] of closing) await closed;
   }
 });

@@ -119,9 +119,10 @@ function connectServer({ dialServer }: SimRuntimeDeps, server: SimServer): Promi
   }
 }
 
-/** Carries bytes both ways until both sides have ended. */
+/** Carries bytes both ways until both sides have ended; a side that breaks off ends the other. */
 async function join(a: Duplex, b: Duplex): Promise<void> {
-  await Promise.all([carry(a, b), carry(b, a)]);
+  const isOver = a.closed.then(() => b.destroy());
+  await Promise.all([carry(a, b), carry(b, a), isOver]);
 }
 
 async function carry(from: Duplex, to: Duplex): Promise<void> {
@@ -130,5 +131,6 @@ async function carry(from: Duplex, to: Duplex): Promise<void> {
     await to.end();
   } catch (error) {
     to.destroy(error as Error);
+    from.destroy(error as Error);
   }
 }

@@ -64,6 +64,8 @@ interface Connection {
   take(chunk: Uint8Array): void;
   /** The client sends no more. */
   end(): void;
+  /** The client is gone. */
+  breakOff(): void;
 }
 
 /** How the client of a connection is answered. */
@@ -76,18 +78,33 @@ interface Answers {
 function connect(pending: PendingForward, port: number, { send, finish }: Answers): Connection {
   const incoming = new Channel<Uint8Array>();
   const closed = Promise.withResolvers<void>();
+  let hasServerEnded = false;
+  const close = (): void => {
+    incoming.close();
+    closed.resolve();
+  };
   const socket: Duplex = {
     incoming,
     write: (chunk) => send(Buffer.from(chunk as Uint8Array)),
-    end: async () => closed.resolve(),
-    destroy: () => closed.resolve(),
+    async end() {
+      hasServerEnded = true;
+      if (incoming.closed) closed.resolve();
+    },
+    destroy: close,
     closed: closed.promise,
   };
   const problem = `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: connection refused`;
   const serving = pending.serve(port, socket)?.then(() => '') ?? Promise.resolve(problem);
   // Whoever broke off is told nothing more.
   serving.then(finish).catch(() => undefined);
-  return { take: (chunk) => void incoming.trySend(chunk), end: () => incoming.close() };
+  return {
+    take: (chunk) => void incoming.trySend(chunk),
+    end() {
+      incoming.close();
+      if (hasServerEnded) closed.resolve();
+    },
+    breakOff: close,
+  };
 }
 
 /** Streams come in pairs of one request id: one for the bytes, one for what went wrong. */
@@ -96,7 +113,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
   const errorStreams = new Map<string, number>();
   const connections = new Map<number, Connection>();
   let isFirst = true;
-  await readFrames(socket, pace, {
+  const frames = readFrames(socket, pace, {
     async onStream(id, block) {
       const headers = readHeaders(block);
       const requestId = headers.get('requestid') ?? '';
@@ -124,7 +141,7 @@ async function serveStreams(socket: Duplex, pending: PendingForward, { inflate, 
       if (last) connection?.end();
     },
   });
-  for (const connection of connections.values()) connection.end();
+  await frames.finally(() => connections.forEach((connection) => connection.breakOff()));
   await socket.end();
 }
 
@@ -165,7 +182,10 @@ async function serveChannels(socket: Duplex, pending: PendingForward, { pace }: 
     };
     connections.set(bytes, connect(pending, port, answers));
   }
-  for await (const { channel, data } of byChannel(readData(socket.incoming, pace)))
-    connections.get(channel)?.take(data);
-  for (const connection of connections.values()) connection.end();
+  try {
+    for await (const { channel, data } of byChannel(readData(socket.incoming, pace)))
+      connections.get(channel)?.take(data);
+  } finally {
+    for (const connection of connections.values()) connection.breakOff();
+  }
 }
