@@ -4,7 +4,7 @@ import type { SimAnswer, SimOrder } from './sim-worker.ts';
 
 /** A pool of threads that run scenarios. */
 export interface SimPool {
-  run(text: string, seed: number, options?: { twice?: boolean }): Promise<SimAnswer>;
+  run(text: string, seed: number, options?: { twice?: boolean; timeline?: boolean }): Promise<SimAnswer>;
   close(): Promise<void>;
 }
 
@@ -60,9 +60,9 @@ export function createSimPool(threads: number, { limitMs = LIMIT_MS, startThread
     return worker === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(worker);
   };
   return {
-    async run(text, seed, { twice = false } = {}) {
+    async run(text, seed, { twice = false, timeline = false } = {}) {
       const worker = await take();
-      const order: SimOrder = { id: nextId++, text, seed, twice };
+      const order: SimOrder = { id: nextId++, text, seed, twice, timeline };
       let watchdog: NodeJS.Timeout | undefined;
       return new Promise<SimAnswer>((resolve, reject) => {
         running.set(worker, { resolve, reject });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseScenario, runScenario, type Scenario, type ScenarioError } from '../testing/scenario.ts';
+import { runScenario, type ScenarioError } from '../testing/scenario-run.ts';
+import { parseScenario, type Scenario } from '../testing/scenario.ts';
 import { shrinkScenario } from './sim-shrink.ts';
 import type { SimAnswer } from './sim-worker.ts';
 

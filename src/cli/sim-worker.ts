@@ -3,7 +3,8 @@ import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '../base/errors.ts';
 import { loadCertificateLibrary } from '../component-helpers/pki/certificates.ts';
 import { forbidGlobals } from '../platform/sim/virtual-clock-globals.ts';
-import { parseScenario, runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario.ts';
+import { runScenario, ScenarioError, type ScenarioResult } from '../testing/scenario-run.ts';
+import { parseScenario } from '../testing/scenario.ts';
 
 /** Request to the thread. */
 export interface SimOrder {
@@ -13,6 +14,8 @@ export interface SimOrder {
   readonly seed: number;
   /** Run the scenario twice and compare the results. */
   readonly twice: boolean;
+  /** Collect what happens, line by line. */
+  readonly timeline: boolean;
 }
 
 export interface SimAnswer {
@@ -23,13 +26,14 @@ export interface SimAnswer {
     /** The failure without its place in the file. */
     readonly cause: string;
     readonly step: number;
+    readonly timeline?: readonly string[] | undefined;
   };
 }
 
-async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
+async function run({ id, text, seed, twice, timeline }: SimOrder): Promise<SimAnswer> {
   try {
     const scenario = parseScenario(text);
-    const result = await runScenario(scenario, seed);
+    const result = await runScenario(scenario, seed, { timeline });
     if (!twice) return { id, result };
     const again = await runScenario(scenario, seed);
     if (again.hash === result.hash) return { id, result };
@@ -43,9 +47,10 @@ async function run({ id, text, seed, twice }: SimOrder): Promise<SimAnswer> {
       },
     };
   } catch (error) {
-    const step = error instanceof ScenarioError ? error.step : -1;
-    const cause = error instanceof ScenarioError ? (error.cause as Error).message : String(error);
-    return { id, failure: { message: errorMessage(error), cause, step } };
+    const message = errorMessage(error);
+    if (!(error instanceof ScenarioError)) return { id, failure: { message, cause: String(error), step: -1 } };
+    const cause = (error.cause as Error).message;
+    return { id, failure: { message, cause, step: error.step, timeline: error.timeline } };
   }
 }
 

@@ -16,6 +16,7 @@ interface RunOptions {
   readonly seed?: string;
   readonly threads: string;
   readonly replays: boolean;
+  readonly verbose?: true;
 }
 
 export function simCommand(): Command {
@@ -29,6 +30,7 @@ export function simCommand(): Command {
     .option('--seed <n>', 'this seed alone')
     .option('--threads <n>', 'how many at the same time', String(availableParallelism()))
     .addOption(new Option('--no-replays', 'write no replay file for what fails'))
+    .addOption(verboseOption(' with the first seed that fails, or else the first'))
     .action((files: string[], options: RunOptions) =>
       withPool(options.threads, (pool) => runFiles(pool, files, options)),
     );
@@ -36,13 +38,20 @@ export function simCommand(): Command {
     .command('replay')
     .description('repeat the run of a replay file, twice, and compare')
     .argument('<file>', 'a scenario with its seed')
-    .action((file: string) => withPool('1', (pool) => replay(pool, file)));
+    .addOption(verboseOption())
+    .action((file: string, options: Pick<RunOptions, 'verbose'>) =>
+      withPool('1', (pool) => replay(pool, file, options)),
+    );
   command
     .command('shrink')
     .description('remove from a replay file what its failure does not need')
     .argument('<file>', 'a scenario with its seed')
     .action((file: string) => withPool(String(availableParallelism()), (pool) => shrink(pool, file)));
   return command;
+}
+
+function verboseOption(whose = ''): Option {
+  return new Option('-v, --verbose', `show what happened${whose}: virtual time, who, what, why`);
 }
 
 async function withPool(threads: string, work: (pool: SimPool) => Promise<void>): Promise<void> {
@@ -75,28 +84,66 @@ function print(line: string): void {
 
 async function runFiles(pool: SimPool, files: readonly string[], options: RunOptions): Promise<void> {
   let failed = 0;
-  for (const file of files) {
-    const { text, scenario } = read(file);
-    const chosen = options.seed ?? scenario.seed;
-    const seeds =
-      chosen === undefined
-        ? seedsOf(scenario, positive('--from', options.from), positive('--seeds', options.seeds))
-        : [positive('--seed', String(chosen))];
-    const startedMs = performance.now();
-    const answers = await Promise.all(seeds.map(async (seed) => ({ seed, answer: await pool.run(text, seed) })));
-    const failures = answers.filter(({ answer }) => answer.failure !== undefined);
-    const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-    print(
-      `${failures.length === 0 ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`,
-    );
-    const [first] = failures;
-    if (first === undefined) continue;
-    failed++;
-    print(indent(first.answer.failure!.message));
-    print(`    seeds that failed: ${failures.map(({ seed }) => seed).join(', ')}`);
-    if (options.replays) print(`    replay file: ${writeReplay(file, text, first.seed)}`);
-  }
+  for (const file of files) if (!(await runFile(pool, file, options))) failed++;
   if (failed > 0) throw new UserError(`${failed} of ${files.length} scenarios failed`);
+}
+
+/** False when a seed failed. */
+async function runFile(pool: SimPool, file: string, options: RunOptions): Promise<boolean> {
+  const { text, scenario } = read(file);
+  const chosen = options.seed ?? scenario.seed;
+  const seeds =
+    chosen === undefined
+      ? seedsOf(scenario, positive('--from', options.from), positive('--seeds', options.seeds))
+      : [positive('--seed', String(chosen))];
+  const verbose = options.verbose === true;
+  const startedMs = performance.now();
+  const answers = await Promise.all(
+    seeds.map(async (seed, index) => ({
+      seed,
+      answer: await pool.run(text, seed, { timeline: verbose && index === 0 }),
+    })),
+  );
+  const failures = answers.filter(({ answer }) => answer.failure !== undefined);
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  const [first] = failures;
+  if (verbose) {
+    const shown = first ?? answers[0]!;
+    const whole = shown === answers[0] ? shown.answer : await pool.run(text, shown.seed, { timeline: true });
+    printTimeline(shown.seed, whole);
+  }
+  print(
+    `${first === undefined ? 'ok' : 'FAILED'}  ${scenario.name}: ${seeds.length - failures.length} of ${seeds.length} seeds, ${seconds} s`,
+  );
+  for (const line of idleWaits(answers.map(({ answer }) => answer))) print(`    ${line}`);
+  if (first === undefined) return true;
+  print(indent(first.answer.failure!.message));
+  print(`    seeds that failed: ${failures.map(({ seed }) => seed).join(', ')}`);
+  if (options.replays) printReplay(writeReplay(file, text, first.seed));
+  return false;
+}
+
+function printTimeline(seed: number, { result, failure }: SimAnswer): void {
+  print(`seed ${seed}`);
+  for (const line of result?.timeline ?? failure?.timeline ?? []) print(line);
+}
+
+function printReplay(path: string): void {
+  print(`    replay file: ${path}`);
+  print(`    what happened: keelson sim replay -v ${path}`);
+  print(`    fewer steps: keelson sim shrink ${path}`);
+}
+
+/** Waits that waited for nothing in every run that passed. */
+function idleWaits(answers: readonly SimAnswer[]): string[] {
+  const passed = answers.flatMap(({ result }) => result ?? []);
+  const idle = passed.map(({ notes }) => notes.filter(({ kind }) => kind === 'alreadyTrue'));
+  const [first = [], ...others] = idle;
+  const always = first.filter(({ step }) => others.every((notes) => notes.some((note) => note.step === step)));
+  return [...Map.groupBy(always, ({ text }) => text)].map(([text, notes]) => {
+    const steps = [...new Set(notes.map(({ step }) => step + 1))];
+    return `step${steps.length > 1 ? 's' : ''} ${steps.join(', ')}: ${text}`;
+  });
 }
 
 function seedsOf({ regressions = [] }: Scenario, first: number, count: number): number[] {
@@ -109,9 +156,11 @@ function writeReplay(file: string, text: string, seed: number): string {
   return path;
 }
 
-async function replay(pool: SimPool, file: string): Promise<void> {
+async function replay(pool: SimPool, file: string, { verbose }: Pick<RunOptions, 'verbose'>): Promise<void> {
   const { text, scenario } = read(file);
-  const { failure, result } = await runSeeded(pool, text, scenario);
+  const answer = await runSeeded(pool, { text, scenario, timeline: verbose });
+  const { failure, result } = answer;
+  if (verbose === true) printTimeline(scenario.seed!, answer);
   if (failure !== undefined) {
     print(`FAILED  ${indent(failure.message).trimStart()}`);
     throw new UserError(`${scenario.name} fails with seed ${scenario.seed}`);
@@ -121,14 +170,17 @@ async function replay(pool: SimPool, file: string): Promise<void> {
   );
 }
 
-function runSeeded(pool: SimPool, text: string, scenario: Scenario): Promise<SimAnswer> {
+function runSeeded(
+  pool: SimPool,
+  { text, scenario, timeline = false }: { text: string; scenario: Scenario; timeline?: boolean | undefined },
+): Promise<SimAnswer> {
   if (scenario.seed === undefined) throw new UserError(`${scenario.name} has no seed, so it is not a replay file`, 2);
-  return pool.run(text, scenario.seed, { twice: true });
+  return pool.run(text, scenario.seed, { twice: true, timeline });
 }
 
 async function shrink(pool: SimPool, file: string): Promise<void> {
   const { text, scenario } = read(file);
-  const { failure } = await runSeeded(pool, text, scenario);
+  const { failure } = await runSeeded(pool, { text, scenario });
   const seed = scenario.seed!;
   if (failure === undefined) throw new UserError(`${scenario.name} does not fail with seed ${seed}`);
   if (failure.step < 0)

@@ -22,6 +22,7 @@ import { checkOptions, type ClusterOptions } from './cluster-options.ts';
 import { ClusterState } from './cluster-state.ts';
 import { customKinds } from './custom-kinds.ts';
 import { spanMs, type Duration } from './duration.ts';
+import type { EventLog } from './event-log.ts';
 import { explainAccess, explainObject, explanationOf, traceOf } from './explain.ts';
 import { TestFaults } from './faults.ts';
 import { findEvents, type EventFilter } from './find-events.ts';
@@ -222,9 +223,13 @@ export class Cluster implements AsyncDisposable {
     readonly count: number;
     readonly byResource: ReadonlyMap<string, number>;
     readonly lines: readonly string[];
+    readonly revision: number;
+    readonly changesAfter: EventLog['changesAfter'];
   } {
     const { log } = this.#state.world;
-    return { hash: log.hash(), count: log.count(), byResource: new Map(log.byResource()), lines: log.lines };
+    const { lines, changesAfter } = log;
+    const counts = { count: log.count(), byResource: new Map(log.byResource()), revision: log.revision() };
+    return { hash: log.hash(), ...counts, lines, changesAfter };
   }
 
   /** Opens a real HTTPS port. */

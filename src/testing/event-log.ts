@@ -13,9 +13,21 @@ export interface EventLog {
   count(): number;
   /** Changes so far by resource: `pods`, `events`, `leases` … */
   byResource(): ReadonlyMap<string, number>;
+  /** The store's revision that was seen last. */
+  revision(): number;
+  /** The changes after a revision, with the state before each; rejects once the store has forgotten them. */
+  changesAfter(revision: number): Promise<readonly StoreChange[]>;
   /** `12.345 17 put /registry/pods/default/web 1c0ffee` for each change; empty unless lines are kept. */
   readonly lines: readonly string[];
   stop(): void;
+}
+
+/** One change; the value before it is absent for a key that was not there. */
+export interface StoreChange {
+  readonly key: string;
+  readonly revision: number;
+  readonly before: Uint8Array | undefined;
+  readonly after: Uint8Array | undefined;
 }
 
 /** Follows a store from its beginning. */
@@ -24,9 +36,11 @@ export function createEventLog(store: Store, clock: Clock, options: { readonly k
   const lines: string[] = [];
   const resources = new Map<string, number>();
   let count = 0;
+  let seen = 0;
   const startMs = clock.monotonicMs();
   const note = (event: StoreEvent): void => {
     count++;
+    seen = event.revision;
     const resource = resourceOf(event.key);
     resources.set(resource, (resources.get(resource) ?? 0) + 1);
     const head = `${((clock.monotonicMs() - startMs) / 1000).toFixed(3)} ${event.revision} ${event.type} ${event.key}`;
@@ -42,13 +56,43 @@ export function createEventLog(store: Store, clock: Clock, options: { readonly k
     hash: () => hash.digest(),
     count: () => count,
     byResource: () => resources,
+    revision: () => seen,
+    changesAfter: (revision) => changesAfter(store, revision, seen),
     lines,
     stop: () => watch.stop(),
   };
 }
 
+async function changesAfter(store: Store, revision: number, until: number): Promise<StoreChange[]> {
+  const events = revision >= until ? [] : await eventsAfter(store, revision, until);
+  return await Promise.all(
+    events.map(async ({ key, revision: changedAt, value }) => {
+      const { entries } = await store.range({ start: key, end: '', revision: changedAt - 1 });
+      return { key, revision: changedAt, before: entries[0]?.value, after: value };
+    }),
+  );
+}
+
+function eventsAfter(store: Store, afterRevision: number, until: number): Promise<StoreEvent[]> {
+  return new Promise((resolve, reject) => {
+    const events: StoreEvent[] = [];
+    const watch = store.watch(
+      { start: '', end: prefixEnd(''), afterRevision },
+      {
+        onEvents(found, revision) {
+          for (const event of found) if (event.revision <= until) events.push(event);
+          if (revision < until) return;
+          watch.stop();
+          resolve(events);
+        },
+        onError: reject,
+      },
+    );
+  });
+}
+
 /** `pods` of `/registry/pods/default/web`. */
-function resourceOf(key: string): string {
+export function resourceOf(key: string): string {
   const start = key.indexOf('/', 1) + 1;
   const end = key.indexOf('/', start);
   return end < 0 ? key : key.slice(start, end);

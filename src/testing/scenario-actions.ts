@@ -6,6 +6,8 @@ import { CriError } from '../cri/cri-error.ts';
 import type { Cluster } from './cluster.ts';
 import { type Duration, spanMs } from './duration.ts';
 import type { RestartablePart } from './faults.ts';
+import type { StepContext } from './scenario-expectations.ts';
+import { noteCrashedPart, noteLostNode } from './scenario-notices.ts';
 
 export interface DeleteStep {
   readonly object: string;
@@ -49,17 +51,43 @@ function key(namespace: string, name: string): { namespace?: string; name: strin
   return namespace === '' ? { name } : { namespace, name };
 }
 
-export async function crash(cluster: Cluster, target: string): Promise<void> {
+export async function crash(cluster: Cluster, target: string, { notes }: StepContext): Promise<void> {
   const [kind, name] = target.split('/');
-  if (kind === 'node' && name !== undefined) await cluster.nodes.crash(name);
-  else if (kind === 'kubelet' && name !== undefined) cluster.nodes.crashKubelet(name);
-  else await cluster.faults.crash(target as RestartablePart);
+  if (kind === 'node' && name !== undefined) {
+    await cluster.nodes.crash(name);
+    noteLostNode(cluster, notes, { node: name, loss: 'has no power' });
+  } else if (kind === 'kubelet' && name !== undefined) {
+    cluster.nodes.crashKubelet(name);
+    noteLostNode(cluster, notes, { node: name, loss: 'has no kubelet' });
+  } else {
+    noteCrashedPart(notes, target);
+    await cluster.faults.crash(target as RestartablePart);
+  }
 }
 
-export async function start(cluster: Cluster, target: string): Promise<void> {
+export async function start(cluster: Cluster, target: string, { notes }: StepContext): Promise<void> {
   const [kind, name] = target.split('/');
-  if ((kind === 'node' || kind === 'kubelet') && name !== undefined) await cluster.nodes.start(name);
-  else await cluster.faults.start(target as RestartablePart);
+  if ((kind === 'node' || kind === 'kubelet') && name !== undefined) {
+    await cluster.nodes.start(name);
+    notes.find(name);
+  } else await cluster.faults.start(target as RestartablePart);
+}
+
+/** Stops a kubelet in order. */
+export async function stopKubelet(cluster: Cluster, target: string, { notes }: StepContext): Promise<void> {
+  const node = nameIn(target);
+  await cluster.nodes.stopKubelet(node);
+  noteLostNode(cluster, notes, { node, loss: 'has no kubelet' });
+}
+
+export function partition(cluster: Cluster, node: string, { notes }: StepContext): void {
+  cluster.nodes.partition(node);
+  noteLostNode(cluster, notes, { node, loss: 'is cut off' });
+}
+
+export function heal(cluster: Cluster, node: string, { notes }: StepContext): void {
+  cluster.nodes.heal(node);
+  notes.find(node);
 }
 
 export async function restart(cluster: Cluster, target: string): Promise<void> {
@@ -96,7 +124,7 @@ export async function tryDrain(
   }
 }
 
-export function nameIn(target: string): string {
+function nameIn(target: string): string {
   return target.slice(target.indexOf('/') + 1);
 }
 

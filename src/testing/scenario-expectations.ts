@@ -9,7 +9,10 @@ import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
 import { checkPods, type PodsExpectation } from './scenario-pods.ts';
 import { fields, meant, number, span, text } from './scenario-shape.ts';
+import { resourceOf } from './event-log.ts';
+import type { RunNotes } from './scenario-notes.ts';
 import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
+import { storeChangeText } from './timeline/change-text.ts';
 
 /** What steps work on. */
 export interface StepContext {
@@ -17,6 +20,7 @@ export interface StepContext {
   readonly invariants: PodInvariants;
   /** Values kept by `remember`, for `expect`. */
   readonly vars: Map<string, unknown>;
+  readonly notes: RunNotes;
 }
 
 const podsShape = meant(
@@ -85,10 +89,13 @@ interface WaitStep {
 export async function waitFor(
   cluster: Cluster,
   { for: object, until = 'Ready', pods, within }: WaitStep,
+  { notes }: StepContext,
 ): Promise<void> {
   const options = within === undefined ? {} : { within };
+  const [startMs, { count }] = [cluster.clock.monotonicMs(), cluster.eventLog()];
   if (object !== undefined) await cluster.waitFor(object, until, options);
   if (pods !== undefined) await cluster.eventually(() => checkPods(cluster, pods), options);
+  if (cluster.clock.monotonicMs() === startMs && cluster.eventLog().count === count) notes.alreadyTrue();
 }
 
 interface ExpectStep {
@@ -170,19 +177,39 @@ function valueAt(object: KubernetesObject, path: string): unknown {
 /** Heartbeats: what changes in a cluster where nothing happens. */
 const HEARTBEATS = new Set(['leases', 'minions', 'events']);
 
+const SHOWN_CHANGES_OF_RESOURCE = 4;
+
+/** The changes of some resources after a revision, a line each, by resource. */
+async function changesText(
+  cluster: Cluster,
+  { after, isMeant }: { after: number; isMeant: (resource: string) => boolean },
+): Promise<string> {
+  const all = await cluster.eventLog().changesAfter(after);
+  const lines = [...Map.groupBy(all, ({ key }) => resourceOf(key))].flatMap(([resource, changes]) => {
+    if (!isMeant(resource)) return [];
+    const more = changes.length - SHOWN_CHANGES_OF_RESOURCE;
+    const shown = changes.slice(0, SHOWN_CHANGES_OF_RESOURCE).map(storeChangeText);
+    return more > 0 ? [...shown, `and ${more} more changes of ${resource}`] : shown;
+  });
+  return ['', ...lines].join('\n  ');
+}
+
 /** After so much time, nothing but heartbeats is written in a minute, and no machine in reach runs what it should not. */
 export async function expectRest(cluster: Cluster, after: Duration): Promise<void> {
   await cluster.advance(after);
-  const before = cluster.eventLog().byResource;
+  const before = cluster.eventLog();
   await cluster.advance('1m');
   const changes = [...cluster.eventLog().byResource].map(
-    ([resource, count]) => [resource, count - (before.get(resource) ?? 0)] as const,
+    ([resource, count]) => [resource, count - (before.byResource.get(resource) ?? 0)] as const,
   );
   const busy = changes.filter(([resource, count]) => count > 0 && !HEARTBEATS.has(resource));
-  if (busy.length > 0)
+  if (busy.length > 0) {
+    const isMeant = (resource: string): boolean => busy.some(([name]) => name === resource);
     throw new Error(
-      `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}`,
+      `not at rest, in one minute changed: ${busy.map(([resource, count]) => `${count} ${resource}`).join(', ')}` +
+        (await changesText(cluster, { after: before.revision, isMeant })),
     );
+  }
   if (!cluster.faults.works('apiserver')) throw new Error('the API server is down: nothing can be said of a rest');
   const pods = new Set(cluster.peek(Pods).map(({ metadata, spec }) => `${spec?.nodeName}/${metadata.uid}`));
   for (const node of cluster.nodes.names()) {

@@ -12,11 +12,13 @@ import {
   deleteObject,
   type DeleteStep,
   failRuntime,
-  nameIn,
+  heal,
+  partition,
   patchObject,
   type PatchStep,
   restart,
   start,
+  stopKubelet,
   tryDrain,
 } from './scenario-actions.ts';
 import {
@@ -129,9 +131,7 @@ export const steps: Readonly<Record<string, StepWord>> = {
   }),
   crash: word(crashable, crash),
   start: word(crashable, start),
-  stop: word<string>(textLike(/^kubelet\/.+$/, 'kubelet/NAME'), (cluster, value) =>
-    cluster.nodes.stopKubelet(nameIn(value)),
-  ),
+  stop: word<string>(textLike(/^kubelet\/.+$/, 'kubelet/NAME'), stopKubelet),
   restart: word(component, restart),
   crashAfterWrites: word<{ part: Component; writes: number; down?: Duration }>(
     fields({ part: component, writes: number, down: span }, ['part', 'writes']),
@@ -142,8 +142,8 @@ export const steps: Readonly<Record<string, StepWord>> = {
   crashContainer: word(fields({ pod: reference, container: text, code: number }, ['pod']), crashContainer),
   addNode: word<Partial<SimNodeSpec>>(fields(nodeFields, ['name']), (cluster, value) => cluster.nodes.add(value)),
   removeNode: word<string>(node, (cluster, value) => cluster.nodes.remove(value)),
-  partition: word<string>(node, (cluster, value) => cluster.nodes.partition(value)),
-  heal: word<string>(node, (cluster, value) => cluster.nodes.heal(value)),
+  partition: word<string>(node, partition),
+  heal: word<string>(node, heal),
   cordon: word<string>(node, (cluster, value) => cluster.nodes.cordon(value)),
   uncordon: word<string>(node, (cluster, value) => cluster.nodes.uncordon(value)),
   drain: word<string>(node, (cluster, value) => cluster.nodes.drain(value)),

@@ -1,7 +1,8 @@
 /** Scenario files: what is misspelt is refused with its line and field; what fails can be repeated. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { drawScenario, parseImages, parseScenario, runScenario, type ScenarioError } from './scenario.ts';
+import { runScenario, type ScenarioError } from './scenario-run.ts';
+import { drawScenario, parseImages, parseScenario } from './scenario.ts';
 
 function withStep(step: string): string {
   return `name: x\nnodes: 1\nsteps:\n  - rest: 1m\n${step.replace(/^/gm, '    ').replace(/^ {4}/, '  - ')}\n`;

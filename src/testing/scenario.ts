@@ -1,14 +1,11 @@
 /**
- * Scenarios: a cluster, steps, faults and expectations as a YAML file, run on virtual time from a seed. Wherever a span or
+ * Scenarios: a cluster, steps, faults and expectations as a YAML file, to be run from a seed (`scenario-run.ts`). Wherever a span or
  * a number may stand, `1s..20s` or `1..30` stands for one drawn from the seed, so that many seeds try many orders.
  */
 import { parseYaml, yamlLine } from '../api/codec/yaml.ts';
 import { image, type SimImage, type SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Random } from '../platform/random.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
-import { Cluster } from './cluster.ts';
-import { PodInvariants } from './pod-invariants.ts';
-import type { StepContext } from './scenario-expectations.ts';
 import { imageFields, nodeFields, plainImageFields } from './scenario-fields.ts';
 import {
   fields,
@@ -23,7 +20,7 @@ import {
   ShapeError,
   text,
 } from './scenario-shape.ts';
-import { type ScenarioStep, stepList, steps as knownSteps } from './scenario-steps.ts';
+import { type ScenarioStep, stepList } from './scenario-steps.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
 
 export type { ScenarioStep } from './scenario-steps.ts';
@@ -43,34 +40,6 @@ export interface Scenario {
   readonly schedulerConfig?: string;
   readonly images?: Readonly<Record<string, SimImageSpec>>;
   readonly steps: readonly ScenarioStep[];
-}
-
-/** How a run went. */
-export interface ScenarioResult {
-  readonly seed: number;
-  readonly hash: string;
-  /** Virtual time passed. */
-  readonly virtualMs: number;
-  readonly changes: number;
-}
-
-/** A run that did not go as expected. */
-export class ScenarioError extends Error {
-  readonly seed: number;
-  /** Index of the step, from 0. */
-  readonly step: number;
-  constructor(scenario: Scenario, failure: { seed: number; step: number; cause: unknown }) {
-    const stepText = JSON.stringify(scenario.steps[failure.step] ?? 'start').slice(0, 200);
-    super(
-      `${scenario.name} (seed ${failure.seed}), step ${failure.step + 1} ${stepText}: ${(failure.cause as Error).message}`,
-      {
-        cause: failure.cause,
-      },
-    );
-    this.name = 'ScenarioError';
-    this.seed = failure.seed;
-    this.step = failure.step;
-  }
 }
 
 const scenarioShape = fields(
@@ -135,37 +104,6 @@ export function drawScenario(scenario: Scenario, seed: number): Scenario {
     ...(images && { images: draw(images, random) as NonNullable<Scenario['images']> }),
     steps: steps.map((step, index) => draw(step, random.fork(`step-${index}`)) as ScenarioStep),
   };
-}
-
-/** Runs a scenario once. Rejects with a `ScenarioError`. */
-export async function runScenario(scenario: Scenario, seed: number): Promise<ScenarioResult> {
-  let step = -1;
-  let cluster: Cluster | undefined;
-  try {
-    const { nodes = 1, controllers, schedulerConfig, images = {}, steps } = drawScenario(scenario, seed);
-    cluster = await Cluster.start({
-      seed,
-      sleepHint: false,
-      nodes,
-      controllers,
-      schedulerConfig,
-      images: Object.entries(images).map(([name, spec]) => image(name, spec)),
-    });
-    const startMs = cluster.nowMs;
-    const invariants = new PodInvariants(cluster);
-    const context: StepContext = { cluster, invariants, vars: new Map() };
-    for (step = 0; step < steps.length; step++) {
-      const [[word, value] = ['', undefined]] = Object.entries(steps[step]!);
-      await knownSteps[word]!.run(context, value);
-      invariants.check();
-    }
-    const { hash, count } = cluster.eventLog();
-    return { seed, hash, virtualMs: cluster.nowMs - startMs, changes: count };
-  } catch (cause) {
-    throw new ScenarioError(scenario, { seed, step: Math.min(step, scenario.steps.length - 1), cause });
-  } finally {
-    await cluster?.stop();
-  }
 }
 
 /** Draws what is to be drawn in a value, however deep. */

@@ -21,6 +21,13 @@ steps:
   - expect: { object: pod/web, is: Ready }
 `;
 
+const IDLE = `name: Idle
+steps:
+  - apply: { apiVersion: v1, kind: ConfigMap, metadata: { name: a } }
+  - wait: { for: configmap/a, until: exists }
+  - wait: { for: configmap/a, until: exists }
+`;
+
 test('a failing scenario is run, replayed and shrunk; one that is not understood is refused', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'keelson-sim-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -40,6 +47,25 @@ test('a failing scenario is run, replayed and shrunk; one that is not understood
   assert.equal(run.code, 1, run.said);
   assert.match(run.said, message);
   assert.match(run.said, /seeds that failed: 7\n {4}replay file: web\.seed-7\.replay\.yaml/);
+
+  assert.match(
+    run.said,
+    / {4}what happened: keelson sim replay -v web\.seed-7\.replay\.yaml\n {4}fewer steps: keelson sim shrink /,
+  );
+
+  const story = await sim('replay', '-v', 'web.seed-7.replay.yaml');
+  assert.match(
+    story.said,
+    /^seed 7\n +\+0ms {2}step 1 .*\n[^]*step 6 +note: node-2 has no power.*No other node is Ready[^]*step 8 +failed: pod default\/web is not Ready.*\nFAILED {2}Web/,
+  );
+  assert.deepEqual(await sim('run', '-v', '--seed', '7', '--no-replays', 'web.yaml').then(({ code }) => code), 1);
+  await writeFile(join(folder, 'idle.yaml'), IDLE);
+  const idle = await sim('run', '-v', '--seeds', '2', 'idle.yaml');
+  assert.match(
+    idle.said,
+    /^seed 1\n[^]*step 3 +passed\nok {2}Idle: 2 of 2 seeds, [\d.]+ s\n {4}steps 2, 3: what it waits for was so already.*\n$/,
+  );
+  assert.doesNotMatch((await sim('run', '--seeds', '2', 'idle.yaml')).said, /\+0ms/);
 
   const replay = await sim('replay', 'web.seed-7.replay.yaml');
   assert.deepEqual([replay.code, message.test(replay.said)], [1, true], replay.said);

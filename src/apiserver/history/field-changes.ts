@@ -24,6 +24,12 @@ const IGNORED = new Set(['managedFields', 'resourceVersion', 'generation']);
 /** What tells the items of a list apart, by preference. */
 const ITEM_KEYS = ['name', 'type', 'uid', 'key', 'containerPort', 'port', 'mountPath', 'ip'];
 
+/** `spec.replicas: 1 → 3`. */
+export function fieldChangeText({ path, from, to }: FieldChange): string {
+  if (from === undefined) return `${path}: added ${to}`;
+  return to === undefined ? `${path}: removed ${from}` : `${path}: ${from} → ${to}`;
+}
+
 /** How the fields of one answer are told. */
 export interface ChangesForm {
   /** Tells names of fields alone. */

@@ -1,4 +1,5 @@
 /** The history of an object as text. */
+import { fieldChangeText } from '../../apiserver/history/field-changes.ts';
 import type { ObjectHistory } from '../../apiserver/history/history-view.ts';
 import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
 
@@ -56,10 +57,7 @@ function whatOf({ change, fields, fieldCount, unreadable }: RevisionEntry): stri
   if (change === 'created' || change === 'deleted') return change;
   if (change === 'known') return 'as it was before';
   if (fieldCount === 0) return 'nothing but book-keeping';
-  const shown = fields.slice(0, SHOWN_FIELDS).map(({ path, from, to }) => {
-    if (from === undefined) return `${path}: added ${to}`;
-    return to === undefined ? `${path}: removed ${from}` : `${path}: ${from} → ${to}`;
-  });
+  const shown = fields.slice(0, SHOWN_FIELDS).map(fieldChangeText);
   const more = fieldCount - shown.length;
   return shown.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

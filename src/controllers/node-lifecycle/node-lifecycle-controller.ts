@@ -29,6 +29,7 @@ import {
   runPeriodically,
 } from '../controller.ts';
 import { type NodeHealth, observeNode, silentConditions } from './health.ts';
+import { NODE_MONITOR_GRACE_MS, NODE_MONITOR_PERIOD_MS } from './monitor-periods.ts';
 import { createNodeLifecycleMetrics, type NodeLifecycleMetrics } from './metrics.ts';
 import { createNodeAnnouncer } from './node-changes.ts';
 import { earlyLabels } from './node-labels.ts';
@@ -40,9 +41,7 @@ import { zoneRates } from './zones.ts';
 const ACCOUNT = 'node-controller';
 const NAME = 'node-lifecycle-controller';
 const LEASES = 'kube-node-lease';
-const DEFAULT_GRACE_MS = 50_000;
 const STARTUP_GRACE_MS = 60_000;
-const MONITOR_PERIOD_MS = 5000;
 
 export function createNodeLifecycleController(deps: ControllerDeps): Controller {
   return new NodeLifecycleController(deps);
@@ -92,7 +91,7 @@ class NodeLifecycleController implements Controller {
       informers: informerList(this.#nodes, this.#pods, this.#leases),
       sync: (name, signal) => this.#sync(name, signal),
     });
-    this.#periodMs = deps.config.nodeMonitorPeriodMs ?? MONITOR_PERIOD_MS;
+    this.#periodMs = deps.config.nodeMonitorPeriodMs ?? NODE_MONITOR_PERIOD_MS;
     this.#periods = createQuietPeriods(this.#clock, this.#periodMs, () => this.#quietMs());
     this.#addHandlers();
   }
@@ -181,7 +180,7 @@ class NodeLifecycleController implements Controller {
     const graceMs =
       nodeCondition(node, 'Ready') === undefined
         ? STARTUP_GRACE_MS
-        : (this.#deps.config.nodeMonitorGracePeriodMs ?? DEFAULT_GRACE_MS);
+        : (this.#deps.config.nodeMonitorGracePeriodMs ?? NODE_MONITOR_GRACE_MS);
     return heard.heardMs + graceMs;
   }
 
