@@ -181,6 +181,35 @@ describe('requests', () => {
   });
 });
 
+describe('framing', () => {
+  /** What a backend got as requests when a client sent one. */
+  const smuggled = 'GET /admin HTTP/1.1\r\nHost: internal\r\nContent-Length: 0\r\n\r\n';
+  const chunked = (head: string): string =>
+    `${head}transfer-encoding: chunked\r\nconnection: close\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
+
+  for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST'])
+    test(`a body is never the next request at the backend: ${method}`, async () => {
+      const [plane, b] = [await startPlane(), await echo()];
+      const seen: string[] = [];
+      b.server.on('request', ({ method: got, url }) => seen.push(`${got} ${url}`));
+      await plane.serve([route({ path: { type: 'prefix', value: '/public' } })], { b });
+      const head = `${method} /public HTTP/1.1\r\nhost: a\r\nx-a: content-length\r\n`;
+      const [, body = ''] = (await raw(plane.port, chunked(head))).split('\r\n\r\n');
+      assert.equal((await get(plane.port, '/public/next')).status, 200);
+      assert.deepEqual(seen, [`${method} /public`, 'GET /public/next']);
+      assert.ok(body.includes(JSON.stringify(smuggled).slice(1, -1)));
+    });
+
+  test('a backend that switches protocols unasked is an error at once', async () => {
+    const plane = await startPlane();
+    const b = await startBackend((_message, response) => {
+      response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n');
+    });
+    await plane.serve([route()], { b });
+    assert.equal((await get(plane.port, '/')).status, 502);
+  });
+});
+
 describe('connections', () => {
   test('a change of routes holds for the next request and leaves an answer under way alone', async () => {
     const plane = await startPlane();

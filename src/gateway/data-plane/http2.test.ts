@@ -148,6 +148,22 @@ describe('HTTP/2', () => {
     assert.equal(session.destroyed, false);
   });
 
+  test('a body without a length is never the next request at the backend, whatever the method and headers', async () => {
+    const plane = await startPlane();
+    const seen: string[] = [];
+    const b = await startBackend((message, response) => {
+      seen.push(`${message.method} ${message.url}`);
+      message.resume().on('end', () => response.end('ok'));
+    });
+    await plane.serve([route()], { b }, [await certificate([''])]);
+    const session = client(plane.tlsPort);
+    for (const method of ['GET', 'DELETE', 'POST']) {
+      const head = { ':method': method, ':path': '/public', 'x-a': 'content-length' };
+      assert.equal((await ask(session, head, 'GET /admin HTTP/1.1\r\nHost: internal\r\n\r\n')).status, 200);
+    }
+    assert.deepEqual(seen, ['GET /public', 'DELETE /public', 'POST /public']);
+  });
+
   test('a host that differs from the authority is refused', async () => {
     const plane = await startPlane();
     const b = await startBackend((_message, response) => response.end());

@@ -7,6 +7,7 @@ import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
+import { headerCount } from '../header-lines.ts';
 import {
   CONNECT_TIMEOUT_MS,
   NotSentError,
@@ -48,6 +49,10 @@ export class Http1Connector implements Connector {
         else reject(client.reusedSocket ? new StaleConnectionError(error) : error);
       });
       client.once('response', (message) => resolve(answerOf(message, method)));
+      client.once('upgrade', (_message, socket) => {
+        socket.destroy();
+        reject(new Error('the endpoint switched to another protocol unasked'));
+      });
       this.#whenConnected(client, () => {
         isConnected = true;
         if (hasBody) request.sendBody(bodyTarget(client));
@@ -72,8 +77,8 @@ export class Http1Connector implements Connector {
 
 export function headLines({ authority, headers, hasBody, takesTrailers }: BackendRequest): string[] {
   const lines = ['host', authority, ...headers];
-  // An HTTP/2 client need not say how long its body is.
-  if (hasBody && !headers.includes('content-length')) lines.push('transfer-encoding', 'chunked');
+  // A body without a length would be the next request on the connection: Node.js frames none of a GET by itself.
+  if (hasBody && headerCount(headers, 'content-length') === 0) lines.push('transfer-encoding', 'chunked');
   if (takesTrailers) lines.push('te', 'trailers');
   return lines;
 }
