@@ -1,6 +1,8 @@
 /** Ingress served by Keelson's own gateway on a real node: pods behind it, TLS, WebSocket, gRPC, changes while it works. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { createServer as createNetServer, connect, type AddressInfo, type Server } from 'node:net';
@@ -317,15 +319,38 @@ describe('routes', () => {
     await cluster.kubectl('delete httproute --all');
   });
 
-  it('goes on while Keelson is killed and comes back, and is killed itself', async () => {
-    const gatewayPid = async (): Promise<number> => {
-      const { stdout } = await keelson(['status', '--data-dir', cluster.dataDir]);
-      assert.match(stdout, /gateway ok/);
-      const { pid } = JSON.parse(
-        await import('node:fs/promises').then((fs) => fs.readFile(`/run/keelson/${cluster.hash}/gateway.json`, 'utf8')),
-      ) as { pid: number };
-      return pid;
+  const gatewayPid = async (): Promise<number> => {
+    assert.match(await status(), /gateway ok/);
+    const { pid } = JSON.parse(await readFile(`/run/keelson/${cluster.hash}/gateway.json`, 'utf8')) as { pid: number };
+    return pid;
+  };
+
+  it('is served by a process that has neither root, nor a capability, nor the environment of the server', async () => {
+    const pid = await gatewayPid();
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    const serving = Number(children.trim());
+    const rights = async (of: number): Promise<Record<string, string>> => {
+      const text = await readFile(`/proc/${of}/status`, 'utf8');
+      return Object.fromEntries(text.split('\n').map((line) => line.split(/:\s*/, 2)));
     };
+    const own = await rights(serving);
+    const [user = ''] = own['Uid']!.split('\t');
+    assert.ok(Number(user) >= 61_184 && Number(user) <= 65_519, user);
+    assert.deepEqual([own['Uid'], own['Gid']], Array(2).fill(Array(4).fill(user).join('\t')));
+    assert.equal(own['Groups']!.trim(), '');
+    for (const set of ['CapPrm', 'CapEff', 'CapInh', 'CapAmb']) assert.equal(Number.parseInt(own[set]!, 16), 0, set);
+    assert.equal(own['NoNewPrivs'], '1');
+    assert.equal((await rights(pid))['CapEff'], '00000000000004e4');
+    const variables = (await readFile(`/proc/${serving}/environ`, 'utf8')).split('\0');
+    assert.deepEqual(
+      variables.filter((one) => !/^(NODE_|MALLOC_|LANG=|LC_ALL=|TZ=|$)/.test(one)),
+      [],
+    );
+    const run = { uid: Number(user), gid: Number(user) };
+    assert.throws(() => execFileSync('cat', [`${cluster.dataDir}/pki/ca.key`], { ...run, stdio: 'pipe' }));
+  });
+
+  it('goes on while Keelson is killed and comes back, and is killed itself', async () => {
     const before = await gatewayPid();
     await cluster.kubectl(`create service loadbalancer late --tcp=${port}:8080`);
     process.kill(await cluster.pid(), 'SIGKILL');

@@ -14,10 +14,11 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Duplex } from '../../platform/streams.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
+import { dataPlaneCommand } from './data-plane-command.ts';
 import { gatewayRecord } from './gateway-record.ts';
 import { OwnDaemon } from '../node/own-daemon.ts';
 
-type Place = Pick<Instance, 'runDir' | 'logDir'>;
+type Place = Pick<Instance, 'hash' | 'runDir' | 'logDir'>;
 
 const RETRY_MS = { initialMs: 50, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -38,6 +39,7 @@ export class DataPlaneDaemon {
   #connection: Duplex | undefined;
   #changed: Deferred<void> = createDeferred();
   #report: DataPlaneReport | undefined;
+  #command: readonly string[] | undefined;
   readonly #onReport: (report: DataPlaneReport | undefined) => void;
 
   /** `onReport` gets undefined once no data plane runs any more. */
@@ -108,7 +110,7 @@ export class DataPlaneDaemon {
   async #serve(signal: AbortSignal, backoff: Backoff): Promise<void> {
     const { files } = this.#platform;
     await files.makeDir(socketDir(this.#place), { mode: 0o700 });
-    const command = dataPlaneCommand(this.#place);
+    const command = (this.#command ??= await dataPlaneCommand(this.#platform, this.#place.hash, socketPath(this.#place)));
     await this.#daemon.ensure({ command, configuration: [...command, VERSION] });
     const connection = await this.#connect(signal);
     this.#connection = connection;
@@ -182,10 +184,4 @@ function socketDir({ runDir }: Place): string {
 
 function socketPath(place: Place): string {
   return `${socketDir(place)}/control`;
-}
-
-/** This same program, as a data plane. */
-function dataPlaneCommand(place: Place): string[] {
-  const program = process.argv[1] ?? '';
-  return [process.execPath, '--max-semi-space-size=4', program, 'gateway-server', '--control', socketPath(place)];
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { route } from './data-plane-fixture.ts';
+import type { Route } from '../snapshot/snapshot.ts';
+import { MatchWork } from './match-work.ts';
 import { RouteTable } from './route-table.ts';
 
 const matches = (value: string, text: string): boolean => {
@@ -44,4 +46,44 @@ test('of wildcards the longest is asked first, those of one label only for the n
     ['f.e.d.c.b.example', 'g.f.e.d.c.b.example', `${'a.'.repeat(120)}b.example`, '.example', 'other'].map(find),
     ['deep', 'many', 'many', 'one', undefined],
   );
+});
+
+test('exact paths, prefixes and expressions are asked in the order of the snapshot', () => {
+  const of = (source: string, path: Route['match']['path'], more: object = {}): Route =>
+    route({ source, match: { path, ...more } });
+  const prefix = (value: string) => ({ type: 'prefix', value }) as const;
+  const table = new RouteTable([
+    of('exact', { type: 'exact', value: '/a/b' }, { method: 'POST' }),
+    of('deep', prefix('/a/b/')),
+    of('regex', { type: 'regex', value: '/a/.' }),
+    of('a', prefix('/a')),
+    of('twice', prefix('/a')),
+    of('all', prefix('/'), { headers: [{ name: 'x', value: '1' }] }),
+    of('empty segment', prefix('//')),
+  ]);
+  const find = (path: string, method = 'GET', x?: string): string | undefined =>
+    table.find({ host: '', method, path, query: '', header: () => x })?.source;
+  assert.equal(find('/a/b', 'POST'), 'exact');
+  assert.equal(find('/a/b'), 'deep');
+  assert.equal(find('/a/b/c'), 'deep');
+  assert.equal(find('/a/c'), 'regex');
+  assert.equal(find('/a/cc'), 'a');
+  assert.equal(find('/a'), 'a');
+  assert.equal(find('/ab'), undefined);
+  assert.equal(find('/ab', 'GET', '1'), 'all');
+  assert.equal(find('//x'), 'empty segment');
+});
+
+test('one request does no more work than one expression may, however many it is tried against', () => {
+  const pattern = (end: number): string => `(a?){400}a{400}[y-z]{1,${end}}`;
+  const expressions = Array.from({ length: 128 }, (_, at) =>
+    route({ match: { path: { type: 'prefix', value: '/' }, headers: [{ name: 'x', value: pattern(at + 1), isRegex: true }] } }),
+  );
+  const table = new RouteTable([...expressions, route({ source: 'last' })]);
+  const find = (x: string) => {
+    const work = new MatchWork();
+    return [table.find({ host: '', method: 'GET', path: '/', query: '', header: () => x }, work)?.source, work.isSpent];
+  };
+  assert.deepEqual(find('a'), ['last', false]);
+  assert.deepEqual(find('a'.repeat(1000))[1], true);
 });

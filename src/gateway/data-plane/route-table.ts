@@ -5,6 +5,8 @@
  */
 import { patternOf } from '../../api/json-schema/patterns.ts';
 import type { Route, ValueMatch } from '../snapshot/snapshot.ts';
+import { HostRoutes } from './host-routes.ts';
+import { MatchWork } from './match-work.ts';
 
 /** What routes are matched against. */
 export interface MatchedRequest {
@@ -18,11 +20,12 @@ export interface MatchedRequest {
 
 interface CompiledRoute {
   readonly route: Route;
-  readonly matches: (request: MatchedRequest) => boolean;
+  /** But for its path where that is exact or a prefix. */
+  readonly matches: (request: MatchedRequest, work: MatchWork) => boolean;
 }
 
 export class RouteTable {
-  readonly #byHost = new Map<string, CompiledRoute[]>();
+  readonly #byHost = new Map<string, HostRoutes<CompiledRoute>>();
   /** The most labels behind the star of a wildcard. */
   #wildcardLabels = 0;
 
@@ -30,26 +33,28 @@ export class RouteTable {
     for (const route of routes) {
       const host = route.host.toLowerCase();
       if (host.startsWith('*.')) this.#wildcardLabels = Math.max(this.#wildcardLabels, host.split('.').length - 1);
-      const list = this.#byHost.get(host);
-      const compiled = { route, matches: compileMatch(route) };
-      if (list === undefined) this.#byHost.set(host, [compiled]);
-      else list.push(compiled);
+      const ofHost = this.#byHost.get(host) ?? new HostRoutes();
+      this.#byHost.set(host, ofHost);
+      ofHost.add(route.match.path, { route, matches: compileMatch(route) });
     }
   }
 
-  find(request: MatchedRequest): Route | undefined {
-    const exact = this.#ofHost(request.host, request, () => true);
+  /** Says nothing once the work is spent. */
+  find(request: MatchedRequest, work = new MatchWork()): Route | undefined {
+    const ofHost = (host: string, isAllowed: (route: Route) => boolean): Route | undefined =>
+      this.#byHost.get(host)?.find(request.path, ({ route, matches }) => isAllowed(route) && matches(request, work))
+        ?.route;
+    const exact = ofHost(request.host, () => true);
     if (exact !== undefined) return exact;
     const nearest = request.host.indexOf('.');
     for (const dot of this.#wildcardDots(request.host)) {
-      const found = this.#ofHost(
+      const found = ofHost(
         `*${request.host.slice(dot)}`,
-        request,
         ({ wildcardDepth }) => dot === nearest || wildcardDepth === 'many',
       );
       if (found !== undefined) return found;
     }
-    return this.#ofHost('', request, () => true);
+    return ofHost('', () => true);
   }
 
   /** Where the part of a host begins that a wildcard may name, the longest first; no longer than those of any route. */
@@ -61,53 +66,37 @@ export class RouteTable {
     }
     return dots.reverse();
   }
-
-  #ofHost(host: string, request: MatchedRequest, isAllowed: (route: Route) => boolean): Route | undefined {
-    return this.#byHost.get(host)?.find(({ route, matches }) => isAllowed(route) && matches(request))?.route;
-  }
 }
 
 function compileMatch({ match }: Route): CompiledRoute['matches'] {
-  const path = compilePath(match.path);
+  const path = match.path.type === 'regex' ? compilePattern(match.path.value) : () => true;
   const headers = (match.headers ?? []).map((one) => ({ name: one.name.toLowerCase(), test: compileValue(one) }));
   const params = (match.queryParams ?? []).map((one) => ({ name: one.name, test: compileValue(one) }));
   const { method } = match;
-  if (headers.length === 0 && params.length === 0 && method === undefined) return (request) => path(request.path);
-  return (request) => {
+  return (request, work) => {
     if (method !== undefined && method !== request.method) return false;
-    if (!path(request.path)) return false;
+    if (!path(request.path, work)) return false;
     for (const { name, test } of headers) {
       const value = request.header(name);
-      if (value === undefined || !test(value)) return false;
+      if (value === undefined || !test(value, work)) return false;
     }
-    if (params.length === 0) return true;
-    const queryParams = new URLSearchParams(request.query);
     return params.every(({ name, test }) => {
-      const value = queryParams.get(name);
-      return value !== null && test(value);
+      const value = work.queryParams(request.query).get(name);
+      return value !== null && test(value, work);
     });
   };
 }
 
-function compilePath({ type, value }: Route['match']['path']): (path: string) => boolean {
-  if (type === 'exact') return (path) => path === value;
-  if (type === 'regex') {
-    return compilePattern(value);
-  }
-  // "/a" and "/a/" are the same prefix, which "/ab" does not have.
-  const prefix = value.endsWith('/') ? value.slice(0, -1) : value;
-  if (prefix === '') return () => true;
-  return (path) => path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
-}
+type TextTest = (text: string, work: MatchWork) => boolean;
 
-function compileValue({ value, isRegex }: ValueMatch): (text: string) => boolean {
-  if (isRegex !== true) return (text) => text === value;
-  return compilePattern(value);
+function compileValue({ value, isRegex }: ValueMatch): TextTest {
+  return isRegex === true ? compilePattern(value) : (text) => text === value;
 }
 
 /** Whether a text as a whole is of the pattern. One that is too long for the pattern's size, or no pattern at all, never is. */
-function compilePattern(value: string): (text: string) => boolean {
+function compilePattern(value: string): TextTest {
   const pattern = patternOf(`^(?:${value})$`);
   if ('error' in pattern) return () => false;
-  return (text) => text.length <= pattern.longest && pattern.test(text);
+  const { longest } = pattern;
+  return (text, work) => text.length <= longest && work.take(text.length / Math.max(1, longest)) && pattern.test(text);
 }

@@ -12,6 +12,7 @@ import { forward } from './forward.ts';
 import { applyChanges, headerValue, requestLines, type HeaderLines } from './header-lines.ts';
 import { startMirror, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
+import { MatchWork } from './match-work.ts';
 import { RouteTable } from './route-table.ts';
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
 import { WeightedChoice } from './weighted-choice.ts';
@@ -59,6 +60,7 @@ export class Router {
   /** Requests that come from now on see the snapshot; those under way keep what they have. */
   use(snapshot: Snapshot): void {
     this.#tables = new Map(snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes)]));
+    this.#weights.use(snapshot.listeners.flatMap(({ routes }) => routes));
     this.#backends = snapshot.backends;
   }
 
@@ -102,8 +104,13 @@ export class Router {
     const host = requestAuthority === '' ? '' : hostOf(requestAuthority);
     if (target === undefined || host === undefined) return MALFORMED;
     const { method, headers, isTls } = asked;
-    const header = (name: string): string | undefined => headerValue(headers, name);
-    const route = this.#tables.get(port)?.find({ host, method, path: target.path, query: target.query, header });
+    const header = onceForEach((name) => headerValue(headers, name));
+    const work = new MatchWork();
+    const route = this.#tables.get(port)?.find({ host, method, path: target.path, query: target.query, header }, work);
+    if (work.isSpent) {
+      this.#deps.log.warn('a request matches no route in time: too many expressions', { host, port });
+      return TOO_MUCH_WORK;
+    }
     if (route === undefined) return NOT_FOUND;
     const matched: MatchedTarget = { ...target, requestAuthority, host, isTls, port };
     const { redirect } = route.filters ?? {};
@@ -148,6 +155,16 @@ const MAX_COUNTED_MIRRORS = 10_000;
 
 const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed request' };
 const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };
+const TOO_MUCH_WORK: Decision = { kind: 'answer', status: 503, text: 'the routes have too many expressions' };
+
+/** A header is searched for once, however many routes ask for it. */
+function onceForEach(find: (name: string) => string | undefined): (name: string) => string | undefined {
+  const found = new Map<string, string | undefined>();
+  return (name) => {
+    if (!found.has(name)) found.set(name, find(name));
+    return found.get(name);
+  };
+}
 
 function unavailable(status: 500 | 503): Decision {
   const text = status === 500 ? 'the route has no backend' : 'the backend has no ready endpoints';

@@ -1,15 +1,31 @@
 /** Shares requests among the backends of a route by their weights, evenly spread (smooth weighted round robin, as nginx). */
 import type { Route, WeightedBackend } from '../snapshot/snapshot.ts';
 
+type Weighted = Pick<Route, 'source' | 'backends'>;
+
 export class WeightedChoice {
-  readonly #currents = new WeakMap<Route, number[]>();
+  /** By the list that all routes of a rule share. */
+  readonly #currents = new WeakMap<readonly WeightedBackend[], number[]>();
+  #kept: ReadonlyMap<string, number[]> = new Map();
+
+  /** A rule whose backends and weights are as before goes on where it was: many changes leave small weights their share. */
+  use(routes: Iterable<Weighted>): void {
+    const kept = new Map<string, number[]>();
+    for (const { source, backends } of routes) {
+      if (backends.length < 2 || this.#currents.has(backends)) continue;
+      const key = JSON.stringify([source, backends.map(({ backend, weight }) => [backend, weight])]);
+      const currents = kept.get(key) ?? this.#kept.get(key) ?? backends.map(() => 0);
+      kept.set(key, currents);
+      this.#currents.set(backends, currents);
+    }
+    this.#kept = kept;
+  }
 
   /** Undefined: the route has no backend with a weight. */
-  choose(route: Route): WeightedBackend | undefined {
-    const { backends } = route;
+  choose({ backends }: Weighted): WeightedBackend | undefined {
     if (backends.length === 1) return backends[0]!.weight > 0 ? backends[0] : undefined;
-    const currents = this.#currents.get(route) ?? backends.map(() => 0);
-    this.#currents.set(route, currents);
+    const currents = this.#currents.get(backends) ?? backends.map(() => 0);
+    this.#currents.set(backends, currents);
     let total = 0;
     let best = -1;
     for (const [index, { weight }] of backends.entries()) {

@@ -1,0 +1,54 @@
+/**
+ * The data plane is two processes. One opens ports, as root, and reads nothing but which ports the other asks for. The other
+ * reads what clients send: it has given up root and all capabilities before its first byte. Node.js passes listening sockets
+ * between processes of a cluster, which is all that is used of it.
+ */
+import cluster from 'node:cluster';
+import { writeSync } from 'node:fs';
+import { createRotation, LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
+
+/** What the data plane needs of an environment, which may have keys and passwords of others. */
+const KEPT_VARIABLE = /^(MALLOC_.*|LANG|LC_ALL|TZ|NODE_EXTRA_CA_CERTS)$/;
+const STDERR = 2;
+
+/** Whether this is the process that serves. */
+export function isServingProcess(): boolean {
+  return cluster.isWorker;
+}
+
+/** Starts the serving process from this one's command line; resolves to its exit code. A termination is handed on to it. */
+export function superviseServing(): Promise<number> {
+  const logFile = process.env[LOG_FILE_VARIABLE];
+  for (const name of Object.keys(process.env)) if (!KEPT_VARIABLE.test(name)) delete process.env[name];
+  // The serving process accepts connections itself.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({ args: process.argv.slice(2), silent: true });
+  const worker = cluster.fork();
+  const rotation = logFile === undefined ? undefined : createRotation(STDERR, logFile);
+  for (const stream of [worker.process.stdout, worker.process.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      writeAll(chunk);
+      rotation?.(chunk.length);
+    });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => worker.process.kill('SIGTERM'));
+  return new Promise((resolve) => {
+    worker.process.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+function writeAll(chunk: Buffer): void {
+  try {
+    for (let at = 0; at < chunk.length;) at += writeSync(STDERR, chunk, at);
+  } catch {
+    // A disk that is full ends no route.
+  }
+}
+
+/** Gives up root for good. All that is to be loaded or read as root must be there. Throws where the user cannot be. */
+export function becomeUser(user: number): void {
+  if (process.getuid?.() !== 0) return;
+  process.chdir('/');
+  process.setgroups!([]);
+  process.setgid!(user);
+  process.setuid!(user);
+}
