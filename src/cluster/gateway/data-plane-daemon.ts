@@ -110,7 +110,11 @@ export class DataPlaneDaemon {
   async #serve(signal: AbortSignal, backoff: Backoff): Promise<void> {
     const { files } = this.#platform;
     await files.makeDir(socketDir(this.#place), { mode: 0o700 });
-    const command = (this.#command ??= await dataPlaneCommand(this.#platform, this.#place.hash, socketPath(this.#place)));
+    const command = (this.#command ??= await dataPlaneCommand(
+      this.#platform,
+      this.#place.hash,
+      socketPath(this.#place),
+    ));
     await this.#daemon.ensure({ command, configuration: [...command, VERSION] });
     const connection = await this.#connect(signal);
     this.#connection = connection;

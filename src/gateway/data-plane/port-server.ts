@@ -1,5 +1,6 @@
 /**
- * One listening port: HTTP/1.1, over TLS also HTTP/2, chosen by ALPN, with certificates by the name a client asks for. Changes
+ * One listening port: HTTP/1.1 and HTTP/2, over TLS chosen by ALPN, with certificates by the name a client asks for; without
+ * TLS by the client's first bytes (prior knowledge). Changes
  * of routes and certificates touch no connection. Clients that are slow with their heads, or too many, are cut off.
  */
 import * as http from 'node:http';
@@ -14,6 +15,7 @@ import { ownConnectionLimits } from '../../platform/node/connection-limits.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
 import { contextOf } from '../../platform/node/sni.ts';
 import { answerText } from './exchange.ts';
+import { beginsHttp2, withFirstBytes } from './first-bytes.ts';
 import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
 import { Http2Exchange, malformedHttp2Head } from './http2-front.ts';
 import { refuseUpgrade } from './upgrade.ts';
@@ -42,6 +44,8 @@ export class PortServer {
   readonly #server: http.Server | https.Server;
   readonly #sessions = new Http2Sessions();
   readonly #sockets = new Set<Socket>();
+  /** Connections that have not sent enough to see what they are. */
+  readonly #silent = new Set<Socket>();
   readonly #connections = new ConnectionCount(ownConnectionLimits());
   #certificates: Certificates = new Map();
 
@@ -58,7 +62,7 @@ export class PortServer {
       maxHeaderSize: MAX_HEADER_BYTES,
       shouldUpgradeCallback: switches,
     };
-    this.#server = isTls ? this.#createTls(limits) : http.createServer(limits);
+    this.#server = isTls ? this.#createTls(limits) : this.#createPlain(limits);
     this.#server.on('request', (message, response) => this.#onRequest(message, response));
     this.#server.on('upgrade', (message, socket, head) => this.#onUpgrade(message, socket as Socket, head));
     this.#server.prependListener('connection', (socket: Socket) => this.#onConnection(socket));
@@ -84,6 +88,7 @@ export class PortServer {
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#sessions.close();
+    for (const socket of this.#silent) socket.destroy();
     const sweep = this.#deps.clock.setTicker(100, () => this.#server.closeIdleConnections());
     const deadline = this.#deps.clock.setTimer(graceMs, () => {
       this.#sessions.destroy();
@@ -125,12 +130,12 @@ export class PortServer {
     this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
   }
 
-  #startHttp2(socket: TLSSocket): void {
+  #startHttp2(socket: Socket): void {
     const session = performServerHandshake(socket, {
       settings: { maxConcurrentStreams: MAX_STREAMS, enableConnectProtocol: false },
       maxSessionMemory: 32,
     });
-    const peer = { clientAddress: socket.remoteAddress ?? '', isTls: true };
+    const peer = { clientAddress: socket.remoteAddress ?? '', isTls: this.isTls };
     this.#sessions.add(session, socket);
     session.on('error', () => undefined); // Its streams end with it.
     session.on('stream', (stream, headers, ...[, lines]) => {
@@ -153,6 +158,24 @@ export class PortServer {
       this.#deps.log.unexpected('a request could not be served', error);
       socket.destroy();
     }
+  }
+
+  #createPlain(limits: http.ServerOptions): http.Server {
+    const server = http.createServer(limits);
+    const startHttp1 = server.listeners('connection').at(-1) as (socket: Socket) => void;
+    server.off('connection', startHttp1);
+    server.on('connection', (socket: Socket) => {
+      this.#silent.add(socket);
+      socket.once('close', () => this.#silent.delete(socket));
+      const first = { clock: this.#deps.clock, limitMs: HEAD_TIMEOUT_MS, decide: beginsHttp2 };
+      withFirstBytes(socket, first, (isHttp2) => {
+        this.#silent.delete(socket);
+        if (isHttp2) return this.#startHttp2(socket);
+        startHttp1.call(server, socket);
+        socket.resume();
+      });
+    });
+    return server;
   }
 
   #createTls(limits: http.ServerOptions): https.Server {
@@ -181,7 +204,7 @@ export class PortServer {
   }
 }
 
-/** Cleartext HTTP/2 would let a client speak past the routes; a request with a body is answered as any other. */
+/** The upgrade to HTTP/2 is deprecated (RFC 9113, 3.1) and would let a client speak past the routes; a request with a body is answered as any other. */
 function switches(message: http.IncomingMessage): boolean {
   return !/\bh2c\b/i.test(message.headers.upgrade ?? '') && !hasBody(message);
 }

@@ -77,7 +77,9 @@ test('exact paths, prefixes and expressions are asked in the order of the snapsh
 test('one request does no more work than one expression may, however many it is tried against', () => {
   const pattern = (end: number): string => `(a?){400}a{400}[y-z]{1,${end}}`;
   const expressions = Array.from({ length: 128 }, (_, at) =>
-    route({ match: { path: { type: 'prefix', value: '/' }, headers: [{ name: 'x', value: pattern(at + 1), isRegex: true }] } }),
+    route({
+      match: { path: { type: 'prefix', value: '/' }, headers: [{ name: 'x', value: pattern(at + 1), isRegex: true }] },
+    }),
   );
   const table = new RouteTable([...expressions, route({ source: 'last' })]);
   const find = (x: string) => {

@@ -28,5 +28,8 @@ test('other weights begin anew', () => {
   assert.equal(choice.choose(before)?.backend, 'b0');
   const after = ofWeights(1, 2);
   choice.use([after]);
-  assert.deepEqual([1, 2, 3].map(() => choice.choose(after)?.backend), ['b1', 'b0', 'b1']);
+  assert.deepEqual(
+    [1, 2, 3].map(() => choice.choose(after)?.backend),
+    ['b1', 'b0', 'b1'],
+  );
 });
