@@ -7,14 +7,14 @@ const USERS = 4_336;
 /** What is left to the process that opens ports: to open them, to become the user that serves, to end it, to read its program. */
 const CAPABILITIES = ['net_bind_service', 'setuid', 'setgid', 'kill', 'dac_read_search'];
 
-/** `hash`: the instance's. */
+/** `runDir`: the instance's, whose name is the instance's hash. */
 export async function dataPlaneCommand(
   { exec, log }: Pick<Platform, 'exec' | 'log'>,
-  hash: string,
+  runDir: string,
   socketPath: string,
 ): Promise<readonly string[]> {
   const program = process.argv[1] ?? '';
-  const user = FIRST_USER + (Number.parseInt(hash, 16) % USERS);
+  const user = FIRST_USER + (Number.parseInt(runDir.slice(runDir.lastIndexOf('/') + 1), 16) % USERS);
   const options = ['--control', socketPath, '--user', String(user)];
   const own = [process.execPath, '--max-semi-space-size=4', program, 'gateway-server', ...options];
   const bounding = `--bounding-set=-all${CAPABILITIES.map((name) => `,+${name}`).join('')}`;

@@ -18,7 +18,7 @@ import { dataPlaneCommand } from './data-plane-command.ts';
 import { gatewayRecord } from './gateway-record.ts';
 import { OwnDaemon } from '../node/own-daemon.ts';
 
-type Place = Pick<Instance, 'hash' | 'runDir' | 'logDir'>;
+type Place = Pick<Instance, 'runDir' | 'logDir'>;
 
 const RETRY_MS = { initialMs: 50, maxMs: 5_000 };
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -112,7 +112,7 @@ export class DataPlaneDaemon {
     await files.makeDir(socketDir(this.#place), { mode: 0o700 });
     const command = (this.#command ??= await dataPlaneCommand(
       this.#platform,
-      this.#place.hash,
+      this.#place.runDir,
       socketPath(this.#place),
     ));
     await this.#daemon.ensure({ command, configuration: [...command, VERSION] });

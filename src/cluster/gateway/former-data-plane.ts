@@ -5,7 +5,7 @@ import type { Instance } from '../instance/instance.ts';
 import type { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { gatewayRecord } from './gateway-record.ts';
 
-type Place = Pick<Instance, 'hash' | 'runDir' | 'logDir'>;
+type Place = Pick<Instance, 'runDir' | 'logDir'>;
 
 /** Ends it where it holds one of the ports, which are the machine's own now. It begins again with the routes, without them. */
 export async function freePorts(
