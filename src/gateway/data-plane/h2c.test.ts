@@ -43,7 +43,7 @@ test('heads that arrive byte by byte, also those that begin as the preface does'
     const socket = connect({ host: '127.0.0.1', port });
     for (const byte of `${method} * HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n`) {
       socket.write(byte);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turn();
     }
     let text = '';
     for await (const chunk of socket) text += String(chunk);

@@ -16,10 +16,13 @@ export function isServingProcess(): boolean {
   return cluster.isWorker;
 }
 
-/** Starts the serving process from this one's command line; resolves to its exit code. A termination is handed on to it. */
-export function superviseServing(): Promise<number> {
-  const logFile = process.env[LOG_FILE_VARIABLE];
-  for (const name of Object.keys(process.env)) if (!KEPT_VARIABLE.test(name)) delete process.env[name];
+/**
+ * Starts the serving process from this one's command line, with what it may have of this one's environment, which loses the
+ * rest. Resolves to its exit code. A termination is handed on to it.
+ */
+export function superviseServing(environment: NodeJS.ProcessEnv): Promise<number> {
+  const logFile = environment[LOG_FILE_VARIABLE];
+  for (const name of Object.keys(environment)) if (!KEPT_VARIABLE.test(name)) delete environment[name];
   // The serving process accepts connections itself.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: process.argv.slice(2), silent: true });
