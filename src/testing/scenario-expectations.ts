@@ -8,7 +8,7 @@ import { formatEvent } from './describe.ts';
 import type { Duration } from './duration.ts';
 import type { PodInvariants } from './pod-invariants.ts';
 import { checkPods, type PodsExpectation } from './scenario-pods.ts';
-import { fields, meant, number, span, text } from './scenario-shape.ts';
+import { described, fields, meant, number, span, text } from './scenario-shape.ts';
 import { resourceOf } from './event-log.ts';
 import type { RunNotes } from './scenario-notes.ts';
 import { expectWhy, type WhyExpectation, whyShape } from './scenario-why.ts';
@@ -26,43 +26,66 @@ export interface StepContext {
 const podsShape = meant(
   fields(
     {
-      selector: text,
-      count: number,
-      ready: number,
-      phase: text,
-      node: text,
-      notOn: text,
-      restarts: number,
-      maxRestarts: number,
+      selector: described('Label selector, such as `app=web`.', text),
+      count: described('So many there are.', number),
+      ready: described('So many are Ready.', number),
+      phase: described('All are in this phase.', text),
+      node: described('All are on this node.', text),
+      notOn: described('None is on this node.', text),
+      restarts: described('Each has so many restarts.', number),
+      maxRestarts: described('Each has at most so many restarts.', number),
     },
     ['selector'],
   ),
   ({ selector: _, ...demands }) =>
     Object.keys(demands).length === 0 ? 'says nothing of the pods, such as ready: 3' : undefined,
+  { minProperties: 2 },
 );
 
+const IS = 'A condition (`Available`, `Ready=False`), a value (`.status.phase=Running`), `exists` or `deleted`.';
+
 /** What `wait` may be given. */
-export const waitShape = meant(fields({ for: text, until: text, pods: podsShape, within: span }), (step) => {
-  if (step['until'] !== undefined && step['for'] === undefined) return 'until is of an object: for is missing';
-  return step['for'] === undefined && step['pods'] === undefined
-    ? 'waits for nothing: for or pods is missing'
-    : undefined;
-});
+export const waitShape = meant(
+  fields({
+    for: described('The object: `KIND/NAME` or `KIND/NAMESPACE/NAME`.', text),
+    until: described(`${IS} Default: Ready.`, text),
+    pods: described('Pods that a selector matches, and how they have to be.', podsShape),
+    within: described('Default: ten minutes.', span),
+  }),
+  (step) => {
+    if (step['until'] !== undefined && step['for'] === undefined) return 'until is of an object: for is missing';
+    return step['for'] === undefined && step['pods'] === undefined
+      ? 'waits for nothing: for or pods is missing'
+      : undefined;
+  },
+  { minProperties: 1 },
+);
+
+const eventShape = meant(
+  fields(
+    {
+      reason: described("The event's reason, such as `FailedScheduling`.", text),
+      about: described('The object that it is about: `KIND/NAME`.', text),
+      atLeast: described('Seen so often at least. Default 1.', number),
+      atMost: described('Seen so often at most.', number),
+    },
+    ['reason'],
+  ),
+  (event) => (event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined),
+);
 
 /** What `expect` may be given. */
 export const expectShape = meant(
   fields({
-    object: text,
-    is: text,
-    path: text,
-    remembered: text,
-    atLeast: number,
-    atMost: number,
-    pods: podsShape,
-    why: whyShape,
-    event: meant(fields({ reason: text, about: text, atLeast: number, atMost: number }, ['reason']), (event) =>
-      event['atLeast'] === 0 && event['atMost'] === undefined ? 'atLeast: 0 holds always' : undefined,
-    ),
+    object: described('The object: `KIND/NAME` or `KIND/NAMESPACE/NAME`.', text),
+    is: described(`${IS} Default: exists.`, text),
+    path: described('Path to a value of the object, such as `.status.replicas`; to be compared.', text),
+    remembered: described('The value at `path` is the one of this name; with `!` before it, another.', text),
+    atLeast: described('The value at `path` is a number, so much at least.', number),
+    atMost: described('The value at `path` is a number, so much at most.', number),
+    pods: described('Pods that a selector matches, and how they have to be.', podsShape),
+    why: described('The answer of `keelson why`.', whyShape),
+    event: described('An event that was seen.', eventShape),
   }),
   (step) => {
     const has = (...names: string[]): string | undefined => names.find((name) => step[name] !== undefined);
@@ -76,6 +99,7 @@ export const expectShape = meant(
     if (has('is') !== undefined) return 'is and path do not go together: .status.x=3 is written with is alone';
     return compared === undefined ? 'says nothing of the path: remembered, atLeast or atMost is missing' : undefined;
   },
+  { minProperties: 1 },
 );
 
 interface WaitStep {

@@ -5,6 +5,7 @@ import { KUBELET_DEFAULTS } from '../kubelet/kubelet-defaults.ts';
 import {
   anyText,
   anything,
+  described,
   fields,
   flag,
   listOf,
@@ -17,6 +18,7 @@ import {
   plainSpan,
   type Shape,
   ShapeError,
+  shapeOf,
   span,
   text,
 } from './scenario-shape.ts';
@@ -25,14 +27,14 @@ import type { SimNodeSpec } from './sim-node-spec.ts';
 /** Fields of a machine. */
 function fieldsOfNodes(numeric: Shape): Readonly<Record<keyof SimNodeSpec, Shape>> {
   return {
-    name: text,
-    cpus: numeric,
-    memoryBytes: numeric,
-    maxPods: numeric,
-    labels: namesTo(anyText),
-    taints: listOf(anything),
-    draDrivers: listOf(text),
-    kubelet: kubeletSettings,
+    name: described('Default: `node-1`, `node-2` and so on.', text),
+    cpus: described('Default 4.', numeric),
+    memoryBytes: described('Default 8 GiB.', numeric),
+    maxPods: described('Default 110.', numeric),
+    labels: described('Labels of the Node object.', namesTo(anyText)),
+    taints: described('Taints with which the node registers.', listOf(anything)),
+    draDrivers: described('Drivers of devices (dynamic resource allocation) that run there.', listOf(text)),
+    kubelet: described('Any other setting of its kubelet.', kubeletSettings),
   };
 }
 
@@ -55,30 +57,51 @@ function fieldsOfImages(numeric: Shape, duration: Shape): ImageFields {
   const exit = { code: numeric, after: duration, reason: text };
   const usage = { cpu: amount(numeric), memory: amount(numeric) };
   return {
-    start: duration,
-    exits: fields(exit, ['code', 'after']),
-    crashes: fields({ ...exit, times: numeric }, ['code', 'after', 'times']),
-    startError: text,
-    onStop: objectOr(fields({ after: duration, code: numeric }), oneOf('ignored')),
-    logs: listOf(
-      objectOr(fields({ after: duration, line: anyText, stream: oneOf('stdout', 'stderr') }, ['line']), anyText),
+    start: described('The start of a container takes so long.', duration),
+    exits: described('Containers end by themselves.', fields(exit, ['code', 'after'])),
+    crashes: described(
+      "Containers end so in the first `times` starts of each pod's container, and then do what else is said.",
+      fields({ ...exit, times: numeric }, ['code', 'after', 'times']),
     ),
-    exec: fields({ exitCode: numeric, stdout: anyText, stderr: anyText, after: duration }, ['exitCode']),
-    http: fields({ status: numeric, body: anyText, headers: namesTo(anyText) }, ['status']),
-    ports: listOf(numeric),
-    terminationMessage: anyText,
-    usage: listOr(listOf(fields({ ...usage, after: duration })), fields(usage)),
-    pull: fields({ after: duration, error: text }),
-    present: flag,
-    sizeBytes: numeric,
-    uid: numeric,
-    username: text,
+    startError: described('The start of a container fails with this message.', text),
+    onStop: described(
+      'Reaction to the stop signal; `ignored` waits for the kill. Default: ends at once with 0.',
+      objectOr(fields({ after: duration, code: numeric }), oneOf('ignored')),
+    ),
+    logs: described(
+      'Lines of the log, each a time after the start.',
+      listOf(
+        objectOr(fields({ after: duration, line: anyText, stream: oneOf('stdout', 'stderr') }, ['line']), anyText),
+      ),
+    ),
+    exec: described(
+      'What commands do (`kubectl exec`, probes). Default: nothing, with success.',
+      fields({ exitCode: numeric, stdout: anyText, stderr: anyText, after: duration }, ['exitCode']),
+    ),
+    http: described(
+      'What is answered on `ports`. Default: nobody listens.',
+      fields({ status: numeric, body: anyText, headers: namesTo(anyText) }, ['status']),
+    ),
+    ports: described('Ports on which `http` listens. Default 80 and 8080.', listOf(numeric)),
+    terminationMessage: described('Written to the termination message file at the end.', anyText),
+    usage: described(
+      'Use of processor and memory, from moments on: what metrics, autoscalers, limits and evictions see.',
+      listOr(listOf(fields({ ...usage, after: duration })), fields(usage)),
+    ),
+    pull: described('The pull takes so long, or fails with this message.', fields({ after: duration, error: text })),
+    present: described('On the node from the start. Default true.', flag),
+    sizeBytes: described('Size of the image.', numeric),
+    uid: described('Numeric user the image runs as. Default: root.', numeric),
+    username: described('User the image runs as, by name.', text),
   };
 }
 
+const QUANTITY = { type: 'string', pattern: String.raw`^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$` };
+
 /** A number, or a quantity; of quantities no range is drawn: `100m` is a tenth of a core here and minutes elsewhere. */
 function amount(numeric: Shape): Shape {
-  return (value, path) => {
+  const schema = { title: 'amount, such as 250m or 64Mi', anyOf: [numeric.schema, QUANTITY] };
+  return shapeOf(schema, (value, path) => {
     if (typeof value !== 'string') return numeric(value, path);
     try {
       quantityAsFloat(value);
@@ -89,7 +112,7 @@ function amount(numeric: Shape): Shape {
         throw new ShapeError(`${JSON.stringify(value)} is no amount, such as 250m or 64Mi`, path);
       }
     }
-  };
+  });
 }
 
 /** Fields of an image in a scenario. */

@@ -1,6 +1,6 @@
 /**
  * What scenario files may say where: a word that is not understood would silently test nothing. A shape checks a value and
- * throws a `ShapeError` that knows the place; `1s..20s` and `1..30` stand for a span or a number drawn from the seed.
+ * throws a `ShapeError` that knows the place, and has the JSON schema that editors and docs/scenario-steps.md are made from; `1s..20s` and `1..30` stand for a span or a number drawn from the seed.
  */
 import { didYouMean } from '../base/nearest-name.ts';
 import { signedMs, spanMs, type Duration } from './duration.ts';
@@ -8,8 +8,32 @@ import { signedMs, spanMs, type Duration } from './duration.ts';
 /** Keys and indexes from the top of a file. */
 export type Path = readonly (string | number)[];
 
+/** A JSON schema. */
+export type Schema = Readonly<Record<string, unknown>>;
+
 /** Checks a value. Throws `ShapeError`. */
-export type Shape = (value: unknown, path: Path) => void;
+export interface Shape {
+  (value: unknown, path: Path): void;
+  /** Accepts what the check accepts, and a little more where a schema cannot say it. */
+  readonly schema: Schema;
+}
+
+/** A check and its schema. */
+export function shapeOf(schema: Schema, check: (value: unknown, path: Path) => void): Shape {
+  return Object.assign((value: unknown, path: Path) => check(value, path), { schema });
+}
+
+/** The shape with a description, for editors and documents. */
+export function described(description: string, shape: Shape): Shape {
+  return shapeOf({ ...shape.schema, description }, shape);
+}
+
+/** Patterns of the texts that `spanMs` reads and ranges are made of. */
+const SPAN = String.raw`(?:\d+(?:\.\d+)?(?:ms|s|m|h)|\d+(?:\.\d+)?d)(?:\d+(?:\.\d+)?(?:ms|s|m|h))*`;
+const SPAN_TEXT = { type: 'string', pattern: `^${SPAN}$` };
+const SPAN_RANGE = { type: 'string', pattern: `^${SPAN}\\.\\.${SPAN}$` };
+const NUMBER_RANGE = { type: 'string', pattern: String.raw`^\d+\.\.\d+$` };
+const NUMBER = { type: 'number' };
 
 /** Something that does not belong where it stands. */
 export class ShapeError extends Error {
@@ -52,10 +76,10 @@ function endMs(text: string): number {
   }
 }
 
-function one(what: string, holds: (value: unknown) => boolean): Shape {
-  return (value, path) => {
+function one(what: string, schema: Schema, holds: (value: unknown) => boolean): Shape {
+  return shapeOf(schema, (value, path) => {
     if (!holds(value)) throw new ShapeError(`${JSON.stringify(value) ?? 'nothing'} is no ${what}`, path);
-  };
+  });
 }
 
 function isSpan(value: unknown, read: (text: Duration) => number): boolean {
@@ -69,28 +93,57 @@ function isSpan(value: unknown, read: (text: Duration) => number): boolean {
 }
 
 /** Whatever the API server or the kubelet judges. */
-export const anything: Shape = () => undefined;
+export const anything = shapeOf({ title: 'anything' }, () => undefined);
 /** Text that says something. */
-export const text = one('text', (value) => typeof value === 'string' && value !== '');
+export const text = one(
+  'text',
+  { title: 'text', type: 'string', minLength: 1 },
+  (value) => typeof value === 'string' && value !== '',
+);
 /** Any text: what a program writes or answers may be empty. */
-export const anyText = one('text', (value) => typeof value === 'string');
-export const aFunction = one('function', (value) => typeof value === 'function');
-export const flag = one('true or false', (value) => typeof value === 'boolean');
+export const anyText = one('text', { title: 'text', type: 'string' }, (value) => typeof value === 'string');
+/** Files cannot have one. */
+export const aFunction = one('function', { not: {} }, (value) => typeof value === 'function');
+export const flag = one(
+  'true or false',
+  { title: 'true or false', type: 'boolean' },
+  (value) => typeof value === 'boolean',
+);
 /** A number from 1 on, where nothing is drawn. */
 export const seedNumber = one(
   'whole number from 1 on',
+  { title: 'whole number from 1 on', type: 'integer', minimum: 1 },
   (value) => Number.isSafeInteger(value) && (value as number) > 0,
 );
 /** A number, where nothing is drawn. */
-export const plainNumber = one('number', (value) => typeof value === 'number');
+export const plainNumber = one('number', { title: 'number', ...NUMBER }, (value) => typeof value === 'number');
 /** A number, or a range of whole ones. */
-export const number = one('number', (value) => typeof value === 'number' || isRange(value, ''));
+export const number = one(
+  'number',
+  { title: 'number or range', anyOf: [NUMBER, NUMBER_RANGE] },
+  (value) => typeof value === 'number' || isRange(value, ''),
+);
 /** Milliseconds, or `1m30s`, where nothing is drawn. */
-export const plainSpan = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs));
+export const plainSpan = one(
+  'span of time, such as 1m30s',
+  { title: 'span of time', anyOf: [NUMBER, SPAN_TEXT] },
+  (value) => isSpan(value, spanMs),
+);
 /** Milliseconds, `1m30s`, or a range of spans. */
-export const span = one('span of time, such as 1m30s', (value) => isSpan(value, spanMs) || isRange(value, 'ms'));
+export const span = one(
+  'span of time, such as 1m30s',
+  { title: 'span of time or range', anyOf: [NUMBER, SPAN_TEXT, SPAN_RANGE] },
+  (value) => isSpan(value, spanMs) || isRange(value, 'ms'),
+);
 /** The same, which may begin with a minus. */
-export const signedSpan = one('span of time, such as -1h', (value) => isSpan(value, signedMs) || isRange(value, 'ms'));
+export const signedSpan = one(
+  'span of time, such as -1h',
+  {
+    title: 'span of time, which may begin with a minus, or range',
+    anyOf: [NUMBER, { type: 'string', pattern: `^-?${SPAN}$` }, SPAN_RANGE],
+  },
+  (value) => isSpan(value, signedMs) || isRange(value, 'ms'),
+);
 
 function isRange(value: unknown, unit: Range['unit']): boolean {
   return typeof value === 'string' && rangeOf(value)?.unit === unit;
@@ -98,17 +151,18 @@ function isRange(value: unknown, unit: Range['unit']): boolean {
 
 /** One of these words. */
 export function oneOf(...words: readonly string[]): Shape {
-  return one(`one of ${words.join(', ')}`, (value) => words.includes(value as string));
+  return one(`one of ${words.join(', ')}`, { enum: words }, (value) => words.includes(value as string));
 }
 
 /** Text of this form. */
 export function textLike(pattern: RegExp, what: string): Shape {
-  return one(what, (value) => typeof value === 'string' && pattern.test(value));
+  const schema = { title: what, type: 'string', pattern: pattern.source };
+  return one(what, schema, (value) => typeof value === 'string' && pattern.test(value));
 }
 
 /** An object with these fields and no others; those of `needed` must be there. */
 export function fields(known: Readonly<Record<string, Shape>>, needed: readonly string[] = []): Shape {
-  return (value, path) => {
+  return shapeOf(fieldsSchema(known, needed), (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       throw new ShapeError(
         `${JSON.stringify(value) ?? 'nothing'} has not the fields ${Object.keys(known).join(', ')}`,
@@ -122,6 +176,15 @@ export function fields(known: Readonly<Record<string, Shape>>, needed: readonly 
     }
     const missing = needed.find((name) => !Object.hasOwn(value, name));
     if (missing !== undefined) throw new ShapeError(`${missing} is missing`, path);
+  });
+}
+
+function fieldsSchema(known: Readonly<Record<string, Shape>>, needed: readonly string[]): Schema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(Object.entries(known).map(([name, { schema }]) => [name, schema])),
+    ...(needed.length === 0 ? {} : { required: needed }),
+    additionalProperties: false,
   };
 }
 
@@ -132,42 +195,53 @@ function unknownField(name: string, known: readonly string[]): string {
     : `unknown field${hint} There are ${known.join(', ')}`;
 }
 
-/** Fields of which some make no sense without others, or test nothing by themselves: `wrong` says so in words. */
-export function meant(shape: Shape, wrong: (value: Readonly<Record<string, unknown>>) => string | undefined): Shape {
-  return (value, path) => {
+/**
+ * Fields of which some make no sense without others, or test nothing by themselves: `wrong` says so in words. `rule` is what a
+ * schema can say of it.
+ */
+export function meant(
+  shape: Shape,
+  wrong: (value: Readonly<Record<string, unknown>>) => string | undefined,
+  rule: Schema = {},
+): Shape {
+  return shapeOf({ ...shape.schema, ...rule }, (value, path) => {
     shape(value, path);
     const complaint = wrong(value as Readonly<Record<string, unknown>>);
     if (complaint !== undefined) throw new ShapeError(complaint, path);
-  };
+  });
 }
 
 /** A list of such values. */
 export function listOf(shape: Shape): Shape {
-  return (value, path) => {
+  return shapeOf({ type: 'array', items: shape.schema }, (value, path) => {
     if (!Array.isArray(value)) throw new ShapeError('is no list', path);
     for (const [index, item] of value.entries()) shape(item, [...path, index]);
-  };
+  });
 }
 
 /** Such values under any names. */
 export function namesTo(shape: Shape): Shape {
-  return (value, path) => {
+  return shapeOf({ type: 'object', additionalProperties: shape.schema }, (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ShapeError('has no names', path);
     for (const [name, item] of Object.entries(value)) shape(item, [...path, name]);
-  };
+  });
 }
 
 /** The one for objects, the other for anything else. */
 export function objectOr(objects: Shape, others: Shape): Shape {
-  return (value, path) => (typeof value === 'object' && value !== null ? objects : others)(value, path);
+  return shapeOf({ anyOf: [objects.schema, others.schema] }, (value, path) =>
+    (typeof value === 'object' && value !== null ? objects : others)(value, path),
+  );
 }
 
 /** Functions, or what the other takes. */
 export function functionOr(others: Shape): Shape {
-  return (value, path) => (typeof value === 'function' ? undefined : others(value, path));
+  return shapeOf(others.schema, (value, path) => (typeof value === 'function' ? undefined : others(value, path)));
 }
 
 /** The one for lists, the other for anything else. */
 export function listOr(lists: Shape, others: Shape): Shape {
-  return (value, path) => (Array.isArray(value) ? lists : others)(value, path);
+  return shapeOf({ anyOf: [lists.schema, others.schema] }, (value, path) =>
+    (Array.isArray(value) ? lists : others)(value, path),
+  );
 }

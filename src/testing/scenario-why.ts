@@ -3,7 +3,7 @@ import type { AccessWords } from '../why/access/access-request.ts';
 import { firstCauses, objectText } from '../why/explanation.ts';
 import { explanationText } from '../why/text.ts';
 import type { Cluster } from './cluster.ts';
-import { fields, listOf, meant, text } from './scenario-shape.ts';
+import { described, fields, listOf, meant, text } from './scenario-shape.ts';
 
 export interface WhyExpectation {
   /** The object that is asked about. */
@@ -30,11 +30,21 @@ const canShape = fields(
 
 /** What `expect: { why: ... }` may be given. */
 export const whyShape = meant(
-  fields({ of: text, can: canShape, state: text, cause: text, at: text, cure: text, says: text, omits: text }),
+  fields({
+    of: described('The object that is asked about: `KIND/NAME`.', text),
+    can: described('The right that is asked about.', canShape),
+    state: described('State of the object.', text),
+    cause: described('Code of the first cause, such as `SecretMissing`; `none` for an object without causes.', text),
+    at: described('The object at fault.', text),
+    cure: described('Text that the cure of the first cause, or its command, contains.', text),
+    says: described('Text that the answer for people contains.', text),
+    omits: described('Text that the answer for people does not contain.', text),
+  }),
   (why) => {
     if ((why['of'] === undefined) === (why['can'] === undefined)) return 'asks of an object or of a right: of or can';
     return Object.keys(why).length === 1 ? 'says nothing of the answer, such as cause: SecretMissing' : undefined;
   },
+  { minProperties: 2 },
 );
 
 /** Asks now. */

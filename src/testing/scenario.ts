@@ -8,6 +8,7 @@ import type { Random } from '../platform/random.ts';
 import { createSeededRandom } from '../platform/sim/random.ts';
 import { imageFields, nodeFields, plainImageFields } from './scenario-fields.ts';
 import {
+  described,
   fields,
   listOf,
   listOr,
@@ -15,12 +16,13 @@ import {
   number,
   type Path,
   rangeOf,
+  type Schema,
   seedNumber,
   type Shape,
   ShapeError,
   text,
 } from './scenario-shape.ts';
-import { type ScenarioStep, stepList } from './scenario-steps.ts';
+import { type ScenarioStep, stepList, stepSchema } from './scenario-steps.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
 
 export type { ScenarioStep } from './scenario-steps.ts';
@@ -44,18 +46,29 @@ export interface Scenario {
 
 const scenarioShape = fields(
   {
-    name: text,
-    about: text,
-    seed: seedNumber,
-    regressions: listOf(seedNumber),
-    nodes: listOr(listOf(fields(nodeFields)), number),
-    controllers: listOf(text),
-    schedulerConfig: text,
-    images: namesTo(fields(imageFields)),
-    steps: stepList,
+    name: described('What holds, in a few words.', text),
+    about: described('What is at stake.', text),
+    seed: described('Run with this seed alone: a failure that is kept, or a replay file.', seedNumber),
+    regressions: described('Seeds that once failed; tried before all others.', listOf(seedNumber)),
+    nodes: described('Machines: how many, or what kind. Default 1.', listOr(listOf(fields(nodeFields)), number)),
+    controllers: described("Controllers that run, by upstream's names. Default: all.", listOf(text)),
+    schedulerConfig: described('YAML text of a KubeSchedulerConfiguration or a Policy.', text),
+    images: described('What containers do, by image. Others run for ever.', namesTo(fields(imageFields))),
+    steps: described('What happens, one after the other; each is an object with one word of these.', stepList),
   },
   ['name', 'steps'],
 );
+
+const plainImages = namesTo(fields(plainImageFields));
+
+/** JSON schemas of scenario files, and of files for `keelson up --simulate --images`. */
+export function fileSchemas(): { readonly scenario: Schema; readonly images: Schema } {
+  const $schema = 'https://json-schema.org/draft/2020-12/schema';
+  return {
+    scenario: { $schema, title: 'Scenario of keelson sim', ...scenarioShape.schema, $defs: { step: stepSchema() } },
+    images: { $schema, title: 'Images of keelson up --simulate --images', ...plainImages.schema },
+  };
+}
 
 /** Reads a scenario. Throws on one that is not understood, naming line and field: an unknown word would silently test nothing. */
 export function parseScenario(source: string): Scenario {
@@ -64,7 +77,7 @@ export function parseScenario(source: string): Scenario {
 
 /** Reads descriptions of images by their names, as scenarios have them under `images` but without ranges. Throws as `parseScenario` does. */
 export function parseImages(source: string): SimImage[] {
-  const images = parseShaped(source, namesTo(fields(plainImageFields))) as NonNullable<Scenario['images']>;
+  const images = parseShaped(source, plainImages) as NonNullable<Scenario['images']>;
   return Object.entries(images).map(([name, spec]) => image(name, spec));
 }
 
