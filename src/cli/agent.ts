@@ -29,7 +29,8 @@ import {
 } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
-interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
+/** Options of `keelson agent` before they are checked. */
+export interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
   readonly dataDir: string;
   readonly server?: string;
   readonly nodeName?: string;
@@ -44,10 +45,22 @@ interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
 }
 
 export function agentCommand(): Command {
-  const command = new Command('agent');
-  const joining = command
-    .description('join this machine to a cluster as a node: kubelet, service proxy and DNS')
-    .option('--server <urls>', 'https://host:port of the cluster’s servers, separated by commas');
+  const command = new Command('agent').description(
+    'join this machine to a cluster as a node: kubelet, service proxy and DNS',
+  );
+  return agentOptions(command)
+    .option('--detach', 'return when the node is Ready and leave it running')
+    .action(async (raw: RawAgentOptions) => {
+      const options = await parseAgentOptions(raw);
+      checkPrivileges();
+      const start = instanceStart(command, raw);
+      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runAgent(options, start));
+    });
+}
+
+/** Adds the options that make an agent what it is. */
+export function agentOptions(command: Command): Command {
+  const joining = command.option('--server <urls>', 'https://host:port of the cluster’s servers, separated by commas');
   return withJoinToken(joining)
     .addOption(dataDirOption('where the node keeps everything'))
     .option('--node-name <name>', 'name of this node (default: the host name)')
@@ -65,17 +78,11 @@ export function agentCommand(): Command {
     .addOption(proxyModeOption())
     .addOption(nodePortAddressesOption())
     .addOption(logLevelOption())
-    .addOption(restartOption())
-    .option('--detach', 'return when the node is Ready and leave it running')
-    .action(async (raw: RawAgentOptions) => {
-      const options = await parseAgentOptions(raw);
-      checkPrivileges();
-      const start = instanceStart(command, raw);
-      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runAgent(options, start));
-    });
+    .addOption(restartOption());
 }
 
-async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
+/** Checks everything that can be checked without looking at the machine. Throws `UserError`. */
+export async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOptions> {
   const servers = raw.server === undefined ? undefined : parseServers('--server', raw.server);
   const token = await readJoinToken(raw);
   const endpoint = parseEndpoint(raw.containerRuntimeEndpoint);

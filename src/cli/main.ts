@@ -30,6 +30,8 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
     const { completionCommand } = await import('./completion.ts');
     return () => completionCommand(() => program([]));
   },
+  install: async () => (await import('./install.ts')).installCommand,
+  uninstall: async () => (await import('./uninstall.ts')).uninstallCommand,
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
   console: async () => (await import('./console.ts')).consoleCommand,

@@ -1,7 +1,7 @@
 /** `keelson server`: the control plane of a cluster of several machines, with a node on this one unless told otherwise. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import type { OwnEtcdOptions } from '../cluster/cluster-options.ts';
+import type { ClusterOptions, OwnEtcdOptions } from '../cluster/cluster-options.ts';
 import { parsePort, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
@@ -17,12 +17,26 @@ interface RawEtcdOptions extends RawJoinToken {
   readonly etcdPeerPort: string;
 }
 
-interface RawOptions extends RawServerOptions, RawEtcdOptions {
+/** Options of `keelson server` before they are checked. */
+export interface RawServerCommand extends RawServerOptions, RawEtcdOptions {
   readonly disableAgent?: boolean;
 }
 
 export function serverCommand(): Command {
   const command = new Command('server').description('start the control plane that other machines join (keelson agent)');
+  return serverOptions(command)
+    .option('--detach', 'return when it is ready and leave it running')
+    .addCommand(removeCommand())
+    .action(async (raw: RawServerCommand) => {
+      const options = await parseServerCommand(raw);
+      if (raw.disableAgent !== true) checkPrivileges();
+      const start = instanceStart(command, raw);
+      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runServer(options, start));
+    });
+}
+
+/** Adds the options that make a server what it is. */
+export function serverOptions(command: Command): Command {
   const joining = withServerOptions(command)
     .addOption(writeKubeconfigOption('none'))
     .option('--disable-agent', 'no node on this machine: API server, controllers and scheduler alone')
@@ -30,28 +44,26 @@ export function serverCommand(): Command {
     .option('--join <urls>', 'become another server of the cluster at https://host:port,... (with --token)');
   return withJoinToken(joining)
     .option('--etcd-client-port <port>', 'port of this server’s own etcd', '2379')
-    .option('--etcd-peer-port <port>', 'its port for the other servers’ etcd', '2380')
-    .option('--detach', 'return when it is ready and leave it running')
-    .addCommand(removeCommand())
-    .action(async (raw: RawOptions) => {
-      const etcd = await ownEtcdOptions(raw);
-      if (raw.disableAgent !== true) checkPrivileges();
-      const options = {
-        ...parseServerOptions(raw),
-        ...(await parseKubeletSettings(raw)),
-        ...(await parseControllerManagerSettings(raw)),
-        ...(raw.disableAgent === true ? { disableAgent: true } : {}),
-        etcd,
-      };
-      if (raw.disableAgent === true && options.kubelet !== undefined)
-        throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
-      if (raw.disableAgent === true && options.gateway !== undefined)
-        throw new UserError('--disable-agent: routes are served by the node of this machine, which it leaves out', 2);
-      if (etcd !== undefined && options.store.kind !== 'sqlite')
-        throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
-      const start = instanceStart(command, raw);
-      process.exitCode = await (raw.detach === true ? runDetached(options.dataDir, start) : runServer(options, start));
-    });
+    .option('--etcd-peer-port <port>', 'its port for the other servers’ etcd', '2380');
+}
+
+/** Checks everything that can be checked without looking at the machine. Throws `UserError`. */
+export async function parseServerCommand(raw: RawServerCommand): Promise<ClusterOptions> {
+  const etcd = await ownEtcdOptions(raw);
+  const options = {
+    ...parseServerOptions(raw),
+    ...(await parseKubeletSettings(raw)),
+    ...(await parseControllerManagerSettings(raw)),
+    ...(raw.disableAgent === true ? { disableAgent: true } : {}),
+    etcd,
+  };
+  if (raw.disableAgent === true && options.kubelet !== undefined)
+    throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
+  if (raw.disableAgent === true && options.gateway !== undefined)
+    throw new UserError('--disable-agent: routes are served by the node of this machine, which it leaves out', 2);
+  if (etcd !== undefined && options.store.kind !== 'sqlite')
+    throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
+  return options;
 }
 
 /** Throws `UserError` with exit code 2. */
