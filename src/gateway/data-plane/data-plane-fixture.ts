@@ -8,6 +8,7 @@ import { freePort } from '../../platform/node/free-port-fixture.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { Backend, DataPlaneReport, Endpoint, Listener, Route, Snapshot } from '../snapshot/snapshot.ts';
 import { DataPlane } from './data-plane.ts';
+import type { PlaneLimits } from './plane-limits.ts';
 
 /** Things to end after a test, in reverse. */
 const ending: (() => unknown)[] = [];
@@ -30,10 +31,10 @@ export interface TestPlane {
 }
 
 /** On a virtual clock time moves for the data plane, not for its sockets. */
-export async function startPlane(clock: Clock = createNodeClock()): Promise<TestPlane> {
+export async function startPlane(clock: Clock = createNodeClock(), limits?: PlaneLimits): Promise<TestPlane> {
   const reports: DataPlaneReport[] = [];
   const { log } = createSimPlatform();
-  const plane = new DataPlane({ clock, log, report: (report) => reports.push(report) });
+  const plane = new DataPlane({ clock, log, report: (report) => reports.push(report), ...(limits && { limits }) });
   const [port, tlsPort] = [await freePort(), await freePort()];
   let generation = 0;
   ending.push(() => plane.stop());

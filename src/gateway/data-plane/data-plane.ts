@@ -9,6 +9,7 @@ import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 import { Backends } from './backends/backends.ts';
 import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snapshot } from '../snapshot/snapshot.ts';
+import { createPlaneLimits, type PlaneLimits } from './plane-limits.ts';
 import { PortServer, type Certificates } from './port-server.ts';
 import { Router } from './router.ts';
 
@@ -20,6 +21,8 @@ export interface DataPlaneDeps {
   readonly log: Log;
   /** Called after each snapshot and when the state of a port changes. */
   readonly report: (report: DataPlaneReport) => void;
+  /** Absent: by the file descriptors of the process. */
+  readonly limits?: PlaneLimits;
 }
 
 interface OpenPort {
@@ -32,6 +35,7 @@ export class DataPlane {
   readonly #deps: DataPlaneDeps;
   readonly #backends: Backends;
   readonly #router: Router;
+  readonly #limits: PlaneLimits;
   readonly #ports = new Map<number, OpenPort>();
   /** By their texts: a certificate that stays is read once. */
   #contexts = new Map<string, SecureContext>();
@@ -41,6 +45,7 @@ export class DataPlane {
 
   constructor(deps: DataPlaneDeps) {
     this.#deps = deps;
+    this.#limits = deps.limits ?? createPlaneLimits();
     this.#backends = new Backends(deps.clock);
     this.#router = new Router({ ...deps, backends: this.#backends });
   }
@@ -68,7 +73,7 @@ export class DataPlane {
     let open = this.#ports.get(port);
     if (open === undefined) {
       open = {
-        server: new PortServer({ ...this.#deps, router: this.#router }, port, isTls),
+        server: new PortServer({ ...this.#deps, router: this.#router, limits: this.#limits }, port, isTls),
         state: { port },
         isOpen: false,
       };

@@ -1,63 +1,112 @@
 /**
- * A copy of a request for another backend, whose answer is read and dropped. It holds up nothing: a mirror that does not keep
- * pace with the request's body is given up.
+ * Copies of requests for other backends, whose answers are read and dropped. They hold up nothing: one that does not keep pace
+ * with the request's body, or takes too long, is given up, and beyond a number none is made.
  */
 import type { BackendRequest, BodyTarget } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
 
 const MAX_PENDING_BYTES = 256 * 1024;
+/** A copy may take so long from the last part of its request until its whole answer. */
+const MAX_MS = 60_000;
+/** Copies of all routes together; each has a connection of its own. */
+const MAX_UNDER_WAY = 500;
 
 export interface Mirror {
   write(chunk: Buffer): void;
   end(): void;
 }
 
-/** Sends the head now; `write` and `end` are for a request with a body. */
-export function startMirror(
-  backends: Backends,
-  backend: Backend,
-  { clientAddress, ...request }: Omit<BackendRequest, 'sendBody'> & { readonly clientAddress: string },
-): Mirror {
-  const [endpoint] = backends.order(backend, clientAddress);
-  if (endpoint === undefined) return { write: () => undefined, end: () => undefined };
-  let target: BodyTarget | undefined;
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  let isEnded = false;
-  let isBlocked = false;
-  const flush = (): void => {
-    if (target === undefined || isBlocked) return;
-    for (const chunk of pending) isBlocked = !target.write(chunk) || isBlocked;
-    [pending, pendingBytes] = [[], 0];
-    if (isEnded) target.end([]);
-  };
-  const sendBody = (opened: BodyTarget): void => {
-    target = opened;
-    opened.onDrain(() => {
-      isBlocked = false;
-      flush();
+type MirroredRequest = Omit<BackendRequest, 'sendBody'> & { readonly clientAddress: string };
+
+export class Mirrors {
+  readonly #clock: Clock;
+  readonly #backends: Backends;
+  #underWay = 0;
+
+  constructor(clock: Clock, backends: Backends) {
+    this.#clock = clock;
+    this.#backends = backends;
+  }
+
+  /** Sends the head now; `write` and `end` are for a request with a body. Undefined: no copy is made. */
+  start(backend: Backend, { clientAddress, ...request }: MirroredRequest): Mirror | undefined {
+    const [endpoint] = this.#backends.order(backend, clientAddress);
+    if (endpoint === undefined || this.#underWay >= MAX_UNDER_WAY) return undefined;
+    const body = new PendingBody();
+    const sendBody = (target: BodyTarget): void => body.open(target);
+    const call = this.#backends.call(endpoint, { ...request, sendBody }, backend);
+    this.#underWay++;
+    let isOver = false;
+    let cancelTimer: CancelTimer = () => undefined;
+    const startTimer = (): void => {
+      cancelTimer();
+      if (!isOver) cancelTimer = this.#clock.setTimer(MAX_MS, () => call.cancel());
+    };
+    const over = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.#underWay--;
+      cancelTimer();
+    };
+    startTimer();
+    call.answer.then(
+      ({ body: answer }) => {
+        answer.on('error', () => undefined);
+        if (answer.closed) over();
+        else answer.once('close', over).resume();
+      },
+      () => {
+        over();
+        this.#backends.failed(endpoint);
+      },
+    );
+    return {
+      write(chunk) {
+        startTimer();
+        if (!body.write(chunk)) call.cancel();
+      },
+      end: () => body.end(),
+    };
+  }
+}
+
+/** What a mirror has not taken yet. */
+class PendingBody {
+  #target: BodyTarget | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #isEnded = false;
+  #isBlocked = false;
+
+  open(target: BodyTarget): void {
+    this.#target = target;
+    target.onDrain(() => {
+      this.#isBlocked = false;
+      this.#flush();
     });
-    flush();
-  };
-  const call = backends.call(endpoint, { ...request, sendBody }, backend);
-  call.answer.then(
-    ({ body }) => {
-      body.on('error', () => undefined);
-      body.resume();
-    },
-    () => backends.failed(endpoint),
-  );
-  return {
-    write(chunk) {
-      pending.push(chunk);
-      pendingBytes += chunk.length;
-      if (pendingBytes > MAX_PENDING_BYTES) call.cancel();
-      else flush();
-    },
-    end() {
-      isEnded = true;
-      flush();
-    },
-  };
+    this.#flush();
+  }
+
+  /** False: too much waits. */
+  write(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > MAX_PENDING_BYTES) return false;
+    this.#flush();
+    return true;
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#target === undefined || this.#isBlocked) return;
+    for (const chunk of this.#chunks) this.#isBlocked = !this.#target.write(chunk) || this.#isBlocked;
+    [this.#chunks, this.#bytes] = [[], 0];
+    if (this.#isEnded) this.#target.end([]);
+  }
 }

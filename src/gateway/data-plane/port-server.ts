@@ -3,22 +3,23 @@
  * TLS by the client's first bytes (prior knowledge). Changes
  * of routes and certificates touch no connection. Clients that are slow with their heads, or too many, are cut off.
  */
+import type { EventEmitter } from 'node:events';
 import * as http from 'node:http';
 import { performServerHandshake } from 'node:http2';
 import * as https from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
-import { ConnectionCount } from '../../base/connection-count.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
-import { ownConnectionLimits } from '../../platform/node/connection-limits.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
+import { Pipelines } from '../../platform/node/pipelines.ts';
 import { contextOf } from '../../platform/node/sni.ts';
-import { answerText } from './exchange.ts';
+import { answerText, type Exchange } from './exchange.ts';
 import { beginsHttp2, withFirstBytes } from './first-bytes.ts';
 import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
 import { Http2Exchange, malformedHttp2Head } from './http2-front.ts';
 import { refuseUpgrade } from './upgrade.ts';
+import type { PlaneLimits } from './plane-limits.ts';
 import type { Router } from './router.ts';
 
 const KEEP_ALIVE_MS = 75_000;
@@ -27,6 +28,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CHECK_EVERY_MS = 2_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const MAX_STREAMS = 128;
+const TOO_MANY = 'too many requests are under way';
 
 /** Certificates by name; '' is for clients that ask for none of the others. */
 export type Certificates = ReadonlyMap<string, SecureContext>;
@@ -35,6 +37,7 @@ export interface PortServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly router: Router;
+  readonly limits: PlaneLimits;
 }
 
 export class PortServer {
@@ -46,7 +49,7 @@ export class PortServer {
   readonly #sockets = new Set<Socket>();
   /** Connections that have not sent enough to see what they are. */
   readonly #silent = new Set<Socket>();
-  readonly #connections = new ConnectionCount(ownConnectionLimits());
+  readonly #pipelines = new Pipelines();
   #certificates: Certificates = new Map();
 
   constructor(deps: PortServerDeps, port: number, isTls: boolean) {
@@ -101,7 +104,8 @@ export class PortServer {
 
   #onConnection(socket: Socket): void {
     const { remoteAddress = '' } = socket;
-    if (!this.#connections.enter(remoteAddress)) {
+    const { connections } = this.#deps.limits;
+    if (!connections.enter(remoteAddress)) {
       socket.destroy();
       return;
     }
@@ -109,24 +113,40 @@ export class PortServer {
     this.#sockets.add(socket);
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      this.#connections.leave(remoteAddress);
+      connections.leave(remoteAddress);
     });
   }
 
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
-    const exchange = new Http1Exchange(message, response);
     message.on('error', () => undefined); // The answer's end shows it.
-    const malformed = malformedHead(message);
-    if (malformed === undefined)
-      return this.#guard(message.socket, () => this.#deps.router.serve(exchange, this.#port));
-    response.shouldKeepAlive = false;
-    answerText(exchange, 400, malformed);
+    this.#pipelines.enter(message, response, () => {
+      const exchange = new Http1Exchange(message, response);
+      const malformed = malformedHead(message);
+      if (malformed === undefined) return this.#serve(exchange, message.socket, response);
+      response.shouldKeepAlive = false;
+      answerText(exchange, 400, malformed);
+    });
+  }
+
+  /** `answer` closes when the request is over. */
+  #serve(exchange: Exchange, socket: Socket, answer: EventEmitter): void {
+    if (!this.#begin(exchange.clientAddress, answer)) answerText(exchange, 503, TOO_MANY);
+    else this.#guard(socket, () => this.#deps.router.serve(exchange, this.#port));
+  }
+
+  /** Counts a request until it closes. False: there are too many. */
+  #begin(address: string, request: EventEmitter): boolean {
+    const { requests } = this.#deps.limits;
+    if (!requests.enter(address)) return false;
+    request.once('close', () => requests.leave(address));
+    return true;
   }
 
   #onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     const malformed = malformedHead(message);
     if (malformed !== undefined) return refuseUpgrade(socket, 400, malformed);
+    if (!this.#begin(socket.remoteAddress ?? '', socket)) return refuseUpgrade(socket, 503, TOO_MANY);
     this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
   }
 
@@ -144,7 +164,7 @@ export class PortServer {
       this.#guard(socket, () => {
         const exchange = new Http2Exchange(stream, headers, lines, peer);
         const malformed = malformedHttp2Head(headers, lines);
-        if (malformed === undefined) this.#deps.router.serve(exchange, this.#port);
+        if (malformed === undefined) this.#serve(exchange, socket, stream);
         else answerText(exchange, 400, malformed);
       });
     });

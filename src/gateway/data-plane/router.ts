@@ -10,7 +10,7 @@ import { answerText, type Exchange } from './exchange.ts';
 import { redirectLocation, rewrittenTarget, type MatchedTarget } from './filters.ts';
 import { forward } from './forward.ts';
 import { applyChanges, headerValue, requestLines, type HeaderLines } from './header-lines.ts';
-import { startMirror, type Mirror } from './mirror.ts';
+import { Mirrors, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
 import { RouteTable } from './route-table.ts';
@@ -48,6 +48,7 @@ type Decision =
 export class Router {
   readonly #deps: RouterDeps;
   readonly #weights = new WeightedChoice();
+  readonly #mirrors: Mirrors;
   #tables: ReadonlyMap<number, RouteTable> = new Map();
   #backends: Snapshot['backends'] = {};
   /** How many requests each mirror of each object has been asked for. */
@@ -55,6 +56,7 @@ export class Router {
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
+    this.#mirrors = new Mirrors(deps.clock, deps.backends);
   }
 
   /** Requests that come from now on see the snapshot; those under way keep what they have. */
@@ -134,9 +136,9 @@ export class Router {
       const backend = this.#backends[mirror.backend];
       if (backend === undefined || !this.#isMirrored(`${route.source} ${index}`, mirror)) continue;
       const { method, hasBody, clientAddress } = exchange;
-      mirrors.push(
-        startMirror(this.#deps.backends, backend, { ...request, method, hasBody, takesTrailers: false, clientAddress }),
-      );
+      const copy = { ...request, method, hasBody, takesTrailers: false, clientAddress };
+      const started = this.#mirrors.start(backend, copy);
+      if (started !== undefined) mirrors.push(started);
     }
     return mirrors;
   }

@@ -1,0 +1,37 @@
+/** Which certificates and keys a data plane gets. */
+import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
+import { before, test } from 'node:test';
+import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
+import { createInspectCertificate } from './inspect-certificate.ts';
+
+const inspect = createInspectCertificate();
+let authority: TestAuthority;
+before(async () => {
+  authority = await createTestAuthority('test');
+});
+
+test('names of a certificate with its key', async () => {
+  const { certPem, keyPem } = await authority.issue('CN=x', ['Web.example', '*.web.example']);
+  assert.deepEqual(inspect(certPem, keyPem), ['web.example', '*.web.example']);
+});
+
+test("another's key, and what is none", async () => {
+  const [one, two] = [await authority.issue('CN=x', ['a']), await authority.issue('CN=x', ['a'])];
+  assert.throws(() => inspect(one.certPem, two.keyPem), /tls\.key is not the key of tls\.crt/);
+  assert.throws(() => inspect(one.certPem, 'x'), /tls\.crt or tls\.key cannot be read/);
+  assert.throws(() => inspect('x', one.keyPem), /tls\.crt or tls\.key cannot be read/);
+});
+
+test('a key that makes each handshake slow is refused', async () => {
+  const { certPem } = await authority.issue('CN=x', ['a']);
+  // To make a true one would take seconds; nobody looks at its primes.
+  const number = (bits: number): string => Buffer.alloc(bits / 8, 0xff).toString('base64url');
+  const half = Object.fromEntries(['p', 'q', 'dp', 'dq', 'qi'].map((name) => [name, number(2056)]));
+  const key = createPrivateKey({
+    format: 'jwk',
+    key: { kty: 'RSA', e: 'AQAB', n: number(4104), d: number(4104), ...half },
+  });
+  const keyPem = key.export({ type: 'pkcs8', format: 'pem' }) as string;
+  assert.throws(() => inspect(certPem, keyPem), { message: 'tls.key has 4104 bits, more than 4096' });
+});
