@@ -19,10 +19,14 @@ function startController() {
   const timers: { readonly delayMs: number; readonly run: () => void }[] = [];
   const published: string[] = [];
   const world = { ingresses: [ingress('a')], nowMs: 0, gate: undefined as Deferred<void> | undefined };
+  /** By kind: reports a change of an object. */
+  const changes = new Map<string, (object: unknown) => void>();
   const objectsOf = (kind: string): readonly unknown[] => (kind === Ingresses.kind ? world.ingresses : []);
   const informer = ({ kind }: ResourceInfo<never>) => ({
     addIndex: () => undefined,
-    addHandler: () => undefined,
+    addHandler: ({ onUpdate }: { onUpdate: (before: unknown, after: unknown) => void }) => {
+      changes.set(kind, (object) => onUpdate(object, object));
+    },
     waitForSync: () => Promise.resolve(),
     list: () => objectsOf(kind),
     get: () => (kind === 'IngressClass' ? { spec: { controller: 'keelson.dev/gateway' } } : undefined),
@@ -48,7 +52,7 @@ function startController() {
     defaultCertificate: { certPem: 'c', keyPem: 'k' },
     portUser: () => undefined,
   };
-  return { controller: new GatewayController(deps as never, config as never), timers, published, world };
+  return { controller: new GatewayController(deps as never, config as never), timers, published, world, changes };
 }
 
 test('a change during a build makes another build after it', async () => {
@@ -98,4 +102,35 @@ test('a snapshot that is the same is not published again', async () => {
   timers.shift()?.run();
   await turn();
   assert.equal(published.length, 1);
+});
+
+test('objects that no route is made from make no build', async () => {
+  const { controller, timers, world, changes } = startController();
+  const service = { service: { name: 's', port: { number: 80 } } };
+  const [used] = world.ingresses;
+  Object.assign(used!.spec, { tls: [{ secretName: 'c' }], defaultBackend: service });
+  await controller.start(new AbortController().signal);
+  const change = (kind: string, name: string, namespace = 'ns'): number => {
+    const labels = { 'kubernetes.io/service-name': name };
+    changes.get(kind)?.({ metadata: { name: kind === 'EndpointSlice' ? 'any' : name, namespace, labels } });
+    return timers.splice(0).length;
+  };
+  for (const kind of ['Service', 'EndpointSlice', 'Secret'])
+    assert.deepEqual(
+      [change(kind, 'other'), change(kind, 's', 'elsewhere'), change(kind, 'c', 'elsewhere')],
+      [0, 0, 0],
+    );
+  // Each is asked for alone: a timer that is set is not set again.
+  for (const [kind, name] of [
+    ['Service', 's'],
+    ['EndpointSlice', 's'],
+    ['Secret', 'c'],
+  ] as const) {
+    const other = startController();
+    Object.assign(other.world.ingresses[0]!.spec, { tls: [{ secretName: 'c' }], defaultBackend: service });
+    await other.controller.start(new AbortController().signal);
+    const labels = { 'kubernetes.io/service-name': name };
+    other.changes.get(kind)?.({ metadata: { name, namespace: 'ns', labels } });
+    assert.equal(other.timers.length, 1, kind);
+  }
 });

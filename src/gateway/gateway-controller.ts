@@ -6,7 +6,10 @@
 import { EndpointSlices, IngressClasses, Ingresses, Secrets, Services } from '../api/gen/resources.ts';
 import type { Node, Secret } from '../api/gen/core-v1.ts';
 import type { Ingress } from '../api/gen/networking-v1.ts';
-import type { Stored } from '../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
+import { deepEqual } from '../base/equal.ts';
+import { GATEWAY_PORTS_ANNOTATION } from '../component-helpers/gateway-class.ts';
+import { isNodeReady } from '../component-helpers/nodes.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Informer, InformerFactory } from '../client/informer.ts';
 import { stepByStep, type Steps } from '../base/steps.ts';
@@ -18,6 +21,8 @@ import type { GatewayApi } from './gateway-api/gateway-api.ts';
 import { gatewayAddresses, gatewayPorts, kubeletOn } from './ingress/ingress-status.ts';
 import { isServedIngress } from './ingress/ingress-class.ts';
 import { buildSnapshot, type GatewayPorts, type SnapshotInput } from './snapshot/build-snapshot.ts';
+import { claimsOfIngresses, SharedHosts } from './snapshot/host-claims.ts';
+import { byAge } from './ingress/ingress-routes.ts';
 import type { ClusterView, RouteProblem } from './snapshot/cluster-view.ts';
 import { SecretCertificates, type InspectCertificate } from './snapshot/secret-certificates.ts';
 import { writeSnapshot } from './snapshot/snapshot-message.ts';
@@ -64,6 +69,13 @@ const CERTIFICATE_DATA = {
   },
 };
 
+/** What routes are made from. */
+function factsOf({ metadata, status }: Node): object {
+  const { addresses, daemonEndpoints } = status ?? {};
+  const ports = metadata.annotations?.[GATEWAY_PORTS_ANNOTATION];
+  return { ports, addresses, daemonEndpoints, isReady: isNodeReady({ metadata, status }) };
+}
+
 export class GatewayController {
   readonly #deps: GatewayControllerDeps;
   readonly #config: GatewayControllerConfig;
@@ -80,6 +92,8 @@ export class GatewayController {
   #isBuilding = false;
   #isStale = false;
   #restMs = 0;
+  /** Services and Secrets that the last build has asked for; undefined: none is known to have ended well. */
+  #used: ReadonlySet<string> | undefined;
   /** By uid: what was recorded of an ingress. */
   #recorded = new Map<string, string>();
 
@@ -98,7 +112,28 @@ export class GatewayController {
       `${metadata.namespace}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
     ]);
     const touch = (): void => this.touch();
-    for (const informer of this.#informers()) informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
+    for (const informer of [this.#ingresses, this.#classes])
+      informer.addHandler({ onAdd: touch, onUpdate: touch, onDelete: touch });
+    this.#touchWhereUsed(this.#services, 'Service', ({ metadata }) => metadata.name);
+    this.#touchWhereUsed(this.#slices, 'Service', ({ metadata }) => metadata.labels?.[SERVICE_NAME_LABEL] ?? '');
+    this.#touchWhereUsed(this.#secrets, 'Secret', ({ metadata }) => metadata.name);
+  }
+
+  /** Routes are made anew for those of the informer's objects that the last ones were made from, or looked for. */
+  #touchWhereUsed<T extends KubernetesObject>(
+    informer: Informer<T>,
+    kind: string,
+    nameOf: (object: Stored<T>) => string,
+  ): void {
+    const onChange = (object: Stored<T>): void => {
+      const key = `${kind} ${object.metadata.namespace}/${nameOf(object)}`;
+      if (this.#isBuilding || this.#used?.has(key) !== false) this.touch();
+    };
+    const onUpdate = (before: Stored<T>, object: Stored<T>): void => {
+      onChange(before);
+      onChange(object);
+    };
+    informer.addHandler({ onAdd: onChange, onUpdate, onDelete: onChange });
   }
 
   /** Resolves once all objects are known and the first snapshot is published. */
@@ -117,7 +152,11 @@ export class GatewayController {
   /** Serves Gateways as well. `nodes` say where they are reached. */
   useGatewayApi(api: GatewayApi, nodes: Informer<Node>): void {
     const onNode = (): void => this.touch();
-    nodes.addHandler({ onAdd: onNode, onUpdate: onNode, onDelete: onNode });
+    const onUpdate = (before: Stored<Node>, node: Stored<Node>): void => {
+      // Nodes report that they live every few seconds.
+      if (!deepEqual(factsOf(before), factsOf(node))) this.touch();
+    };
+    nodes.addHandler({ onAdd: onNode, onUpdate, onDelete: onNode });
     this.#gatewayApi = { api, nodes };
     this.touch();
   }
@@ -160,10 +199,15 @@ export class GatewayController {
 
   *#build(): Steps<void> {
     const ingresses = this.served();
-    const view = this.#view();
-    const gateways = yield* this.#buildGateways(view, ingresses.length > 0);
+    const used = new Set<string>();
+    this.#used = undefined;
+    const view = this.#view(used);
+    const { http, https } = this.#config.ports;
+    const shared = new SharedHosts([http, https], claimsOfIngresses(ingresses.toSorted(byAge)));
+    const gateways = yield* this.#buildGateways({ view, shared }, ingresses.length > 0);
     const certificates = this.#certificates;
-    const built = yield* buildSnapshot({ ingresses, view, certificates, gateways, ...this.#config });
+    const built = yield* buildSnapshot({ ingresses, view, certificates, gateways, shared, ...this.#config });
+    this.#used = used;
     this.#record(ingresses, built.problems);
     const pieces = yield* writeSnapshot(built.plan);
     const before = this.#published;
@@ -173,7 +217,10 @@ export class GatewayController {
     this.#deps.publish({ pieces, hasListeners: built.plan.listeners.length > 0 });
   }
 
-  *#buildGateways(view: ClusterView, hasIngresses: boolean): Steps<BuiltGateways | undefined> {
+  *#buildGateways(
+    from: { readonly view: ClusterView; readonly shared: SharedHosts },
+    hasIngresses: boolean,
+  ): Steps<BuiltGateways | undefined> {
     if (this.#gatewayApi === undefined) return undefined;
     const { api, nodes } = this.#gatewayApi;
     const { http, https } = this.#config.ports;
@@ -181,7 +228,7 @@ export class GatewayController {
     const all = nodes.list();
     const addresses = gatewayAddresses(all);
     const built = yield* api.build({
-      view,
+      ...from,
       certificates: this.#certificates,
       taken,
       portUser: (port) => this.#config.portUser(port) ?? kubeletOn(port, all),
@@ -192,11 +239,17 @@ export class GatewayController {
     return built;
   }
 
-  #view(): ClusterView {
+  #view(used: Set<string>): ClusterView {
     return {
-      service: (namespace, name) => this.#services.get({ namespace, name }),
+      service: (namespace, name) => {
+        used.add(`Service ${namespace}/${name}`);
+        return this.#services.get({ namespace, name });
+      },
       slicesOf: (namespace, name) => this.#slices.byIndex(BY_SERVICE, `${namespace}/${name}`),
-      secret: (namespace, name) => this.#secrets.get({ namespace, name }),
+      secret: (namespace, name) => {
+        used.add(`Secret ${namespace}/${name}`);
+        return this.#secrets.get({ namespace, name });
+      },
     };
   }
 

@@ -31,7 +31,16 @@ const POSITIVE = new Set([
 ]);
 
 /** Conditions that are to be False by convention. */
-const NEGATIVE = new Set(['Failed', 'Degraded', 'Stalled', 'ReplicaFailure', 'Error', 'Conflicted']);
+const NEGATIVE = new Set([
+  'Failed',
+  'Degraded',
+  'Stalled',
+  'ReplicaFailure',
+  'Error',
+  'Conflicted',
+  'PartiallyInvalid',
+  'keelson.dev/HostConflict',
+]);
 
 export function conditionsOf(object: KubernetesObject): readonly Condition[] {
   const { status } = object as { status?: { conditions?: unknown } };

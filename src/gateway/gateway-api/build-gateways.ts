@@ -7,6 +7,7 @@ import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import { costOfBackends, costOfRoutes } from '../snapshot/route-cost.ts';
+import type { SharedHosts } from '../snapshot/host-claims.ts';
 import type { SecretCertificates } from '../snapshot/secret-certificates.ts';
 import { ServiceBackends } from '../snapshot/service-backend.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
@@ -18,8 +19,9 @@ import {
   type BudgetAccount,
 } from '../snapshot/snapshot-budget.ts';
 import type { PlannedCertificate, PlannedListener } from '../snapshot/snapshot-plan.ts';
-import { attachRoute, type AttachContext, type AttachedParent } from './attach-routes.ts';
+import { attachRoute, type AttachContext, type AttachedParent, type Attachment } from './attach-routes.ts';
 import { condition, type NewCondition } from './conditions.ts';
+import { KindClaims } from './kind-claims.ts';
 import { resolveListeners, type ResolvedListener } from './listeners.ts';
 import { convertRoute, type ConvertedRoute, type RankedRoute, type RouteContext } from './route-rules.ts';
 import type { Gateway, GatewayRoute, GrpcRoute, HttpRoute, ParentReference, ReferenceGrant } from './types.ts';
@@ -37,6 +39,8 @@ export interface GatewaySurroundings {
   readonly view: ClusterView;
   readonly certificates: SecretCertificates;
   readonly taken: ReadonlyMap<number, boolean>;
+  /** Hosts that ingresses have, too. Gets those of the routes. */
+  readonly shared: SharedHosts;
   /** What else the nodes need a port for; undefined: nothing. */
   readonly portUser: (port: number) => string | undefined;
   readonly addresses: readonly IngressLoadBalancerIngress[];
@@ -72,6 +76,9 @@ export interface BuiltGateways {
   readonly routes: readonly RouteVerdict[];
 }
 
+/** Of routes, with the domain that types of one implementation have. */
+const HOST_CONFLICT = 'keelson.dev/HostConflict';
+
 interface PlacedRoute extends RankedRoute {
   readonly hosts: readonly string[];
 }
@@ -100,11 +107,13 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
     listeners,
     services: new ServiceBackends(surroundings.view),
     budget: new SnapshotBudget(ROUTE_LIMITS),
+    claims: new KindClaims(),
   };
   const own: OwnRoute[] = [];
   for (const { kind, route } of all) {
     const found = ownRoute(kind, route, context);
     if (found !== undefined) own.push(found);
+    if (found !== undefined) shareHosts(found, surroundings.shared);
     yield;
   }
   const verdicts = gatewayVerdicts(listeners, { objects, own, surroundings });
@@ -112,7 +121,7 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
     ports: yield* portsOf(listeners, own),
     backends: Object.fromEntries(own.flatMap(({ converted }) => Object.entries(converted.backends))),
     gateways: verdicts,
-    routes: own.map(routeVerdict),
+    routes: own.map((one) => routeVerdict(one, surroundings.shared)),
   };
 }
 
@@ -120,12 +129,13 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
 function ownRoute(
   kind: OwnRoute['kind'],
   route: Stored<GatewayRoute>,
-  context: AttachContext & RouteContext & { readonly budget: SnapshotBudget },
+  context: AttachContext & RouteContext & { readonly budget: SnapshotBudget; readonly claims: KindClaims },
 ): OwnRoute | undefined {
-  const parents = attachRoute(kind, route, context);
-  if (parents.length === 0) return undefined;
-  const hostsByPort = servedHosts(parents);
+  const attached = attachRoute(kind, route, context);
+  if (attached.length === 0) return undefined;
   const found = convertRoute(kind, route, context);
+  const parents = found.refusal === undefined ? context.claims.claim(kind, attached) : attached;
+  const hostsByPort = servedHosts(parents);
   const converted = withinBudget(found, hostsByPort, context.budget.account(namespaceOf(route)));
   return { kind, route, parents, converted, hostsByPort };
 }
@@ -156,6 +166,13 @@ function servedHosts(parents: readonly AttachedParent[]): OwnRoute['hostsByPort'
       for (const host of hosts) known.add(host);
     }
   return new Map([...byPort].map(([port, hosts]) => [port, [...hosts]]));
+}
+
+function shareHosts({ kind, route, converted, hostsByPort }: OwnRoute, shared: SharedHosts): void {
+  if (converted.refusal !== undefined) return;
+  const { creationTimestamp: since = '', name } = route.metadata;
+  const claim = { since, source: `${kind} ${namespaceOf(route)}/${name}` };
+  for (const [port, hosts] of hostsByPort) for (const host of hosts) shared.addRoute(port, host, claim);
 }
 
 function byAge(a: Stored<Gateway> | Stored<GatewayRoute>, b: Stored<Gateway> | Stored<GatewayRoute>): number {
@@ -290,17 +307,35 @@ function gatewayConditions(
   return [accepted, programmed];
 }
 
-function routeVerdict({ kind, route, parents, converted }: OwnRoute): RouteVerdict {
+function routeVerdict({ kind, route, parents, converted }: OwnRoute, shared: SharedHosts): RouteVerdict {
   return {
     kind,
     route,
-    parents: parents.map(({ parentRef, refusal }) => {
+    parents: parents.map(({ parentRef, refusal, attachments }) => {
       const why = refusal ?? converted.refusal;
       const accepted =
         why === undefined
           ? condition('Accepted', true, 'Accepted', 'the route is accepted')
           : condition('Accepted', false, why.reason, why.message);
-      return { parentRef, conditions: [accepted, converted.resolvedRefs] };
+      const conflict = why === undefined ? conflictOf(attachments, shared) : undefined;
+      return {
+        parentRef,
+        conditions: [accepted, converted.resolvedRefs, ...(conflict === undefined ? [] : [conflict])],
+      };
     }),
   };
+}
+
+/** A condition of our own where an older Ingress has a host of the route: it gets what the ingress does not take. */
+function conflictOf(attachments: readonly Attachment[], shared: SharedHosts): NewCondition | undefined {
+  for (const { listener, hosts } of attachments) {
+    const { port } = listener.listener;
+    for (const host of hosts) {
+      const before = shared.ingressBefore(port, host);
+      if (before === undefined) continue;
+      const message = `${before.source}, which is older, is asked first for ${host || 'all hosts'} on port ${port}`;
+      return condition(HOST_CONFLICT, true, 'OlderIngress', message);
+    }
+  }
+  return undefined;
 }

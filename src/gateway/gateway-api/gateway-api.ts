@@ -16,7 +16,7 @@ import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background, logFailure } from '../../platform/unexpected.ts';
-import { buildGateways, type BuiltGateways, type GatewaySurroundings, type RouteVerdict } from './build-gateways.ts';
+import { buildGateways, type BuiltGateways, type GatewaySurroundings } from './build-gateways.ts';
 import { classStatus, gatewayStatus, routeParents } from './status-objects.ts';
 import { GatewayClasses, Gateways, GrpcRoutes, HttpRoutes, ReferenceGrants, type GatewayRoute } from './types.ts';
 
@@ -123,24 +123,18 @@ export class GatewayApi {
       const { gateway } = verdict;
       writes.push(this.#patch(Gateways, gateway, gatewayStatus(verdict, addresses, time), gateway.status));
     }
-    for (const route of this.#httpRoutes.list()) writes.push(this.#patchRoute('HTTPRoute', route, routes, time));
-    for (const route of this.#grpcRoutes.list()) writes.push(this.#patchRoute('GRPCRoute', route, routes, time));
+    const verdicts = new Map(routes.map((verdict) => [verdict.route.metadata.uid, verdict]));
+    const writeRoutes = <T extends GatewayRoute>(info: ResourceInfo<T>, list: readonly Stored<T>[]): void => {
+      for (const route of list) {
+        const parents = routeParents(route, verdicts.get(route.metadata.uid), time);
+        writes.push(this.#patch(info, route, { parents }, { parents: route.status?.parents ?? [] }));
+      }
+    };
+    writeRoutes(HttpRoutes, this.#httpRoutes.list());
+    writeRoutes(GrpcRoutes, this.#grpcRoutes.list());
     const results = await Promise.allSettled(writes);
     const rejected = results.find((one) => one.status === 'rejected');
     return rejected === undefined ? undefined : { error: rejected.reason as unknown };
-  }
-
-  #patchRoute(
-    kind: RouteVerdict['kind'],
-    route: Stored<GatewayRoute>,
-    verdicts: readonly RouteVerdict[],
-    time: string,
-  ): Promise<void> {
-    const { uid } = route.metadata;
-    const verdict = verdicts.find((one) => one.kind === kind && one.route.metadata.uid === uid);
-    const before = { parents: route.status?.parents ?? [] };
-    const info: ResourceInfo<GatewayRoute> = kind === 'HTTPRoute' ? HttpRoutes : GrpcRoutes;
-    return this.#patch(info, route, { parents: routeParents(route, verdict, time) }, before);
   }
 
   async #patch<T extends KubernetesObject>(

@@ -42,7 +42,8 @@ export function certificatesOfListener(
     }
     const { certificate } = found;
     // Of several the name that a client asks for chooses; a listener's first one is for all its names.
-    const planned = { certificate, names: certificates.length === 0 ? [hostname] : [], withOwnNames: true };
+    const names = certificates.length === 0 ? [hostname] : [];
+    const planned = { certificate, names, withOwnNames: true, since: gateway.metadata.creationTimestamp ?? '' };
     const bytes = bytesOf(planned.names) + bytesOf(certificate.ownNames);
     const refusal = context.account.take(bytes, new Map([[certificate, bytesOf(certificate)]]));
     if (refusal === undefined) certificates.push(planned);

@@ -9,6 +9,7 @@ import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
 import { buildSnapshot, type BuiltSnapshot } from '../snapshot/build-snapshot.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
+import { SharedHosts } from '../snapshot/host-claims.ts';
 import { SecretCertificates } from '../snapshot/secret-certificates.ts';
 import { listenersOf } from '../snapshot/snapshot-fixture.ts';
 
@@ -58,8 +59,9 @@ const path = (
 function build(ingresses: readonly Stored<Ingress>[], view: ClusterView = anyService): BuiltSnapshot {
   const defaultCertificate = { certPem: 'c', keyPem: 'k' };
   const certificates = new SecretCertificates(() => []);
+  const shared = new SharedHosts([], new Map());
   return allSteps(
-    buildSnapshot({ ingresses, view, ports: { http: 80, https: 443 }, defaultCertificate, certificates }),
+    buildSnapshot({ ingresses, view, ports: { http: 80, https: 443 }, defaultCertificate, certificates, shared }),
   );
 }
 

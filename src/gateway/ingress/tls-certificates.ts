@@ -48,7 +48,8 @@ export function* certificatesOfIngress(
       continue;
     }
     const { certificate } = found;
-    const one = { certificate, names: [...names], withOwnNames };
+    const since = ingress.metadata.creationTimestamp ?? '';
+    const one = { certificate, names: [...names], withOwnNames, since };
     const refusal = account.take(bytesOf(one.names), new Map([[certificate, bytesOf(certificate)]]));
     if (refusal !== undefined) {
       problems.add({ reason: LIMIT_EXCEEDED, message: `secret ${secretName} and those after it: ${refusal}` });

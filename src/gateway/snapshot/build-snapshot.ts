@@ -14,13 +14,14 @@ import {
 } from '../ingress/ingress-routes.ts';
 import { certificatesOfIngress } from '../ingress/tls-certificates.ts';
 import type { ClusterView, RouteProblem } from './cluster-view.ts';
+import type { SharedHosts } from './host-claims.ts';
 import { costOfBackends, costOfRoutes } from './route-cost.ts';
 import { RouteProblems } from './route-problems.ts';
 import type { SecretCertificates } from './secret-certificates.ts';
 import { ServiceBackends } from './service-backend.ts';
 import type { Backend, ServedCertificate } from './snapshot.ts';
 import { INGRESS_LIMITS, LIMIT_EXCEEDED, SnapshotBudget, type BudgetAccount } from './snapshot-budget.ts';
-import type { PlannedCertificate, PlannedListener, SnapshotPlan } from './snapshot-plan.ts';
+import type { PlannedCertificate, PlannedListener, PlannedRoute, SnapshotPlan } from './snapshot-plan.ts';
 
 /** The ports of ingresses. */
 export interface GatewayPorts {
@@ -41,6 +42,8 @@ export interface SnapshotInput {
   readonly certificates: SecretCertificates;
   /** What Gateways add. */
   readonly gateways?: Pick<BuiltGateways, 'ports' | 'backends'> | undefined;
+  /** Hosts that Gateways have, too. */
+  readonly shared: SharedHosts;
 }
 
 export interface BuiltSnapshot {
@@ -66,6 +69,7 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
       Object.assign(backends, own.backends);
       appendAll(ranked, own.ranked);
       appendAll(certificates, yield* certificatesOfIngress(ingress, { ...input, account, problems: found }));
+      noteConflicts(own.ranked, input, found);
     }
     problems.set(ingress.metadata.uid, found.all());
     yield;
@@ -78,8 +82,13 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
           { port: ports.http, isTls: false, routes, certificates: [] },
           { port: ports.https, isTls: true, routes, certificates },
         ];
-  const fallback = { certificate: { ...defaultCertificate, ownNames: [] }, names: [''], withOwnNames: false };
-  const listeners = withGateways(own, gateways?.ports ?? []).map((listener) =>
+  const fallback = {
+    certificate: { ...defaultCertificate, ownNames: [] },
+    names: [''],
+    withOwnNames: false,
+    since: '',
+  };
+  const listeners = withGateways(own, gateways?.ports ?? [], input.shared).map((listener) =>
     listener.isTls ? { ...listener, certificates: [...listener.certificates, fallback] } : listener,
   );
   return { plan: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
@@ -103,16 +112,56 @@ function acceptedRoutes(
   return undefined;
 }
 
-/** On a port that both have, routes of Gateways are asked before those of ingresses with the same host. */
-function withGateways(own: readonly PlannedListener[], gateways: readonly PlannedListener[]): PlannedListener[] {
+/** Says of each host which route of a Gateway is asked before the ingress. */
+function noteConflicts(
+  ranked: readonly RankedRoute[],
+  { ports, shared }: SnapshotInput,
+  problems: RouteProblems,
+): void {
+  for (const host of new Set(ranked.flatMap(({ route }) => route.hosts)))
+    for (const port of [ports.http, ports.https]) {
+      const before = shared.routeBefore(port, host);
+      if (before === undefined) continue;
+      const message = `${before.source}, which is older, is asked first for ${host || 'all hosts'} on port ${port}`;
+      problems.add({ reason: 'HostConflict', message });
+    }
+}
+
+/** On a port that both have, each host is asked of the older side first. */
+function withGateways(
+  own: readonly PlannedListener[],
+  gateways: readonly PlannedListener[],
+  shared: SharedHosts,
+): PlannedListener[] {
   const others = own.filter(({ port }) => !gateways.some((one) => one.port === port));
   const merged = gateways.map((listener) => {
     const same = own.find(({ port }) => port === listener.port);
+    if (same === undefined) return listener;
+    const isFirst = (host: string): boolean => shared.ingressBefore(listener.port, host) !== undefined;
     return {
       ...listener,
-      routes: [...listener.routes, ...(same?.routes ?? [])],
-      certificates: [...listener.certificates, ...(same?.certificates ?? [])],
+      routes: [
+        ...withHosts(same.routes, isFirst),
+        ...listener.routes,
+        ...withHosts(same.routes, (host) => !isFirst(host)),
+      ],
+      certificates: [...same.certificates, ...listener.certificates].toSorted((a, b) => compare(a.since, b.since)),
     };
   });
   return [...others, ...merged];
+}
+
+/** The routes at those of their hosts. */
+function withHosts(routes: readonly PlannedRoute[], isWanted: (host: string) => boolean): PlannedRoute[] {
+  // Paths of one rule share its list.
+  const lists = new Map<readonly string[], readonly string[]>();
+  return routes.flatMap((route) => {
+    const hosts = lists.get(route.hosts) ?? route.hosts.filter(isWanted);
+    lists.set(route.hosts, hosts);
+    return hosts.length === 0 ? [] : [{ ...route, hosts }];
+  });
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }

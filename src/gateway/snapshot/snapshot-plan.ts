@@ -28,6 +28,8 @@ export interface PlannedCertificate {
   readonly names: readonly string[];
   /** Its own names hold after `names`. */
   readonly withOwnNames: boolean;
+  /** When the object that names it was created: of several that claim a name, the older has it. */
+  readonly since: string;
 }
 
 export interface PlannedListener {

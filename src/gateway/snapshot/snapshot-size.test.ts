@@ -8,6 +8,7 @@ import { allSteps } from '../../base/steps.ts';
 import { buildGateways } from '../gateway-api/build-gateways.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { buildSnapshot, type BuiltSnapshot } from './build-snapshot.ts';
+import { SharedHosts } from './host-claims.ts';
 import { SecretCertificates } from './secret-certificates.ts';
 import { INGRESS_LIMITS, LIMIT_EXCEEDED, ROUTE_LIMITS } from './snapshot-budget.ts';
 import { listenersOf, textOf } from './snapshot-fixture.ts';
@@ -58,6 +59,7 @@ function buildIngresses(ingresses: readonly Stored<Ingress>[], view = viewOf()):
       view,
       ports: { http: 80, https: 443 },
       defaultCertificate: { certPem: 'c', keyPem: 'k' },
+      shared: new SharedHosts([], new Map()),
       certificates: new SecretCertificates(() => ['in.certificate']),
     }),
   );
@@ -83,6 +85,7 @@ function buildRoutes(httpRoutes: readonly object[], listeners: readonly object[]
       view: viewOf(),
       certificates: new SecretCertificates(() => []),
       taken: new Map(),
+      shared: new SharedHosts([], new Map()),
       addresses: [],
       openPorts: new Set(),
       portUser: () => undefined,

@@ -1,0 +1,56 @@
+/**
+ * HTTPRoutes and GRPCRoutes whose host names meet at a listener exclude one another: it has those of the kind that came first.
+ * Upstream: the rule in GRPCRouteSpec.Hostnames.
+ */
+import type { AttachedParent, Attachment } from './attach-routes.ts';
+import type { ResolvedListener } from './listeners.ts';
+
+type Kind = 'HTTPRoute' | 'GRPCRoute';
+
+export class KindClaims {
+  readonly #claimed = new Map<ResolvedListener, Record<Kind, HostSet>>();
+
+  /** The parents of a route without what an older one of the other kind has. Routes come the oldest first. */
+  claim(kind: Kind, parents: readonly AttachedParent[]): AttachedParent[] {
+    const other = kind === 'HTTPRoute' ? 'GRPCRoute' : 'HTTPRoute';
+    return parents.map((parent): AttachedParent => {
+      if (parent.refusal !== undefined) return parent;
+      const attachments = parent.attachments.filter((one) => this.#take(kind, other, one));
+      if (attachments.length > 0) return { ...parent, attachments };
+      const message = `an older ${other} has a host name of the route at its listeners`;
+      return { ...parent, attachments, refusal: { reason: 'HostnameConflict', message } };
+    });
+  }
+
+  #take(kind: Kind, other: Kind, { listener, hosts }: Attachment): boolean {
+    const claimed = this.#claimed.get(listener) ?? { HTTPRoute: new HostSet(), GRPCRoute: new HostSet() };
+    this.#claimed.set(listener, claimed);
+    if (hosts.some((host) => claimed[other].meets(host))) return false;
+    for (const host of hosts) claimed[kind].add(host);
+    return true;
+  }
+}
+
+/** Host names, of which some are wildcards, or '' for all. */
+class HostSet {
+  readonly #hosts = new Set<string>();
+  /** The wildcards that names of the set are below. */
+  readonly #above = new Set<string>();
+
+  add(host: string): void {
+    this.#hosts.add(host);
+    for (const wildcard of wildcardsAbove(host)) this.#above.add(wildcard);
+  }
+
+  /** Whether the name, or one below it, is that of a member, or below it. */
+  meets(host: string): boolean {
+    return this.#hosts.has(host) || this.#above.has(host) || wildcardsAbove(host).some((one) => this.#hosts.has(one));
+  }
+}
+
+function wildcardsAbove(host: string): string[] {
+  const found: string[] = [];
+  const name = host.startsWith('*.') ? host.slice(2) : host;
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) found.push(`*${name.slice(dot)}`);
+  return host === '' ? found : [...found, ''];
+}
