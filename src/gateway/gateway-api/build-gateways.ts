@@ -76,7 +76,7 @@ export interface BuiltGateways {
   readonly routes: readonly RouteVerdict[];
 }
 
-/** Of routes, with the domain that types of one implementation have. */
+/** The condition of routes whose host an older Ingress has; types of one implementation's own have its domain. */
 const HOST_CONFLICT = 'keelson.dev/HostConflict';
 
 interface PlacedRoute extends RankedRoute {
