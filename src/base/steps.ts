@@ -3,6 +3,24 @@
 /** Yields between two steps; what it returns is the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
+/** Counts work, so that steps end after about so many units. */
+export class StepMeter {
+  #done = 0;
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Adds work that was done. True: the step ends here. */
+  endsStep(units: number): boolean {
+    this.#done += units;
+    if (this.#done < this.#limit) return false;
+    this.#done = 0;
+    return true;
+  }
+}
+
 /** The result, all steps in one turn. */
 export function allSteps<T>(steps: Steps<T>): T {
   for (;;) {

@@ -1,4 +1,5 @@
 /** Deployments, replica sets and controllers, daemon sets, revisions. Upstream: apis/apps/validation, apis/core/validation. */
+import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type {
   ControllerRevision,
@@ -53,14 +54,18 @@ export function validateWorkloadSelector(
 }
 
 /** A template that its workload selects. */
-export function validateSelectedTemplate(template: PodTemplateSpec | undefined, matches: boolean, field: Field): void {
+export function* validateSelectedTemplate(
+  template: PodTemplateSpec | undefined,
+  matches: boolean,
+  field: Field,
+): Steps<void> {
   if (template === undefined) return field.required();
   if (!matches)
     field
       .at('metadata')
       .at('labels')
       .invalid(template.metadata?.labels ?? null, NO_MATCH_TEXT);
-  validatePodTemplateSpec(template, field);
+  yield* validatePodTemplateSpec(template, field);
 }
 
 /** Pods of controllers that replace them always restart and have no deadline; `kind` as upstream's text names it. */
@@ -112,19 +117,19 @@ function validateDeploymentStrategy(strategy: DeploymentStrategy, field: Field):
 }
 
 /** Upstream's replica sets speak of deployments, and a template is not looked at when its selector is unsound. */
-function validateReplicaTemplate({ selector, template }: DeploymentSpec | ReplicaSetSpec, field: Field): void {
+function* validateReplicaTemplate({ selector, template }: DeploymentSpec | ReplicaSetSpec, field: Field): Steps<void> {
   const texts = { kind: 'deployment', unsound: 'invalid label selector' } as const;
   if (!validateWorkloadSelector(selector, texts, field.at('selector'))) return;
-  validateSelectedTemplate(template, templateMatches(selector, template, true), field.at('template'));
+  yield* validateSelectedTemplate(template, templateMatches(selector, template, true), field.at('template'));
   validateAlwaysRestarts(template, 'ReplicaSet', field.at('template'));
 }
 
-export function validateDeployment(deployment: Deployment, field: Field): void {
+export function* validateDeployment(deployment: Deployment, field: Field): Steps<void> {
   const place = field.at('spec');
   const spec = deployment.spec;
   if (spec === undefined) return place.required();
   validateNonnegative(spec.replicas, place.at('replicas'));
-  validateReplicaTemplate(spec, place);
+  yield* validateReplicaTemplate(spec, place);
   validateDeploymentStrategy(spec.strategy ?? {}, place.at('strategy'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateNonnegative(spec.revisionHistoryLimit, place.at('revisionHistoryLimit'));
@@ -136,33 +141,33 @@ export function validateDeployment(deployment: Deployment, field: Field): void {
 }
 
 /** The selector of a deployment never changes. */
-export function validateDeploymentUpdate(deployment: Deployment, old: Deployment, field: Field): void {
-  validateDeployment(deployment, field);
+export function* validateDeploymentUpdate(deployment: Deployment, old: Deployment, field: Field): Steps<void> {
+  yield* validateDeployment(deployment, field);
   validateImmutable(deployment.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
 }
 
-export function validateReplicaSet(replicaSet: ReplicaSet, field: Field): void {
+export function* validateReplicaSet(replicaSet: ReplicaSet, field: Field): Steps<void> {
   const place = field.at('spec');
   const spec = replicaSet.spec;
   if (spec === undefined) return place.required();
   validateNonnegative(spec.replicas, place.at('replicas'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
-  validateReplicaTemplate(spec, place);
+  yield* validateReplicaTemplate(spec, place);
 }
 
 /** The selector of a replica set never changes. */
-export function validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet, field: Field): void {
-  validateReplicaSet(replicaSet, field);
+export function* validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet, field: Field): Steps<void> {
+  yield* validateReplicaSet(replicaSet, field);
   validateImmutable(replicaSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
 }
 
-export function validateReplicationController(controller: ReplicationController, field: Field): void {
+export function* validateReplicationController(controller: ReplicationController, field: Field): Steps<void> {
   const place = field.at('spec');
   const { selector, template, replicas, minReadySeconds } = controller.spec ?? {};
   validateNonnegative(minReadySeconds, place.at('minReadySeconds'));
   if (Object.keys(selector ?? {}).length === 0) place.at('selector').required();
   validateNonnegative(replicas, place.at('replicas'));
-  validateSelectedTemplate(
+  yield* validateSelectedTemplate(
     template,
     compileLabelMap(selector).matches(template?.metadata?.labels),
     place.at('template'),
@@ -193,12 +198,16 @@ function validateDaemonSetStrategy(strategy: DaemonSetUpdateStrategy, field: Fie
   }
 }
 
-export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
+export function* validateDaemonSet(daemonSet: DaemonSet, field: Field): Steps<void> {
   const place = field.at('spec');
   const spec = daemonSet.spec;
   if (spec === undefined) return place.required();
   const sound = validateWorkloadSelector(spec.selector, { kind: 'daemonset' }, place.at('selector'));
-  validateSelectedTemplate(spec.template, templateMatches(spec.selector, spec.template, sound), place.at('template'));
+  yield* validateSelectedTemplate(
+    spec.template,
+    templateMatches(spec.selector, spec.template, sound),
+    place.at('template'),
+  );
   validateAlwaysRestarts(spec.template, 'DaemonSet', place.at('template'));
   validateNonnegative(spec.minReadySeconds, place.at('minReadySeconds'));
   validateDaemonSetStrategy(spec.updateStrategy ?? {}, place.at('updateStrategy'));
@@ -206,9 +215,9 @@ export function validateDaemonSet(daemonSet: DaemonSet, field: Field): void {
 }
 
 /** The selector of a daemon set never changes. */
-export function validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, field: Field): void {
+export function* validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet, field: Field): Steps<void> {
   validateImmutable(daemonSet.spec?.selector, old.spec?.selector, field.at('spec').at('selector'));
-  validateDaemonSet(daemonSet, field);
+  yield* validateDaemonSet(daemonSet, field);
 }
 
 export function validateControllerRevision(revision: ControllerRevision, field: Field): void {

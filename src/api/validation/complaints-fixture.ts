@@ -1,8 +1,17 @@
 /** What a validation finds wrong, as texts: the field's path and the message. */
+import { allSteps, type Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 
-export function complaints(check: (field: Field) => void): string[] {
+/** A validation, in steps where it may take long. */
+export type Check = (field: Field) => Steps<void> | void;
+
+/** Takes all steps of a validation that has some. */
+export function validateAll(validation: Steps<void> | void): void {
+  if (validation !== undefined) allSteps(validation);
+}
+
+export function complaints(check: Check): string[] {
   const field = Field.root();
-  check(field);
+  validateAll(check(field));
   return field.errors.map((error) => `${error.field}: ${error.text}`);
 }

@@ -1,4 +1,5 @@
 /** Namespaces, endpoints and pod templates. Upstream: apis/core/validation. */
+import type { Steps } from '../../base/steps.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { cidrContains, parseCidr, parseIp, unmapped } from '../../base/cidr.ts';
 import type { Field } from '../field-error.ts';
@@ -86,6 +87,6 @@ export function validateEndpoints(endpoints: Endpoints, field: Field): void {
 }
 
 /** A pod template object. */
-export function validatePodTemplate(template: PodTemplate, field: Field): void {
-  if (template.template !== undefined) validatePodTemplateSpec(template.template, field.at('template'));
+export function* validatePodTemplate(template: PodTemplate, field: Field): Steps<void> {
+  if (template.template !== undefined) yield* validatePodTemplateSpec(template.template, field.at('template'));
 }

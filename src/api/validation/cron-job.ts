@@ -1,4 +1,5 @@
 /** Cron jobs. Upstream: apis/batch/validation ValidateCronJob. */
+import type { Steps } from '../../base/steps.ts';
 import { cronScheduleProblem } from '../cron-schedule.ts';
 import type { Field } from '../field-error.ts';
 import type { CronJob, CronJobSpec, JobSpec } from '../gen/batch-v1.ts';
@@ -63,31 +64,31 @@ function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, field
   else if (timeZone !== undefined) field.invalid(schedule, ZONE_TEXTS.twice);
 }
 
-function validateTemplate({ jobTemplate }: CronJobSpec, field: Field): void {
+function* validateTemplate({ jobTemplate }: CronJobSpec, field: Field): Steps<void> {
   const spec = jobTemplate?.spec ?? ({} as JobSpec);
-  validateJobSpec(spec, field);
+  yield* validateJobSpec(spec, field);
   if (spec.selector !== undefined) field.at('selector').invalid(spec.selector, '`selector` will be auto-generated');
   if (spec.manualSelector === true) field.at('manualSelector').notSupported(true, ['nil', 'false']);
 }
 
-function validateSpec(spec: CronJobSpec | undefined, old: CronJobSpec | undefined, field: Field): void {
+function* validateSpec(spec: CronJobSpec | undefined, old: CronJobSpec | undefined, field: Field): Steps<void> {
   if (spec === undefined) return field.required();
   validateSchedule(spec, old, field.at('schedule'));
   validateNonnegative(spec.startingDeadlineSeconds, field.at('startingDeadlineSeconds'));
   if (old === undefined || old.timeZone !== spec.timeZone) validateTimeZone(spec.timeZone, field.at('timeZone'));
   validateChoice(spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace'], field.at('concurrencyPolicy'));
-  validateTemplate(spec, field.at('jobTemplate').at('spec'));
+  yield* validateTemplate(spec, field.at('jobTemplate').at('spec'));
   validateNonnegative(spec.successfulJobsHistoryLimit, field.at('successfulJobsHistoryLimit'));
   validateNonnegative(spec.failedJobsHistoryLimit, field.at('failedJobsHistoryLimit'));
 }
 
-export function validateCronJob(cronJob: CronJob, field: Field): void {
-  validateSpec(cronJob.spec, undefined, field.at('spec'));
+export function* validateCronJob(cronJob: CronJob, field: Field): Steps<void> {
+  yield* validateSpec(cronJob.spec, undefined, field.at('spec'));
   const name = cronJob.metadata.name ?? '';
   if (name.length > MAX_NAME_LENGTH)
     field.at('metadata').at('name').invalid(name, `must be no more than ${MAX_NAME_LENGTH} characters`);
 }
 
-export function validateCronJobUpdate(cronJob: CronJob, old: CronJob, field: Field): void {
-  validateSpec(cronJob.spec, old.spec, field.at('spec'));
+export function* validateCronJobUpdate(cronJob: CronJob, old: CronJob, field: Field): Steps<void> {
+  yield* validateSpec(cronJob.spec, old.spec, field.at('spec'));
 }

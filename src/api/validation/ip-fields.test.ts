@@ -1,6 +1,7 @@
 /** What addresses and ranges fields take, and what they keep. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Check, validateAll } from './complaints-fixture.ts';
 import { Field } from '../field-error.ts';
 import type { Endpoints, Node, Pod, Service } from '../gen/core-v1.ts';
 import type { NetworkPolicy, ServiceCIDR } from '../gen/networking-v1.ts';
@@ -11,11 +12,9 @@ import { validateNode } from './node.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service.ts';
 
-type Check = (field: Field) => void;
-
 const complaints = (check: Check, old?: object): string[] => {
   const field = Field.root(old);
-  check(field);
+  validateAll(check(field));
   return field.errors.map((error) => `${error.field}: ${error.text}`);
 };
 

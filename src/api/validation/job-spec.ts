@@ -1,4 +1,5 @@
 /** The spec of a job, also in cron jobs. Upstream: apis/batch/validation validateJobSpec. */
+import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { JobSpec } from '../gen/batch-v1.ts';
 import { validateDomainPrefixedPath, validateNonnegative } from './common.ts';
@@ -82,7 +83,7 @@ function validateRestartPolicy({ template, podFailurePolicy }: JobSpec, field: F
 }
 
 /** All but the selector, which the jobs of a cron job do not have yet. */
-export function validateJobSpec(spec: JobSpec, field: Field): void {
+export function* validateJobSpec(spec: JobSpec, field: Field): Steps<void> {
   for (const name of COUNTS) validateNonnegative(spec[name], field.at(name));
   if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined)
     field.at('backoffLimitPerIndex').required('when maxFailedIndexes is specified');
@@ -93,6 +94,6 @@ export function validateJobSpec(spec: JobSpec, field: Field): void {
   }
   validateCompletionMode(spec, field);
   validatePolicies(spec, field);
-  validatePodTemplateSpec(spec.template ?? {}, field.at('template'));
+  yield* validatePodTemplateSpec(spec.template ?? {}, field.at('template'));
   validateRestartPolicy(spec, field.at('template').at('spec').at('restartPolicy'));
 }

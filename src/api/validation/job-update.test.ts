@@ -5,6 +5,7 @@ import { setJobDefaults } from '../defaults/batch.ts';
 import { Field } from '../field-error.ts';
 import type { Job, JobSpec } from '../gen/batch-v1.ts';
 import type { PodSpec } from '../gen/core-v1.ts';
+import { validateAll } from './complaints-fixture.ts';
 import { validateJobUpdate } from './job.ts';
 
 type Parts = Partial<JobSpec> & { readonly pod?: Partial<PodSpec>; readonly labels?: Record<string, string> };
@@ -29,7 +30,7 @@ function jobOf({ pod, labels, ...spec }: Parts, status: Job['status'] = {}): Job
 
 function complaints(job: Job, old: Job): string[] {
   const field = Field.root();
-  validateJobUpdate(job, old, field);
+  validateAll(validateJobUpdate(job, old, field));
   // The value is the whole template.
   return field.errors.map(({ field: at, text }) => `${at}: ${text.replace(/^(Invalid value: )\{.*\}: /s, '$1… ')}`);
 }

@@ -1,5 +1,6 @@
 /** Jobs. Upstream: apis/batch/validation. */
 import { deepEqual } from '../../base/equal.ts';
+import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 import type { Job, JobSpec } from '../gen/batch-v1.ts';
 import type { Container, PodTemplateSpec } from '../gen/core-v1.ts';
@@ -52,12 +53,12 @@ function validateGenerated({ metadata, spec }: Job, field: Field): void {
     field.at('spec').at('selector').invalid(spec.selector, '`selector` not auto-generated');
 }
 
-export function validateJob(job: Job, field: Field): void {
+export function* validateJob(job: Job, field: Field): Steps<void> {
   const place = field.at('spec');
   const spec = job.spec;
   if (spec === undefined) return place.required();
   validateGenerated(job, field);
-  validateJobSpec(spec, place);
+  yield* validateJobSpec(spec, place);
   validateSelector(spec, place);
   const { name = '' } = job.metadata;
   if (spec.completionMode !== 'Indexed' || (spec.completions ?? 0) <= 0) return;
@@ -101,11 +102,11 @@ function validateCompletionsUpdate(spec: JobSpec, before: JobSpec, field: Field)
 }
 
 /** Most of a job never changes. Upstream checks the spec twice, and its answers tell so. */
-export function validateJobUpdate(job: Job, old: Job, field: Field): void {
-  validateJob(job, field);
+export function* validateJobUpdate(job: Job, old: Job, field: Field): Steps<void> {
+  yield* validateJob(job, field);
   const place = field.at('spec');
   const [spec, before] = [job.spec!, old.spec!];
-  validateJobSpec(spec, place);
+  yield* validateJobSpec(spec, place);
   validateSelector(spec, place);
   validateCompletionsUpdate(spec, before, place.at('completions'));
   validateImmutable(spec.selector, before.selector, place.at('selector'));

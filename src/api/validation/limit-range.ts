@@ -1,4 +1,5 @@
 /** Limit ranges. Upstream: apis/core/validation ValidateLimitRange. */
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { LimitRange, LimitRangeItem } from '../gen/core-v1.ts';
@@ -13,14 +14,17 @@ const PARTS = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'
 
 type Amounts = Readonly<Record<(typeof PARTS)[number], string | undefined>>;
 
-export function validateLimitRange(range: LimitRange, field: Field): void {
+const NAMES_PER_STEP = 500;
+
+export function* validateLimitRange(range: LimitRange, field: Field): Steps<void> {
+  const meter = new StepMeter(NAMES_PER_STEP);
   const seen = new Set<string>();
   for (const [index, limit] of (range.spec?.limits ?? []).entries()) {
     const place = field.at('spec').at('limits').item(index);
     validateType(limit.type, place.at('type'));
     if (seen.has(limit.type)) place.at('type').duplicate(limit.type);
     seen.add(limit.type);
-    validateLimit(limit, place);
+    yield* validateLimit(limit, place, meter);
   }
 }
 
@@ -31,7 +35,7 @@ function validateType(type: string, field: Field): void {
     field.invalid(type, 'must be a standard limit type or fully qualified');
 }
 
-function validateLimit(limit: LimitRangeItem, field: Field): void {
+function* validateLimit(limit: LimitRangeItem, field: Field, meter: StepMeter): Steps<void> {
   const validateName =
     limit.type === 'Pod' || limit.type === 'Container' ? validateContainerResourceName : validateResourceName;
   const isOfPods = limit.type === 'Pod';
@@ -45,6 +49,7 @@ function validateLimit(limit: LimitRangeItem, field: Field): void {
     for (const name of listed) {
       validateName(name, field.at(part).key(name));
       names.add(name);
+      if (meter.endsStep(1)) yield;
     }
     if (part === 'defaultRequest') validateClaims(limit, field);
   }
@@ -55,6 +60,7 @@ function validateLimit(limit: LimitRangeItem, field: Field): void {
     validateOrder(amounts, name, field);
     validateRatio(amounts, field.at('maxLimitRequestRatio').key(name));
     validateFixed(amounts, name, field);
+    if (meter.endsStep(1)) yield;
   }
 }
 

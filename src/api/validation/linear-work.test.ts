@@ -2,15 +2,17 @@
 // these tests end shows that it no longer does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
+import { validateAll } from './complaints-fixture.ts';
 import { validateCertificateSigningRequest } from './certificates.ts';
 import { validateClusterTrustBundle } from './cluster-trust-bundle.ts';
 import { validateStatefulSet } from './stateful-set.ts';
 import { validateStorageClass } from './storage-class.ts';
 
-function causes(validate: (object: never, field: Field) => void, object: object): string[] {
+function causes(validate: (object: never, field: Field) => Steps<void> | void, object: object): string[] {
   const root = Field.root();
-  validate(object as never, root);
+  validateAll(validate(object as never, root));
   return root.errors.map(({ field, text }) => `${field}: ${text.slice(0, 200)}`);
 }
 

@@ -1,6 +1,7 @@
 /** Annotations of pods that mean something, in whatever way a pod is written. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type Check, validateAll } from './complaints-fixture.ts';
 import { Field } from '../field-error.ts';
 import type { Pod } from '../gen/core-v1.ts';
 import { validatePodResize } from './pod-resize.ts';
@@ -23,9 +24,9 @@ const pod = (annotations: Record<string, string>, nodeName = 'n'): Pod => ({
   status: { phase: 'Running', qosClass: 'BestEffort' },
 });
 
-function complaints(check: (field: Field) => void): string[] {
+function complaints(check: Check): string[] {
   const field = Field.root();
-  check(field);
+  validateAll(check(field));
   return field.errors.filter((one) => one.field.startsWith('metadata')).map((one) => `${one.field}: ${one.text}`);
 }
 

@@ -1,4 +1,5 @@
 /** Containers of all three sorts. Upstream: apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers. */
+import type { StepMeter, Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, ContainerPort, EphemeralContainer, PodSpec, Volume } from '../gen/core-v1.ts';
 import { isDns1123Label, isPortName, isPortNumber } from '../names.ts';
@@ -18,6 +19,17 @@ export interface PodScope {
   readonly handlers: HandlerScope;
   /** A pod itself, whose ports defaults have filled in; a template's may be without a host port. */
   readonly isPod: boolean;
+  readonly meter: StepMeter;
+}
+
+/** Units of {@link PodScope.meter}: what an item of a list of a container costs is one. */
+const CONTAINER_WORK = 20;
+
+function workOf({ env, envFrom, ports, volumeMounts, volumeDevices }: Container | EphemeralContainer): number {
+  return [env, envFrom, ports, volumeMounts, volumeDevices].reduce(
+    (work, list) => work + (list?.length ?? 0),
+    CONTAINER_WORK,
+  );
 }
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
@@ -124,7 +136,7 @@ function validateProbes(container: Container, field: Field): void {
 }
 
 /** The pod's own containers. */
-export function validateContainers(scope: PodScope, field: Field): void {
+export function* validateContainers(scope: PodScope, field: Field): Steps<void> {
   const containers = scope.spec.containers ?? [];
   if (containers.length === 0) return field.required();
   const names = new Set<string>();
@@ -137,6 +149,7 @@ export function validateContainers(scope: PodScope, field: Field): void {
     validateProbes(container, place);
     validateRestartRules(container, place);
     validateImageText(container.image, scope.isPod, place);
+    if (scope.meter.endsStep(workOf(container))) yield;
   }
   validateHostPorts(containers, field);
 }
@@ -157,7 +170,7 @@ function validateHostPorts(containers: readonly Container[], field: Field): void
 const NOT_INIT = 'may not be set for init containers without restartPolicy=Always';
 
 /** Init containers; those that restart always are sidecars and may be probed. */
-export function validateInitContainers(scope: PodScope, field: Field): void {
+export function* validateInitContainers(scope: PodScope, field: Field): Steps<void> {
   const names = new Set((scope.spec.containers ?? []).map(({ name }) => name));
   for (const [index, container] of (scope.spec.initContainers ?? []).entries()) {
     const place = field.item(index);
@@ -179,6 +192,7 @@ export function validateInitContainers(scope: PodScope, field: Field): void {
       for (const kind of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
         if (container[kind] !== undefined) place.at(kind).forbidden(NOT_INIT);
     validateImageText(container.image, scope.isPod, place);
+    if (scope.meter.endsStep(workOf(container))) yield;
   }
 }
 
@@ -193,7 +207,7 @@ const NOT_EPHEMERAL = [
   'ports',
 ] as const;
 
-export function validateEphemeralContainers(scope: PodScope, field: Field): void {
+export function* validateEphemeralContainers(scope: PodScope, field: Field): Steps<void> {
   const targets = new Set(
     [...(scope.spec.containers ?? []), ...(scope.spec.initContainers ?? [])].map(({ name }) => name),
   );
@@ -217,5 +231,6 @@ export function validateEphemeralContainers(scope: PodScope, field: Field): void
     for (const [at, mount] of (container.volumeMounts ?? []).entries())
       for (const name of ['subPath', 'subPathExpr'] as const)
         if ((mount[name] ?? '') !== '') place.at('volumeMounts').item(at).at(name).forbidden(why);
+    if (scope.meter.endsStep(workOf(container))) yield;
   }
 }

@@ -2,7 +2,9 @@
 // shows that it is not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
+import { validateAll } from './complaints-fixture.ts';
 import { validatePodAnnotations } from './pod-annotations.ts';
 import { validatePodEphemeralContainersUpdate, validatePodStatusUpdate, validatePodUpdate } from './pod-update.ts';
 
@@ -15,9 +17,13 @@ function podOf(parts: { spec?: object; status?: object }): object {
   return { metadata: { name: 'a' }, spec, status: parts.status };
 }
 
-function causes(validate: (pod: never, old: never, field: Field) => void, pod: object, old: object): string {
+function causes(
+  validate: (pod: never, old: never, field: Field) => Steps<void> | void,
+  pod: object,
+  old: object,
+): string {
   const root = Field.root();
-  validate(pod as never, old as never, root);
+  validateAll(validate(pod as never, old as never, root));
   return root.errors.map(({ field, text }) => `${field}: ${text.slice(0, 200)}`).join('\n');
 }
 

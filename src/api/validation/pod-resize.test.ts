@@ -1,6 +1,7 @@
 /** What `pods/resize` takes, and what nodes may declare. Upstream: ValidatePodResize, validateNodeDeclaredFeatures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Check, validateAll } from './complaints-fixture.ts';
 import { setPodDefaults } from '../defaults/pod.ts';
 import { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../gen/core-v1.ts';
@@ -27,9 +28,9 @@ function podOf(spec: Partial<PodSpec>): Pod {
   return pod;
 }
 
-const complaints = (validate: (field: Field) => void): string[] => {
+const complaints = (validate: Check): string[] => {
   const field = Field.root();
-  validate(field);
+  validateAll(validate(field));
   return field.errors.map(({ field: at, text }) => `${at}: ${text}`);
 };
 

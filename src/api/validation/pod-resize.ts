@@ -1,5 +1,6 @@
 // Resizes of running pods. Upstream: core/validation (ValidatePodResize).
 import { deepEqual } from '../../base/equal.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, Pod, ResourceRequirements } from '../gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../pod-phase.ts';
@@ -8,7 +9,7 @@ import { validatePodAnnotationUpdates } from './pod-annotations.ts';
 import { annotationsAt, validateWhole } from './pod-update.ts';
 
 /** An update through `resize`: cpu and memory only, nothing taken away, and never another class of service. Whether the node can follow is admission's to say. */
-export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
+export function* validatePodResize(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
   const phase = old.status?.phase;
@@ -30,7 +31,7 @@ export function validatePodResize(pod: Pod, old: Pod, field: Field): void {
       else if (!sameButForSize(container, before)) place.forbidden('only cpu and memory resources are mutable');
     }
   }
-  validateWhole(pod, field);
+  yield* validateWhole(pod, field);
 }
 
 function validatePodLevelResize(pod: Pod, old: Pod, place: Field): void {

@@ -1,4 +1,5 @@
 /** The spec of pods and templates. Upstream: apis/core/validation ValidatePodSpec. */
+import { StepMeter, type Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { PodSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
@@ -136,16 +137,22 @@ function validateNumbers(spec: PodSpec, field: Field): void {
     field.at('activeDeadlineSeconds').invalid(deadline, inclusiveRangeText(1, MAX_INT32));
 }
 
+/** In units of containers' items: some milliseconds. */
+const WORK_PER_STEP = 2000;
+const VOLUME_WORK = 5;
+
 /** Who has the spec: `podName` is undefined in templates. */
-export function validatePodSpec(spec: PodSpec, podName: string | undefined, field: Field): void {
+export function* validatePodSpec(spec: PodSpec, podName: string | undefined, field: Field): Steps<void> {
   const isPod = podName !== undefined;
+  const meter = new StepMeter(WORK_PER_STEP);
   const volumes = validateVolumes(spec.volumes, { podName }, field.at('volumes'));
+  if (meter.endsStep(VOLUME_WORK * (spec.volumes?.length ?? 0))) yield;
   const claims = validateClaims(spec, field.at('resourceClaims'));
   const handlers = { graceSeconds: spec.terminationGracePeriodSeconds ?? 0, os: spec.os?.name };
-  const scope: PodScope = { spec, volumes, claims, isPod, handlers };
-  validateContainers(scope, field.at('containers'));
-  validateInitContainers(scope, field.at('initContainers'));
-  validateEphemeralContainers(scope, field.at('ephemeralContainers'));
+  const scope: PodScope = { spec, volumes, claims, isPod, handlers, meter };
+  yield* validateContainers(scope, field.at('containers'));
+  yield* validateInitContainers(scope, field.at('initContainers'));
+  yield* validateEphemeralContainers(scope, field.at('ephemeralContainers'));
   validatePodResources(spec, claims, field.at('resources'));
   validateHostNetworkPorts(scope, field.at('containers'));
   validateChoice(spec.restartPolicy, ['Always', 'OnFailure', 'Never'], field.at('restartPolicy'));
@@ -161,6 +168,7 @@ export function validatePodSpec(spec: PodSpec, podName: string | undefined, fiel
   validateHostnameOverride(spec, field.at('hostnameOverride'));
   validateNames(spec, field);
   validateNumbers(spec, field);
+  if (meter.endsStep(spec.tolerations?.length ?? 0)) yield;
   validateTolerations(spec.tolerations, field.at('tolerations'));
   validateHostAliases(spec, field.at('hostAliases'));
   validateOptionalChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));

@@ -3,6 +3,7 @@ import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { firstByName } from '../../base/first-by.ts';
 import { stableStringify } from '../../base/stable-json.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
 import type { Container, Pod, PodSpec, Toleration } from '../gen/core-v1.ts';
 import type { Int64 } from '../int64.ts';
@@ -21,9 +22,9 @@ const UPDATABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-export function validateWhole(pod: Pod, field: Field): void {
+export function* validateWhole(pod: Pod, field: Field): Steps<void> {
   const spec = pod.spec ?? { containers: [] };
-  validatePodSpec(spec, pod.metadata.name ?? '', field.at('spec'));
+  yield* validatePodSpec(spec, pod.metadata.name ?? '', field.at('spec'));
   if ((spec.nodeName ?? '') !== '' && (spec.schedulingGates ?? []).length > 0) {
     field.at('spec').at('nodeName').forbidden('cannot be set until all schedulingGates have been cleared');
   }
@@ -51,8 +52,8 @@ function validateTokens({ spec }: Pod, field: Field): void {
 }
 
 /** A new pod. */
-export function validatePod(pod: Pod, field: Field): void {
-  validateWhole(pod, field);
+export function* validatePod(pod: Pod, field: Field): Steps<void> {
+  yield* validateWhole(pod, field);
   validatePodAnnotations(pod.metadata.annotations, pod.spec ?? { containers: [] }, { field: annotationsAt(field) });
   validateTokens(pod, field);
   if ((pod.spec?.ephemeralContainers ?? []).length > 0)
@@ -109,7 +110,7 @@ function mungeGated(spec: PodSpec, old: PodSpec): void {
 }
 
 /** An update of a pod through its main resource. */
-export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
+export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
   const [spec, before] = [pod.spec!, old.spec!];
@@ -139,7 +140,7 @@ export function validatePodUpdate(pod: Pod, old: Pod, field: Field): void {
     field: place,
     text: `pod updates may not change fields other than ${UPDATABLE}`,
   });
-  if (field.errors.length === 0) validateWhole(pod, field);
+  if (field.errors.length === 0) yield* validateWhole(pod, field);
 }
 
 type Addresses = readonly { readonly ip?: string }[] | undefined;
@@ -197,9 +198,9 @@ function validateRestarts(pod: Pod, old: Pod, place: Field): void {
 }
 
 /** An update through `ephemeralcontainers`: containers are only added. */
-export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): void {
+export function* validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
-  validateWhole(pod, field);
+  yield* validateWhole(pod, field);
   const now = firstByName(pod.spec?.ephemeralContainers);
   for (const [index, before] of (old.spec?.ephemeralContainers ?? []).entries()) {
     const kept = now.get(before.name);

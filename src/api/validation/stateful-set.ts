@@ -1,5 +1,6 @@
 /** Stateful sets. Upstream: apis/apps/validation. */
 import { deepEqual } from '../../base/equal.ts';
+import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
 import type { StatefulSet, StatefulSetSpec } from '../gen/apps-v1.ts';
 import type { PersistentVolumeClaim } from '../gen/core-v1.ts';
@@ -58,7 +59,7 @@ interface Known {
   readonly template?: boolean;
 }
 
-function validateSpec(spec: StatefulSetSpec, known: Known, field: Field): void {
+function* validateSpec(spec: StatefulSetSpec, known: Known, field: Field): Steps<void> {
   const policy = spec.podManagementPolicy ?? '';
   if (policy === '') field.at('podManagementPolicy').required();
   else if (policy !== 'OrderedReady' && policy !== 'Parallel')
@@ -78,17 +79,17 @@ function validateSpec(spec: StatefulSetSpec, known: Known, field: Field): void {
   const { serviceName = '' } = spec;
   if (known.fixed !== true && serviceName !== '')
     field.at('serviceName').complain(serviceName, isDns1123Label(serviceName));
-  validateTemplate(spec, known, field);
+  yield* validateTemplate(spec, known, field);
 }
 
-function validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): void {
+function* validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): Steps<void> {
   const texts = { kind: 'statefulset', unsound: '' } as const;
   const sound = validateWorkloadSelector(spec.selector, texts, field.at('selector'));
   if (sound) {
     const matches =
       spec.template === undefined || compileLabelSelector(spec.selector).matches(spec.template.metadata?.labels);
     const place = field.at('template');
-    if (known.template !== true) validateSelectedTemplate(withClaims(spec), matches, place);
+    if (known.template !== true) yield* validateSelectedTemplate(withClaims(spec), matches, place);
     else if (!matches)
       place
         .at('metadata')
@@ -100,9 +101,9 @@ function validateTemplate(spec: StatefulSetSpec, known: Known, field: Field): vo
   validateAlwaysRestarts(spec.template, 'StatefulSet', field.at('template'));
 }
 
-export function validateStatefulSet(statefulSet: StatefulSet, field: Field): void {
+export function* validateStatefulSet(statefulSet: StatefulSet, field: Field): Steps<void> {
   if (statefulSet.spec === undefined) return field.at('spec').required();
-  validateSpec(statefulSet.spec, {}, field.at('spec'));
+  yield* validateSpec(statefulSet.spec, {}, field.at('spec'));
 }
 
 /** The template as its pods will be: with a volume per claim, so that mounts of claims are known, and names of its own. */
@@ -122,11 +123,11 @@ function withoutType({ apiVersion: _version, kind: _kind, ...claim }: Persistent
 }
 
 /** Most of a stateful set never changes. */
-export function validateStatefulSetUpdate(statefulSet: StatefulSet, old: StatefulSet, field: Field): void {
+export function* validateStatefulSetUpdate(statefulSet: StatefulSet, old: StatefulSet, field: Field): Steps<void> {
   const before = Field.root();
-  if (old.spec !== undefined) validateSpec(old.spec, { fixed: true }, before);
+  if (old.spec !== undefined) yield* validateSpec(old.spec, { fixed: true }, before);
   const known = { fixed: true, template: before.errors.length > 0 };
-  validateSpec(statefulSet.spec ?? ({} as StatefulSetSpec), known, field.at('spec'));
+  yield* validateSpec(statefulSet.spec ?? ({} as StatefulSetSpec), known, field.at('spec'));
   const [fixed, was] = [statefulSet, old].map(({ spec }) => {
     const {
       replicas: _replicas,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Steps } from '../../base/steps.ts';
 import { Field } from '../field-error.ts';
+import { validateAll } from './complaints-fixture.ts';
 import { validateDaemonSet, validateDeployment, validateReplicaSet, validateReplicationController } from './apps.ts';
 import { validateJob } from './job.ts';
 import { validateStatefulSet } from './stateful-set.ts';
@@ -8,14 +10,14 @@ import { validateStatefulSet } from './stateful-set.ts';
 const MISMATCH = 'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`';
 const REQUIRED = 'spec.selector: Required value';
 
-function causes(validate: (object: never, field: Field) => void, spec: object): string[] {
+function causes(validate: (object: never, field: Field) => Steps<void> | void, spec: object): string[] {
   const root = Field.root();
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [], restartPolicy: 'Always' } };
-  validate({ metadata: { name: 'a' }, spec: { template, ...spec } } as never, root);
+  validateAll(validate({ metadata: { name: 'a' }, spec: { template, ...spec } } as never, root));
   return root.errors.map(({ field, text }) => `${field}: ${text}`).filter((text) => /selector|labels/.test(text));
 }
 
-const kinds: readonly [string, (object: never, field: Field) => void, string[]][] = [
+const kinds: readonly [string, (object: never, field: Field) => Steps<void> | void, string[]][] = [
   ['deployment', validateDeployment, [REQUIRED, MISMATCH]],
   ['replica set', validateReplicaSet, [REQUIRED, MISMATCH]],
   ['stateful set', validateStatefulSet, [REQUIRED, MISMATCH]],

@@ -80,7 +80,7 @@ import type { ResourceDefinition } from './resource-definition.ts';
 const mutatingPolicy: KindRules<MutatingAdmissionPolicy> = {
   generationOf: specOf,
   defaults: setMutatingAdmissionPolicyDefaults,
-  validationSteps: validateMutatingAdmissionPolicy,
+  validate: validateMutatingAdmissionPolicy,
   allowUnconditionalUpdate: false,
 };
 const mutatingBinding: KindRules<MutatingAdmissionPolicyBinding> = {
@@ -95,7 +95,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
     rules: {
       generationOf: ({ webhooks }) => webhooks,
       defaults: setValidatingWebhookConfigurationDefaults,
-      validationSteps: validateValidatingWebhookConfiguration,
+      validate: validateValidatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
@@ -104,7 +104,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
     rules: {
       generationOf: ({ webhooks }) => webhooks,
       defaults: setMutatingWebhookConfigurationDefaults,
-      validationSteps: validateMutatingWebhookConfiguration,
+      validate: validateMutatingWebhookConfiguration,
       allowUnconditionalUpdate: false,
     },
     printer: webhookConfigurationPrinter,
@@ -114,7 +114,7 @@ const admissionDefinitions: readonly ResourceDefinition[] = [
       emptyStatus: {},
       generationOf: specOf,
       defaults: setValidatingAdmissionPolicyDefaults,
-      validationSteps: validateValidatingAdmissionPolicy,
+      validate: validateValidatingAdmissionPolicy,
       allowUnconditionalUpdate: false,
     },
     printer: validatingAdmissionPolicyPrinter,

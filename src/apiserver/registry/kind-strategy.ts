@@ -13,19 +13,20 @@ import { type KubernetesObject, jsonOf } from '../../api/object.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Strategy } from './resource-definition.ts';
 
+/** In steps where it may take long. */
+export type Validation = Steps<void> | void;
+
 /** What is particular to a kind. */
 export interface KindRules<T extends KubernetesObject> {
   defaults?(draft: T): void;
   /** Runs after status and generation were set. */
   prepareForCreate?(draft: T, context: RequestContext): void;
   prepareForUpdate?(draft: T, old: T, context: RequestContext): void;
-  validate?(object: T, field: Field): void;
-  /** Instead of `validate`, where it may take long. */
-  validationSteps?(object: T, field: Field): Steps<void>;
+  validate?(object: T, field: Field): Validation;
   /** Steps before validation: what it asks for and takes long is made in them. */
   prepareValidation?(object: T, old: T | undefined): Steps<void>;
   /** Default: `validate`. */
-  validateUpdate?(object: T, old: T, field: Field): void;
+  validateUpdate?(object: T, old: T, field: Field): Validation;
   /** A fresh object's status; absent: the kind has none. */
   readonly emptyStatus?: object;
   /** The part whose change raises metadata.generation; absent: the kind keeps no generation. */
@@ -72,44 +73,39 @@ export function kindStrategy<T extends KubernetesObject>(rules: KindRules<T>): S
   };
 }
 
-function validationAtOnce<T extends KubernetesObject>(
-  rules: KindRules<T>,
-): Pick<Strategy<T>, 'validate' | 'validateUpdate' | 'validationSteps'> {
-  const validate = (object: T): FieldCause[] => {
-    const field = Field.root();
-    rules.validate?.(object, field);
-    return field.errors;
-  };
-  const validateUpdate = (object: T, old: T): FieldCause[] => {
-    const field = Field.root(old);
-    if (rules.validateUpdate !== undefined) rules.validateUpdate(object, old, field);
-    else rules.validate?.(object, field);
-    return field.errors;
-  };
-  if (rules.prepareValidation === undefined) return { validate, validateUpdate };
-  return {
-    validate,
-    validateUpdate,
-    *validationSteps(object, old) {
-      yield* rules.prepareValidation!(object, old);
-      return old === undefined ? validate(object) : validateUpdate(object, old);
-    },
-  };
+function validationOf<T extends KubernetesObject>(rules: KindRules<T>): ValidatingParts<T> {
+  return validationParts(
+    (object, old, field) =>
+      old === undefined || rules.validateUpdate === undefined
+        ? rules.validate?.(object, field)
+        : rules.validateUpdate(object, old, field),
+    rules.prepareValidation,
+  );
 }
 
-function validationOf<T extends KubernetesObject>(
-  rules: KindRules<T>,
-): Pick<Strategy<T>, 'validate' | 'validateUpdate' | 'validationSteps'> {
-  if (rules.validationSteps === undefined) return validationAtOnce(rules);
-  const steps = function* (object: T, old: T | undefined): Steps<FieldCause[]> {
+type ValidatingParts<T extends KubernetesObject> = Pick<Strategy<T>, 'validate' | 'validateUpdate' | 'validationSteps'>;
+
+/** Validation at once and in steps. */
+export function validationParts<T extends KubernetesObject>(
+  begin: (object: T, old: T | undefined, field: Field) => Validation,
+  prepare?: KindRules<T>['prepareValidation'],
+): ValidatingParts<T> {
+  const atOnce = (object: T, old: T | undefined): FieldCause[] => {
     const field = Field.root(old);
-    yield* rules.validationSteps!(object, field);
+    const validation = begin(object, old, field);
+    if (validation !== undefined) allSteps(validation);
     return field.errors;
   };
   return {
-    validationSteps: steps,
-    validate: (object) => allSteps(steps(object, undefined)),
-    validateUpdate: (object, old) => allSteps(steps(object, old)),
+    *validationSteps(object, old) {
+      if (prepare !== undefined) yield* prepare(object, old);
+      const field = Field.root(old);
+      const validation = begin(object, old, field);
+      if (validation !== undefined) yield* validation;
+      return field.errors;
+    },
+    validate: (object) => atOnce(object, undefined),
+    validateUpdate: atOnce,
   };
 }
 

@@ -3,13 +3,14 @@ import { setPodDefaults } from '../../api/defaults/pod.ts';
 import { Field } from '../../api/field-error.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { validatePod } from '../../api/validation/pod-update.ts';
+import { allSteps } from '../../base/steps.ts';
 
 /** Returns the completed pod; throws with all complaints in one line. */
 export function preparePod(pod: Pod): Pod {
   const draft = structuredClone(pod);
   setPodDefaults(draft);
   const field = Field.root();
-  validatePod(draft, field);
+  allSteps(validatePod(draft, field));
   if (field.errors.length > 0) throw new Error(field.errors.map((c) => `${c.field}: ${c.text}`).join(', '));
   return draft;
 }

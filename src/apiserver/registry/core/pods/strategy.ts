@@ -1,6 +1,6 @@
 /** How pods come into being, change and go. Upstream: registry/core/pod/strategy.go. */
 import { setPodDefaults } from '../../../../api/defaults/pod.ts';
-import { Field } from '../../../../api/field-error.ts';
+import type { Field } from '../../../../api/field-error.ts';
 import type { Pod, PodSpec, PodStatus } from '../../../../api/gen/core-v1.ts';
 import type { LabelSelector } from '../../../../api/gen/meta-v1.ts';
 import { addInt64, type Int64 } from '../../../../api/int64.ts';
@@ -15,7 +15,14 @@ import {
 } from '../../../../api/validation/pod-update.ts';
 import { deepEqual } from '../../../../base/equal.ts';
 import { firstByName } from '../../../../base/first-by.ts';
-import { keepAllBut, type KindRules, kindStrategy, specOf } from '../../kind-strategy.ts';
+import {
+  keepAllBut,
+  type KindRules,
+  kindStrategy,
+  specOf,
+  type Validation,
+  validationParts,
+} from '../../kind-strategy.ts';
 import type { SelectableFields, Strategy } from '../../resource-definition.ts';
 
 /** Makes keys of matchLabelKeys part of the selector, with the pod's own values. */
@@ -80,18 +87,15 @@ export const podStrategy: Strategy<Pod> = { ...kindStrategy(rules), gracefulDele
 
 function subresourceStrategy(
   prepare: (draft: Pod, old: Pod) => void,
-  validate: (pod: Pod, old: Pod, field: Field) => void,
+  validate: (pod: Pod, old: Pod, field: Field) => Validation,
 ): Strategy<Pod> {
   return {
     allowUnconditionalUpdate: true,
     applyDefaults: setPodDefaults,
-    validate: () => [],
     prepareForUpdate: (draft, old) => prepare(draft, old),
-    validateUpdate(pod, old) {
-      const field = Field.root(old);
-      validate(pod, old, field);
-      return field.errors;
-    },
+    ...validationParts<Pod>((pod, old, field) => {
+      if (old !== undefined) return validate(pod, old, field);
+    }),
   };
 }
 
