@@ -26,10 +26,8 @@ export interface PodScope {
 const CONTAINER_WORK = 20;
 
 function workOf({ env, envFrom, ports, volumeMounts, volumeDevices }: Container | EphemeralContainer): number {
-  return [env, envFrom, ports, volumeMounts, volumeDevices].reduce(
-    (work, list) => work + (list?.length ?? 0),
-    CONTAINER_WORK,
-  );
+  const count = (list: readonly unknown[] | undefined): number => list?.length ?? 0;
+  return CONTAINER_WORK + count(env) + count(envFrom) + count(ports) + count(volumeMounts) + count(volumeDevices);
 }
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];

@@ -151,8 +151,9 @@ export function* validatePodSpec(spec: PodSpec, podName: string | undefined, fie
   const handlers = { graceSeconds: spec.terminationGracePeriodSeconds ?? 0, os: spec.os?.name };
   const scope: PodScope = { spec, volumes, claims, isPod, handlers, meter };
   yield* validateContainers(scope, field.at('containers'));
-  yield* validateInitContainers(scope, field.at('initContainers'));
-  yield* validateEphemeralContainers(scope, field.at('ephemeralContainers'));
+  if (spec.initContainers !== undefined) yield* validateInitContainers(scope, field.at('initContainers'));
+  if (spec.ephemeralContainers !== undefined)
+    yield* validateEphemeralContainers(scope, field.at('ephemeralContainers'));
   validatePodResources(spec, claims, field.at('resources'));
   validateHostNetworkPorts(scope, field.at('containers'));
   validateChoice(spec.restartPolicy, ['Always', 'OnFailure', 'Never'], field.at('restartPolicy'));

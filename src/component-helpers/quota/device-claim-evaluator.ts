@@ -19,14 +19,17 @@ const REQUESTS = 'requests.';
 const MAX_ALLOCATED = 32;
 
 export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluator {
-  const standsFor = (resource: string): boolean =>
-    isExtended(resource) &&
-    lookups
-      .deviceClasses()
-      .some(
-        ({ metadata, spec }) =>
-          spec.extendedResourceName === resource || `${DEVICE_CLASS_RESOURCES}${metadata.name}` === resource,
-      );
+  // Made for one request or count: a quota has thousands of names, a cluster as many classes.
+  let classResources: ReadonlySet<string | undefined> | undefined;
+  const standsFor = (resource: string): boolean => {
+    if (!isExtended(resource)) return false;
+    classResources ??= new Set(
+      lookups
+        .deviceClasses()
+        .flatMap(({ metadata, spec }) => [spec.extendedResourceName, `${DEVICE_CLASS_RESOURCES}${metadata.name}`]),
+    );
+    return classResources.has(resource);
+  };
   return {
     measures: (name) =>
       name === CLAIM_COUNT ||
@@ -44,7 +47,7 @@ export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluato
       }
       return usage;
     },
-    inScope: () => false,
+    scope: () => false,
     unsaid: () => undefined,
   };
 }

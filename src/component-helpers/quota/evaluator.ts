@@ -1,5 +1,5 @@
 /** What measures objects for quotas, and what it is given to look at beside them. Upstream: apiserver/pkg/quota/v1. */
-import type { Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 import type { DeviceClass, ResourceClaim } from '../../api/gen/resource-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Quantities } from './resource-lists.ts';
@@ -9,7 +9,8 @@ export interface QuotaEvaluator {
   /** Whether it measures this name of a quota. */
   measures(name: string): boolean;
   usage(object: KubernetesObject, nowMs: number): Quantities;
-  inScope(scope: ScopedResourceSelectorRequirement, object: KubernetesObject): boolean;
+  /** Whether the object is in the scope; of scopes of classes, the name of the object's class, empty where it has none. */
+  scope(name: string, object: KubernetesObject): boolean | string;
   /** What the object must say for these names to be measured, as upstream's text; undefined when it says all. */
   unsaid(names: readonly string[], object: KubernetesObject): string | undefined;
 }
@@ -19,20 +20,4 @@ export interface QuotaLookups {
   readonly deviceClasses: () => readonly DeviceClass[];
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly resourceClaims: (namespace: string) => readonly ResourceClaim[];
-}
-
-/** Whether the name of a class (of priority, of volume attributes) is in a scope. */
-export function classInScope(name: string, operator: string, values: readonly string[]): boolean {
-  switch (operator) {
-    case 'In':
-      return values.includes(name);
-    case 'NotIn':
-      return !values.includes(name);
-    case 'Exists':
-      return name !== '';
-    case 'DoesNotExist':
-      return name === '';
-    default:
-      return false;
-  }
 }

@@ -2,17 +2,11 @@
  * What objects count against resource quotas: one evaluator for each kind, used by admission (before) and by the quota
  * controller (after). Pure. Upstream: pkg/quota/v1/evaluator/core, apiserver/pkg/quota/v1/generic.
  */
-import type {
-  PersistentVolumeClaim,
-  ResourceQuotaSpec,
-  ScopedResourceSelectorRequirement,
-  Service,
-} from '../../api/gen/core-v1.ts';
-import type { KubernetesObject } from '../../api/object.ts';
+import type { PersistentVolumeClaim, Service } from '../../api/gen/core-v1.ts';
 import { compareQuantities, formatQuantity, parseQuantity } from '../../api/quantity.ts';
 import { groupResourceOf } from '../../api/resource-info.ts';
 import { createDeviceClaimEvaluator } from './device-claim-evaluator.ts';
-import { classInScope, type QuotaEvaluator, type QuotaLookups } from './evaluator.ts';
+import type { QuotaEvaluator, QuotaLookups } from './evaluator.ts';
 import { podEvaluator } from './pod-evaluator.ts';
 
 /** The evaluator of a kind. */
@@ -28,19 +22,6 @@ export function evaluatorFor(
   return counter(info);
 }
 
-/** The scopes of a quota in one form. */
-export function scopesOf(spec: ResourceQuotaSpec): readonly ScopedResourceSelectorRequirement[] {
-  return [
-    ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
-    ...(spec.scopeSelector?.matchExpressions ?? []),
-  ];
-}
-
-/** Whether the object is in all scopes of the quota. */
-export function inScopes(evaluator: QuotaEvaluator, spec: ResourceQuotaSpec, object: KubernetesObject): boolean {
-  return scopesOf(spec).every((scope) => evaluator.inScope(scope, object));
-}
-
 const LEGACY_COUNTS = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
 
 function counter(info: { readonly group: string; readonly resource: string }): QuotaEvaluator {
@@ -51,7 +32,7 @@ function counter(info: { readonly group: string; readonly resource: string }): Q
   return {
     measures: (name) => names.includes(name),
     usage: () => Object.fromEntries(names.map((name) => [name, '1'])),
-    inScope: () => false,
+    scope: () => false,
     unsaid: () => undefined,
   };
 }
@@ -75,7 +56,7 @@ const services: QuotaEvaluator = {
       'services.loadbalancers': balanced ? '1' : '0',
     };
   },
-  inScope: () => false,
+  scope: () => false,
   unsaid: () => undefined,
 };
 
@@ -112,8 +93,7 @@ const claims: QuotaEvaluator = {
     if (storage !== undefined) usage[`${className}${CLASS_SUFFIX}requests.storage`] = storage;
     return usage;
   },
-  inScope: ({ scopeName, operator, values = [] }, object) =>
-    scopeName === 'VolumeAttributesClass' &&
-    classInScope((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? '', operator, values),
+  scope: (name, object) =>
+    name === 'VolumeAttributesClass' && ((object as PersistentVolumeClaim).spec?.volumeAttributesClassName ?? ''),
   unsaid: () => undefined,
 };

@@ -1,12 +1,12 @@
 /** What pods count against quotas. Upstream: pkg/quota/v1/evaluator/core/pods.go. */
 import { secondsToMs } from '../../api/int64.ts';
-import type { Container, Pod, ScopedResourceSelectorRequirement } from '../../api/gen/core-v1.ts';
+import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { computePodQosClass } from '../../api/pod-qos.ts';
 import { parseTime } from '../../api/time.ts';
 import { firstByName } from '../../base/first-by.ts';
 import { isPodTerminal } from '../pods.ts';
 import { DEVICE_CLASS_RESOURCES } from '../resource-claims.ts';
-import { classInScope, type QuotaEvaluator } from './evaluator.ts';
+import type { QuotaEvaluator } from './evaluator.ts';
 import { maxLists, podTotals, type Quantities } from './resource-lists.ts';
 
 const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
@@ -25,7 +25,7 @@ export const podEvaluator: QuotaEvaluator = {
     /^(requests\.)?hugepages-/.test(name) ||
     (name.startsWith('requests.') && isExtended(name.slice('requests.'.length))),
   usage: (object, nowMs) => podUsage(object as Pod, nowMs),
-  inScope: (scope, object) => podInScope(scope, object as Pod),
+  scope: (name, object) => podScope(name, object as Pod),
   unsaid: (names, object) => podUnsaid(names, object as Pod),
 };
 
@@ -65,21 +65,19 @@ function isStuck(pod: Pod, nowMs: number): boolean {
   return nowMs > parseTime(deletionTimestamp) + secondsToMs(deletionGracePeriodSeconds);
 }
 
-function podInScope({ scopeName, operator, values = [] }: ScopedResourceSelectorRequirement, pod: Pod): boolean {
-  const spec = pod.spec;
-  const terminating = spec?.activeDeadlineSeconds !== undefined;
-  const bestEffort = computePodQosClass(pod) === 'BestEffort';
-  switch (scopeName) {
+function podScope(name: string, pod: Pod): boolean | string {
+  const { activeDeadlineSeconds, priorityClassName = '' } = pod.spec ?? {};
+  switch (name) {
     case 'Terminating':
-      return terminating;
+      return activeDeadlineSeconds !== undefined;
     case 'NotTerminating':
-      return !terminating;
+      return activeDeadlineSeconds === undefined;
     case 'BestEffort':
-      return bestEffort;
+      return computePodQosClass(pod) === 'BestEffort';
     case 'NotBestEffort':
-      return !bestEffort;
+      return computePodQosClass(pod) !== 'BestEffort';
     case 'PriorityClass':
-      return classInScope(spec?.priorityClassName ?? '', operator, values);
+      return priorityClassName;
     case 'CrossNamespacePodAffinity':
       return crossesNamespaces(pod);
     default:

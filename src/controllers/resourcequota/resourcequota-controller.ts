@@ -12,8 +12,9 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { keyOfObject, parseKey } from '../../client/object-store.ts';
 import type { QuotaEvaluator } from '../../component-helpers/quota/evaluator.ts';
-import { evaluatorFor, inScopes } from '../../component-helpers/quota/evaluators.ts';
+import { evaluatorFor } from '../../component-helpers/quota/evaluators.ts';
 import { addLists, maskList } from '../../component-helpers/quota/resource-lists.ts';
+import { inScopes } from '../../component-helpers/quota/scopes.ts';
 import { createKeyedLoop, informerList, runPeriodically, type Controller, type ControllerDeps } from '../controller.ts';
 import { createQuotaMonitors } from './quota-monitors.ts';
 

@@ -2,7 +2,7 @@
 import { LimitRanges, ResourceQuotas } from '../../api/gen/resources.ts';
 import type { Pod, PodTemplateSpec, ResourceQuota } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
-import { inScopes } from '../../component-helpers/quota/evaluators.ts';
+import { inScopes } from '../../component-helpers/quota/scopes.ts';
 import { podEvaluator } from '../../component-helpers/quota/pod-evaluator.ts';
 import { addLists } from '../../component-helpers/quota/resource-lists.ts';
 import type { Evidence } from '../evidence.ts';

@@ -7,7 +7,7 @@ import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../
 import type { KubernetesObject } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { QuotaEvaluator } from '../../../component-helpers/quota/evaluator.ts';
-import { scopesOf } from '../../../component-helpers/quota/evaluators.ts';
+import { inScope, scopesOf } from '../../../component-helpers/quota/scopes.ts';
 import type { Quantities } from '../../../component-helpers/quota/resource-lists.ts';
 
 export interface LimitedResource {
@@ -34,6 +34,7 @@ export function uncovered(
 ): string | undefined {
   const { resource, object, evaluator, usage } = demand;
   const mine = limited.filter((one) => one.resource === resource.resource && one.apiGroup === resource.group);
+  if (mine.length === 0) return undefined;
   const fragments = mine.flatMap(({ matchContains }) => matchContains);
   const covered = (name: string): boolean =>
     quotas.covering.some(({ status }) => Object.hasOwn(status?.hard ?? {}, name));
@@ -44,11 +45,12 @@ export function uncovered(
       !covered(name),
   );
   if (names.length > 0) return `insufficient quota to consume: ${names.toSorted().join(',')}`;
-  const inScope = (scope: ScopedResourceSelectorRequirement): boolean => evaluator.inScope(scope, object);
+  const isIn = (scope: ScopedResourceSelectorRequirement): boolean => inScope(evaluator, scope, object);
+  const scopes = mine.flatMap(({ matchScopes }) => matchScopes.filter(isIn));
+  if (scopes.length === 0) return undefined;
   const matched = new Set(
-    quotas.all.flatMap(({ spec }) => scopesOf(spec ?? {}).filter(inScope)).map(({ scopeName }) => scopeName),
+    quotas.all.flatMap(({ spec }) => scopesOf(spec ?? {}).filter(isIn)).map(({ scopeName }) => scopeName),
   );
-  const scopes = mine.flatMap(({ matchScopes }) => matchScopes.filter(inScope));
   const free = scopes.filter(({ scopeName }) => !matched.has(scopeName));
   if (free.length === 0) return undefined;
   const texts = free.map(({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`);

@@ -12,7 +12,7 @@ import {
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
 import { createTestObjects } from '../../authz/objects-fixture.ts';
 import { readAdmissionConfig } from '../admission-config.ts';
-import { admit } from '../admission-fixture.ts';
+import { admissionAttributesOf, admit } from '../admission-fixture.ts';
 import { createResourceQuota } from './resource-quota.ts';
 
 const quota = (name: string, hard: Record<string, string>, spec: object = {}): ResourceQuota => ({
@@ -158,4 +158,26 @@ test('claims of devices count by class', async () => {
     admit(plugin, ResourceClaims, { object: claim }),
     /exceeded quota: q, requested: gpu\.deviceclass/,
   );
+});
+
+test('quotas of many names and scopes are asked in steps', async () => {
+  const hard = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`requests.g.io/d${at}`, '5']));
+  const scopeSelector = {
+    matchExpressions: Array.from({ length: 3000 }, (_, at) => ({
+      scopeName: 'PriorityClass',
+      operator: 'NotIn',
+      values: [`c${at}`],
+    })),
+  };
+  const many = Array.from({ length: 10 }, (_, at) => quota(`q${at}`, { ...hard, pods: '1' }, { scopeSelector }));
+  const { objects, plugin } = await setUp([], ...many);
+  const attributes = admissionAttributesOf(Pods, { object: pod('low') });
+  let pauses = 0;
+  attributes.context.pause = () => void pauses++ as undefined;
+  await plugin.validate?.(attributes);
+  assert.ok(pauses >= 20, `${pauses} pauses`);
+  const used = objects.store.list(ResourceQuotas, 'ns').map(({ status }) => status?.used?.['pods']);
+  assert.deepEqual(used, Array(10).fill('1'));
+  await assert.rejects(admit(plugin, Pods, { object: pod('low') }), /exceeded quota: q0, requested: pods=1/);
+  await admit(plugin, Pods, { object: pod('c7') });
 });

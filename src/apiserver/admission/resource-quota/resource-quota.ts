@@ -12,8 +12,9 @@ import { DeviceClasses, Pods, ResourceClaims, ResourceQuotas } from '../../../ap
 import type { KubernetesObject, Stored } from '../../../api/object.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { forbidden } from '../../../api/status-error.ts';
+import { StepMeter, stepByStep, type Steps } from '../../../base/steps.ts';
 import type { QuotaEvaluator, QuotaLookups } from '../../../component-helpers/quota/evaluator.ts';
-import { evaluatorFor, inScopes } from '../../../component-helpers/quota/evaluators.ts';
+import { evaluatorFor } from '../../../component-helpers/quota/evaluators.ts';
 import {
   addLists,
   formatList,
@@ -21,6 +22,7 @@ import {
   subtractLists,
   type Quantities,
 } from '../../../component-helpers/quota/resource-lists.ts';
+import { inScopes } from '../../../component-helpers/quota/scopes.ts';
 import type { FaultDetail } from '../../../component-helpers/refused-request.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
@@ -62,20 +64,55 @@ export function createResourceQuota(
       const nowMs = clock.nowMs();
       const usage = evaluator.usage(object, nowMs);
       const before = oldObject && evaluator.usage(oldObject, nowMs);
-      const work: Charge = { attributes, evaluator, usage, before };
-      const covering = all.filter((quota) => concerns(quota, evaluator, attributes));
-      for (const quota of covering) assertReady(quota, work);
-      // Where nothing more is asked for, of whatever it is, what is limited may stay as it is.
-      const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
-      if (asked.every((list) => Object.keys(list).length === 0)) return;
-      const why = uncovered(limited, { resource, object, evaluator, usage }, { all, covering });
-      if (why !== undefined) throw refuse(attributes, why);
-      const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
-      // All are asked before one is charged: what one of them refuses as it stands now costs the others nothing.
-      for (const quota of charged) withCharge(quota, work);
-      return chargeAll(objects(), charged, work);
+      const work: Charge = { attributes, evaluator, usage, before, names: new Map() };
+      const steps = chargedQuotas(all, limited, work);
+      const charged = stepByStep(steps, () => attributes.context.pause?.());
+      return charged instanceof Promise
+        ? charged.then((quotas) => chargeAll(objects(), quotas, work))
+        : chargeAll(objects(), charged, work);
     },
   };
+}
+
+/** Quotas may have tens of thousands of names: one step has about so many. */
+const NAMES_PER_STEP = 5000;
+
+/** The quotas that the request is charged to. Throws when one of them refuses it. */
+function* chargedQuotas(
+  all: readonly Stored<ResourceQuota>[],
+  limited: readonly LimitedResource[],
+  work: Charge,
+): Steps<readonly Stored<ResourceQuota>[]> {
+  const { attributes, evaluator, usage, before } = work;
+  const { resource, object } = attributes;
+  const meter = new StepMeter(NAMES_PER_STEP);
+  const covering: Stored<ResourceQuota>[] = [];
+  for (const quota of all) {
+    const names = measuredNames(quota, work);
+    if (names.length > 0 && inScopes(evaluator, quota.spec ?? {}, object!)) covering.push(quota);
+    if (meter.endsStep(sizeOf(quota))) yield;
+  }
+  for (const quota of covering) {
+    assertReady(quota, work);
+    if (meter.endsStep(sizeOf(quota))) yield;
+  }
+  // Where nothing more is asked for, of whatever it is, what is limited may stay as it is.
+  const asked = covering.length === 0 ? [more(usage, before)] : covering.map((quota) => asks(quota, work));
+  if (asked.every((list) => Object.keys(list).length === 0)) return [];
+  const why = uncovered(limited, { resource, object: object!, evaluator, usage }, { all, covering });
+  if (why !== undefined) throw refuse(attributes, why);
+  const charged = covering.filter((quota) => Object.keys(increase(quota, work)).length > 0);
+  // All are asked before one is charged: what one of them refuses as it stands now costs the others nothing.
+  for (const quota of charged) {
+    withCharge(quota, work);
+    if (meter.endsStep(sizeOf(quota))) yield;
+  }
+  return charged;
+}
+
+function sizeOf({ spec, status }: ResourceQuota): number {
+  const count = (names: object | undefined): number => (names === undefined ? 0 : Object.keys(names).length);
+  return 1 + count(status?.hard) + (spec?.scopeSelector?.matchExpressions?.length ?? 0);
 }
 
 /** Pods are evaluated again when a change puts them into other scopes, and when they are resized. */
@@ -100,26 +137,30 @@ interface Charge {
   readonly usage: Quantities;
   /** What the old object uses, where there is one. */
   readonly before: Quantities | undefined;
+  /** What is measured of each quota's limits, worked out once. */
+  readonly names: Map<Quantities, readonly string[]>;
 }
 
 /** Those in force: what the spec asks for counts once the quota controller has counted it. */
-function measuredNames(quota: ResourceQuota, evaluator: QuotaEvaluator): string[] {
-  return Object.keys(quota.status?.hard ?? {}).filter((name) => evaluator.measures(name));
-}
-
-function concerns(quota: ResourceQuota, evaluator: QuotaEvaluator, { object }: AdmissionAttributes): boolean {
-  return (
-    measuredNames(quota, evaluator).length > 0 && inScopes(evaluator, quota.spec ?? {}, object as KubernetesObject)
-  );
+function measuredNames({ status }: ResourceQuota, { evaluator, names }: Charge): readonly string[] {
+  const { hard } = status ?? {};
+  if (hard === undefined) return [];
+  let measured = names.get(hard);
+  if (measured === undefined) {
+    measured = Object.keys(hard).filter((name) => evaluator.measures(name));
+    names.set(hard, measured);
+  }
+  return measured;
 }
 
 /** Throws when the object does not say what is to be measured, or what is used is not known. */
-function assertReady(quota: ResourceQuota, { attributes, evaluator }: Charge): void {
+function assertReady(quota: ResourceQuota, work: Charge): void {
+  const { attributes, evaluator } = work;
   const { name = '' } = quota.metadata;
   const { namespace } = attributes;
   const refused = (why: string, detail: FaultDetail): Error =>
     noteFault(refuse(attributes, why), ResourceQuotas, { namespace, name }, detail);
-  const names = measuredNames(quota, evaluator);
+  const names = measuredNames(quota, work);
   const unsaid = evaluator.unsaid(names, attributes.object as KubernetesObject);
   if (unsaid !== undefined) throw refused(`failed quota: ${name}: ${unsaid}`, 'unsaid');
   if (names.some((one) => quota.status?.used?.[one] === undefined))
@@ -151,7 +192,7 @@ function withCharge(quota: ResourceQuota, work: Charge): ResourceQuota {
 
 /** What the request adds to what the quota names. */
 function increase(quota: ResourceQuota, work: Charge): Record<string, string> {
-  return maskList(asks(quota, work), measuredNames(quota, work.evaluator));
+  return maskList(asks(quota, work), measuredNames(quota, work));
 }
 
 /** What the request adds in the scopes of the quota, named there or not. An update that adds nothing is free. */
