@@ -34,6 +34,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   uninstall: async () => (await import('./uninstall.ts')).uninstallCommand,
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
   console: async () => (await import('./console.ts')).consoleCommand,
   why: async () => (await import('./why.ts')).whyCommand,
   mcp: async () => (await import('./mcp.ts')).mcpCommand,

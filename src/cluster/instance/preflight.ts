@@ -21,21 +21,35 @@ const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '
 /** Where distributions put the CNI plugins. */
 const CNI_FOLDERS = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni'];
 
-/** Fails when a program is missing: containerd and runc are needed for `ownContainerd`, plugins for `ownCni`. Returns the CNI plugins' folders. */
-export async function checkPrograms(
+/** What a node runs itself. */
+export interface OwnPrograms {
+  /** containerd and runc are needed. */
+  readonly ownContainerd: boolean;
+  /** CNI plugins are needed. */
+  readonly ownCni: boolean;
+}
+
+/** Programs that are missing, each with its Debian package, and the folders of CNI plugins. */
+export async function findPrograms(
   files: Files,
-  { ownContainerd, ownCni }: { readonly ownContainerd: boolean; readonly ownCni: boolean },
-): Promise<readonly string[]> {
+  { ownContainerd, ownCni }: OwnPrograms,
+): Promise<{ readonly missing: readonly string[]; readonly cniFolders: readonly string[] }> {
   const wanted = ownContainerd ? [...PROGRAMS, ...RUNTIME_PROGRAMS] : PROGRAMS;
   const missing: string[] = [];
   for (const [program, debianPackage] of wanted) {
     if (!(await inFolders(files, FOLDERS, program))) missing.push(`${program} (Debian: ${debianPackage})`);
   }
-  const cni: string[] = [];
-  for (const folder of CNI_FOLDERS) if (await files.exists(`${folder}/bridge`)) cni.push(folder);
-  if (ownCni && cni.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
+  const cniFolders: string[] = [];
+  for (const folder of CNI_FOLDERS) if (await files.exists(`${folder}/bridge`)) cniFolders.push(folder);
+  if (ownCni && cniFolders.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
+  return { missing, cniFolders };
+}
+
+/** Fails when a program is missing. Returns the CNI plugins' folders. */
+export async function checkPrograms(files: Files, own: OwnPrograms): Promise<readonly string[]> {
+  const { missing, cniFolders } = await findPrograms(files, own);
   if (missing.length > 0) throw new PreflightError(`these programs are needed and missing: ${missing.join(', ')}`);
-  return cni;
+  return cniFolders;
 }
 
 /** Fails when a program is missing. */

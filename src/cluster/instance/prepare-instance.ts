@@ -7,11 +7,12 @@ import { checkAgainst, writeInstanceFile, type InstanceFile } from './instance-f
 import { instanceHash, type InstanceOptions } from './instance.ts';
 import { claimRanges, type Ranges } from './range-claims.ts';
 import { reservePort, type PortReservation } from './port-reservation.ts';
-import { checkPrograms, chooseRanges, foreignRoutes, portHolder } from './preflight.ts';
+import { checkPrograms, chooseRanges, foreignRoutes, portHolder, type OwnPrograms } from './preflight.ts';
 import { PreflightError } from '../preflight-error.ts';
 
-const KUBELET_PORT = 10_250;
-const HTTPS_PORT = 6443;
+/** Preferred at the first start. */
+export const KUBELET_PORT = 10_250;
+export const HTTPS_PORT = 6443;
 
 export interface PreparedInstance {
   readonly instanceOptions: InstanceOptions;
@@ -84,10 +85,7 @@ async function settleApiPort(
 export function programsOf(options: {
   readonly containerRuntimeEndpoint?: string;
   readonly cni?: 'keelson' | 'none';
-}): {
-  readonly ownContainerd: boolean;
-  readonly ownCni: boolean;
-} {
+}): OwnPrograms {
   return { ownContainerd: options.containerRuntimeEndpoint === undefined, ownCni: options.cni !== 'none' };
 }
 
@@ -136,7 +134,7 @@ export async function makeDataDir({ files }: Pick<Platform, 'files'>, dataDir: s
 }
 
 /** Devices of this instance: their routes are no collision. */
-export function ownDevices({ crypto }: Platform, dataDir: string): string[] {
+export function ownDevices({ crypto }: Pick<Platform, 'crypto'>, dataDir: string): string[] {
   const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
   return [`kl${hash}`, `ks${hash}`, `kv${hash}`];
 }

@@ -82,7 +82,7 @@ interface NftChain {
 }
 
 /** nftables base chains at the forward hook with policy drop, beside iptables' own. */
-async function foreignDroppingChains({ exec }: Deps): Promise<string[]> {
+export async function foreignDroppingChains({ exec }: Pick<Deps, 'exec'>): Promise<string[]> {
   const result = await exec.run('nft', ['-j', 'list', 'chains']).catch(() => undefined);
   if (result === undefined || result.exitCode !== 0 || result.stdout === '') return [];
   const { nftables } = JSON.parse(result.stdout) as { nftables: readonly NftChain[] };

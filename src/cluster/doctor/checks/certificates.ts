@@ -1,0 +1,52 @@
+/** Certificates of the cluster: those that are over, and those that soon will be. */
+import { formatTime } from '../../../api/time.ts';
+import { smallest } from '../../../base/lists.ts';
+import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
+import type { CertificateFile, Machine } from '../machine.ts';
+
+const DAY_MS = 86_400_000;
+const [SOON_MS, AUTHORITY_SOON_MS] = [30 * DAY_MS, 365 * DAY_MS];
+
+export const certificates: Check = {
+  name: 'certificates',
+  check(machine) {
+    const { certificates: files, clock, isRoot, settled } = machine;
+    if (files.length === 0)
+      return settled === undefined || isRoot
+        ? { level: 'ok', message: 'none yet' }
+        : warning('only root can read them', 'sudo keelson doctor');
+    const ends = files.flatMap(({ times }) => (times === undefined ? [] : [times.notAfterMs]));
+    const first = ends.length === 0 ? 'none' : dateText(smallest(ends));
+    return worstOf(
+      files.flatMap((file) => problemsOf(file, clock.nowMs, machine)),
+      `${files.length}, the first ends on ${first}`,
+    );
+  },
+};
+
+function problemsOf(file: CertificateFile, nowMs: number, { pid }: Machine): Finding[] {
+  const { path, times, error, isAuthority, renewsItself } = file;
+  if (times === undefined) return [failure(`${path} cannot be read: ${error}`, 'restore it from a backup')];
+  const { notBeforeMs, notAfterMs } = times;
+  // A start makes those anew that have less than a third of their life left; an authority is what all others trust.
+  const cure = isAuthority
+    ? 'no start renews an authority: make a new cluster and move the objects'
+    : pid === undefined
+      ? 'a start renews it'
+      : 'restart Keelson, which renews it; pods go on';
+  const end = dateText(notAfterMs);
+  if (nowMs < notBeforeMs)
+    return [failure(`${path} is valid from ${formatTime(notBeforeMs)} on`, 'set the clock of this machine')];
+  if (nowMs >= notAfterMs)
+    return [
+      pid === undefined && !isAuthority
+        ? warning(`${path} ended on ${end}`, cure)
+        : failure(`${path} ended on ${end}`, cure),
+    ];
+  const soonMs = isAuthority ? AUTHORITY_SOON_MS : SOON_MS;
+  return renewsItself || notAfterMs - nowMs > soonMs ? [] : [warning(`${path} ends on ${end}`, cure)];
+}
+
+function dateText(timeMs: number): string {
+  return formatTime(timeMs).slice(0, 10);
+}

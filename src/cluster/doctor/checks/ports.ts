@@ -1,0 +1,21 @@
+/** Ports that a server or node needs, and who has them. */
+import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
+import type { PortFacts } from '../machine.ts';
+
+export const ports: Check = {
+  name: 'ports',
+  check: ({ ports: all, pid }) =>
+    worstOf(
+      all.flatMap(problemOf),
+      `${all.map(({ port, purpose }) => `${port} (${purpose})`).join(', ')}: ${pid === undefined ? 'free' : 'free or ours'}`,
+    ),
+};
+
+function problemOf({ port, purpose, flag, isSettled, holder }: PortFacts): Finding[] {
+  if (holder === undefined) return [];
+  const taken = `${port} (${purpose}) is taken by ${holder}`;
+  if (!isSettled) return [warning(taken, `a start takes the next free one${flag ? `; or choose it by ${flag}` : ''}`)];
+  return [
+    failure(taken, flag === undefined ? 'stop that program' : `stop that program, or start with another ${flag}`),
+  ];
+}

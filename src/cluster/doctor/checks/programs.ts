@@ -1,0 +1,29 @@
+/** Programs that a node runs, and their versions. */
+import { failure, warning, worstOf, type Check, type Finding } from '../finding.ts';
+import { isAtLeast, versionIn } from '../versions.ts';
+
+/** containerd 1.6 is the first with CRI v1 and wants this runc; upstream's nftables proxy asks for this nft. */
+const OLDEST = { containerd: '1.6', runc: '1.1', nft: '1.0.1' } as const;
+
+export const programs: Check = {
+  name: 'programs',
+  check({ programs: facts }) {
+    const problems: Finding[] = [];
+    if (facts.missing.length > 0) {
+      const packages = facts.missing.map((text) => /Debian: ([^)]+)/.exec(text)?.[1] ?? '');
+      problems.push(failure(`missing: ${facts.missing.join(', ')}`, `apt-get install ${packages.join(' ')}`));
+    }
+    const known: string[] = [];
+    for (const [name, oldest] of Object.entries(OLDEST)) {
+      const line = facts[name as keyof typeof OLDEST];
+      if (line === undefined) continue;
+      const version = versionIn(line);
+      known.push(`${name} ${version ?? line}`);
+      if (version === undefined)
+        problems.push(warning(`${name} says no version: ${line}`, `${name} of the distribution`));
+      else if (!isAtLeast(version, oldest))
+        problems.push(failure(`${name} ${version} is older than ${oldest}`, `a newer ${name}`));
+    }
+    return worstOf(problems, known.join(', '));
+  },
+};

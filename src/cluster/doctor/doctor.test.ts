@@ -1,0 +1,388 @@
+/** Every check on made-up machines: what it finds, how bad that is, and what it advises. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseTime } from '../../api/time.ts';
+import { certificates } from './checks/certificates.ts';
+import { cgroups } from './checks/cgroups.ts';
+import { disk } from './checks/disk.ts';
+import { dns } from './checks/dns.ts';
+import { firewall } from './checks/firewall.ts';
+import { kernel } from './checks/kernel.ts';
+import { modules } from './checks/modules.ts';
+import { ports } from './checks/ports.ts';
+import { programs } from './checks/programs.ts';
+import { ranges } from './checks/ranges.ts';
+import { time } from './checks/time.ts';
+import { worstOf, type Check, type Level } from './finding.ts';
+import type { CertificateFile, Machine } from './machine.ts';
+import { examine, reportText } from './report.ts';
+import { isAtLeast, versionIn } from './versions.ts';
+
+const NOW_MS = parseTime('2026-01-01T00:00:00Z');
+const DAY_MS = 86_400_000;
+const GIB = 1_073_741_824;
+
+const HEALTHY: Machine = {
+  isRoot: true,
+  dataDir: '/d',
+  pid: undefined,
+  settled: {
+    clusterCidr: '10.42.0.0/16',
+    serviceCidr: '10.43.0.0/16',
+    dnsAddress: '10.43.0.10',
+    ownContainerd: true,
+    ownCni: true,
+    bridge: 'kl123456',
+  },
+  kernel: {
+    release: '6.1.0-18-amd64',
+    fileSystems: ['ext4', 'overlay'],
+    namespaces: ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'],
+    hasSeccomp: true,
+    hasBridgeNetfilter: true,
+    modules: ['overlay', 'br_netfilter', 'nf_tables'],
+    nftError: undefined,
+    ipForward: true,
+  },
+  cgroups: { version: 2, controllers: ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'] },
+  ports: [{ port: 6443, purpose: 'API server', flag: '--https-port', isSettled: true, holder: undefined }],
+  clock: { nowMs: NOW_MS, isSynchronized: true, lastWriteMs: NOW_MS - DAY_MS },
+  disk: { path: '/d', totalBytes: 100 * GIB, availableBytes: 50 * GIB, totalInodes: 1000, availableInodes: 900 },
+  firewall: { iptables: '-P INPUT ACCEPT\n-P FORWARD ACCEPT\n', droppingChains: [], hasFirewalld: false },
+  routes: [{ cidr: '192.0.2.0/24', device: 'eth0' }],
+  resolvConf: 'nameserver 192.0.2.53\n',
+  certificates: [certificate('apiserver.crt', 300)],
+  programs: {
+    missing: [],
+    containerd: 'containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3',
+    runc: 'runc version 1.1.5+ds1',
+    nft: 'nftables v1.0.6 (Lester Gooch #5)',
+  },
+};
+
+function certificate(name: string, days: number, more: Partial<CertificateFile> = {}): CertificateFile {
+  const times = { notBeforeMs: NOW_MS - 100 * DAY_MS, notAfterMs: NOW_MS + days * DAY_MS };
+  return { path: `/d/pki/${name}`, isAuthority: name === 'ca.crt', renewsItself: false, times, ...more };
+}
+
+/** Replaces some facts of one part. */
+function withPart<K extends keyof Machine>(part: K, facts: Partial<Machine[K]>): Machine {
+  return { ...HEALTHY, [part]: { ...(HEALTHY[part] as object), ...facts } };
+}
+
+type Row = readonly [what: string, check: Check, machine: Machine, level: Level, text: RegExp];
+
+const ROWS: readonly Row[] = [
+  ['an old kernel', kernel, withPart('kernel', { release: '4.18.0-553.el8' }), 'error', /4\.18.* older than 4\.19/],
+  [
+    'a kernel before nftables services',
+    kernel,
+    withPart('kernel', { release: '5.4.0' }),
+    'warning',
+    /--proxy-mode iptables/,
+  ],
+  [
+    'no network namespaces',
+    kernel,
+    withPart('kernel', { namespaces: ['ipc', 'mnt', 'pid', 'uts'] }),
+    'error',
+    /kind net/,
+  ],
+  ['no seccomp', kernel, withPart('kernel', { hasSeccomp: false }), 'warning', /CONFIG_SECCOMP_FILTER/],
+  ['overlay that can be loaded', modules, withPart('kernel', { fileSystems: [] }), 'ok', /^overlay/],
+  [
+    'no overlay',
+    modules,
+    withPart('kernel', { fileSystems: [], modules: [] }),
+    'error',
+    /modprobe overlay, or a kernel with CONFIG_OVERLAY_FS/,
+  ],
+  [
+    'no nf_tables',
+    modules,
+    withPart('kernel', { nftError: 'Operation not supported' }),
+    'error',
+    /nftables does not work: Operation not supported.*modprobe nf_tables/,
+  ],
+  [
+    'br_netfilter not loaded',
+    modules,
+    withPart('kernel', { hasBridgeNetfilter: false }),
+    'warning',
+    /modprobe br_netfilter, and its name in/,
+  ],
+  ['a user who may not ask nft', modules, { ...HEALTHY, isRoot: false }, 'ok', /only root sees/],
+  ['cgroup v1', cgroups, withPart('cgroups', { version: 1 }), 'warning', /unified_cgroup_hierarchy=1/],
+  [
+    'no memory controller',
+    cgroups,
+    withPart('cgroups', { controllers: ['cpu', 'cpuset', 'pids'] }),
+    'error',
+    /cgroup_enable=memory/,
+  ],
+  [
+    'a missing program',
+    programs,
+    withPart('programs', { missing: ['runc (Debian: runc)', 'CNI plugins (Debian: x-plugins)'] }),
+    'error',
+    /apt-get install runc x-plugins/,
+  ],
+  [
+    'an old containerd',
+    programs,
+    withPart('programs', { containerd: 'containerd containerd.io 1.5.11 abc' }),
+    'error',
+    /containerd 1\.5\.11 is older than 1\.6/,
+  ],
+  ['a program without a version', programs, withPart('programs', { runc: 'runc' }), 'warning', /runc says no version/],
+  [
+    'a settled port that is taken',
+    ports,
+    taken({ isSettled: true }),
+    'error',
+    /6443 \(API server\) is taken by nginx \(pid 7\).*another --https-port/,
+  ],
+  [
+    'a port that is taken before the first start',
+    ports,
+    taken({ isSettled: false }),
+    'warning',
+    /takes the next free one/,
+  ],
+  ['ports of the cluster that runs', ports, { ...HEALTHY, pid: 9 }, 'ok', /6443 \(API server\): free or ours/],
+  [
+    'a route over the pods',
+    ranges,
+    { ...HEALTHY, routes: [{ cidr: '10.42.7.0/24', device: 'tun0' }] },
+    'warning',
+    /10\.42\.0\.0\/16 overlaps 10\.42\.7\.0\/24.*tun0/,
+  ],
+  [
+    'the same route before the first start',
+    ranges,
+    { ...HEALTHY, settled: undefined, routes: [{ cidr: '10.42.7.0/24', device: 'tun0' }] },
+    'ok',
+    /first start/,
+  ],
+  [
+    'two families',
+    ranges,
+    {
+      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
+      routes: [{ cidr: 'fd42::/64', device: 'wg0' }],
+    },
+    'warning',
+    /fd42::\/56 overlaps/,
+  ],
+  ['routes that cannot be read', ranges, { ...HEALTHY, routes: undefined }, 'warning', /iproute2/],
+  [
+    'a FORWARD chain that drops',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT ACCEPT\n-P FORWARD DROP\n' }),
+    'ok',
+    /puts accepts for pods before/,
+  ],
+  [
+    'a foreign chain that drops',
+    firewall,
+    withPart('firewall', { droppingChains: ['inet mine fwd'] }),
+    'warning',
+    /nft insert rule inet mine fwd iifname "kl123456" accept/,
+  ],
+  [
+    'ufw',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT DROP\n-P FORWARD DROP\n-A INPUT -j ufw-before-input\n' }),
+    'warning',
+    /ufw allow from 10\.42\.0\.0\/16/,
+  ],
+  [
+    'an INPUT chain that drops',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT DROP\n' }),
+    'warning',
+    /iptables -I INPUT -s 10\.42\.0\.0\/16 -j ACCEPT/,
+  ],
+  [
+    'one that lets pods in',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT DROP\n-A INPUT -s 10.42.0.0/16 -j ACCEPT\n' }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'firewalld',
+    firewall,
+    withPart('firewall', { hasFirewalld: true }),
+    'warning',
+    /--add-source=10\.42\.0\.0\/16 --add-source=10\.43\.0\.0\/16 &&/,
+  ],
+  ['a firewall that only root sees', firewall, { ...HEALTHY, isRoot: false }, 'warning', /sudo keelson doctor/],
+  ['no resolv.conf', dns, { ...HEALTHY, resolvConf: undefined }, 'error', /there is no \/etc\/resolv\.conf/],
+  ['no name server', dns, { ...HEALTHY, resolvConf: '# nameserver 192.0.2.1\n' }, 'error', /names no server/],
+  [
+    'a resolver on loopback',
+    dns,
+    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.53\n' },
+    'warning',
+    /resolv-conf=\/run\/systemd/,
+  ],
+  ['a loop', dns, { ...HEALTHY, resolvConf: 'nameserver 10.43.0.10\n' }, 'error', /asks itself/],
+  [
+    'four servers',
+    dns,
+    { ...HEALTHY, resolvConf: 'nameserver 192.0.2.1\n'.repeat(4) },
+    'warning',
+    /pods get the first 3/,
+  ],
+  ['a clock that went back', time, withPart('clock', { lastWriteMs: NOW_MS + DAY_MS }), 'error', /the clock went back/],
+  ['a clock that runs free', time, withPart('clock', { isSynchronized: false }), 'warning', /chrony/],
+  [
+    'a clock of which nothing is known',
+    time,
+    withPart('clock', { isSynchronized: undefined, lastWriteMs: undefined }),
+    'ok',
+    /no program says/,
+  ],
+  [
+    'a disk from which images go',
+    disk,
+    withPart('disk', { availableBytes: 14 * GIB }),
+    'warning',
+    /deletes images.*image prune/,
+  ],
+  ['a disk from which pods go', disk, withPart('disk', { availableBytes: 9 * GIB }), 'error', /9 %.*evicts pods/],
+  ['no inodes', disk, withPart('disk', { availableInodes: 40 }), 'error', /4 % of the inodes/],
+  [
+    'a file system without inodes',
+    disk,
+    withPart('disk', { totalInodes: 0, availableInodes: 0 }),
+    'ok',
+    /50\.0 of 100\.0 GiB free \(50 %\) at \/d$/,
+  ],
+  ['a disk that cannot be read', disk, { ...HEALTHY, disk: undefined }, 'warning', /--data-dir/],
+  [
+    'a certificate that ended, of a stopped cluster',
+    certificates,
+    withFiles(certificate('apiserver.crt', -1)),
+    'warning',
+    /ended on 2025-12-31.*a start renews it/,
+  ],
+  [
+    'a certificate that ended, of a running one',
+    certificates,
+    { ...withFiles(certificate('apiserver.crt', -1)), pid: 9 },
+    'error',
+    /restart Keelson/,
+  ],
+  [
+    'one that ends soon',
+    certificates,
+    withFiles(certificate('admin.crt', 29)),
+    'warning',
+    /admin\.crt ends on 2026-01-30/,
+  ],
+  [
+    'one that is renewed in time',
+    certificates,
+    withFiles(certificate('dns-current.pem', 2, { renewsItself: true })),
+    'ok',
+    /^1, the first ends on 2026-01-03/,
+  ],
+  [
+    'an authority that ends soon',
+    certificates,
+    withFiles(certificate('ca.crt', 300)),
+    'warning',
+    /no start renews an authority/,
+  ],
+  ['an authority that ended', certificates, withFiles(certificate('ca.crt', -1)), 'error', /ca\.crt ended/],
+  ['one that is not valid yet', certificates, withFiles(future()), 'error', /valid from .*set the clock/],
+  [
+    'one that cannot be read',
+    certificates,
+    withFiles({ path: '/d/pki/x.crt', isAuthority: false, renewsItself: false, error: 'no PEM' }),
+    'error',
+    /x\.crt cannot be read: no PEM/,
+  ],
+  ['none before the first start', certificates, { ...withFiles(), settled: undefined }, 'ok', /none yet/],
+  ['those of root', certificates, { ...withFiles(), isRoot: false }, 'warning', /sudo/],
+];
+
+function taken(more: { readonly isSettled: boolean }): Machine {
+  return { ...HEALTHY, ports: [{ ...HEALTHY.ports[0]!, holder: 'nginx (pid 7)', ...more }] };
+}
+
+function withFiles(...files: readonly CertificateFile[]): Machine {
+  return { ...HEALTHY, certificates: files };
+}
+
+function future(): CertificateFile {
+  return certificate('a.crt', 300, { times: { notBeforeMs: NOW_MS + DAY_MS, notAfterMs: NOW_MS + 300 * DAY_MS } });
+}
+
+describe('what a check finds', () => {
+  for (const [what, { check }, machine, level, text] of ROWS)
+    test(what, () => {
+      const { level: found, message, cure } = check(machine);
+      assert.equal(found, level, message);
+      assert.match(`${message} → ${cure ?? ''}`.replace(/ → $/, ''), text);
+      assert.equal(cure === undefined, level === 'ok', 'a cure where something is wrong');
+    });
+});
+
+test('a healthy machine has a line for each check, and no cure', () => {
+  const report = examine(HEALTHY);
+  assert.equal(report.level, 'ok', reportText(report));
+  const lines = reportText(report).trimEnd().split('\n');
+  assert.equal(lines.length, report.checks.length);
+  for (const line of lines) assert.match(line, /^✓ \w+ +\S/);
+});
+
+test('every check has a machine on which it finds something', () => {
+  const found = new Set(ROWS.filter(([, , , level]) => level !== 'ok').map(([, { name }]) => name));
+  assert.deepEqual(
+    examine(HEALTHY).checks.filter(({ name }) => !found.has(name)),
+    [],
+  );
+});
+
+test('the worst of all is the report’s level; a line stays one line', () => {
+  const report = examine({
+    ...withPart('kernel', { nftError: 'a\nb' }),
+    cgroups: { version: 1, controllers: ['cpu', 'cpuset', 'memory', 'pids'] },
+  });
+  assert.equal(report.level, 'error');
+  const text = reportText(report);
+  assert.match(text, /^✖ modules +nftables does not work: a b → /m);
+  assert.match(text, /^! cgroups /m);
+  assert.equal(examine(withPart('cgroups', { version: 1 })).level, 'warning');
+});
+
+test('several problems of one check: the worst first, each cure once', () => {
+  const problems = [
+    { level: 'warning', message: 'a', cure: 'x' },
+    { level: 'error', message: 'b', cure: 'y' },
+    { level: 'warning', message: 'c', cure: 'x' },
+  ] as const;
+  assert.deepEqual(worstOf(problems, ''), { level: 'error', message: 'b; a; c', cure: 'y; x' });
+});
+
+test('versions', () => {
+  for (const [line, version] of [
+    ['containerd github.com/containerd/containerd/v2 v2.1.6 abc', '2.1.6'],
+    ['containerd github.com/containerd/containerd 1.6.20~ds1', '1.6.20'],
+    ['runc version 1.1.5+ds1', '1.1.5'],
+    ['nftables v1.0.6 (Lester Gooch #5)', '1.0.6'],
+    ['none', undefined],
+  ] as const)
+    assert.equal(versionIn(line), version, line);
+  for (const [version, oldest, wanted] of [
+    ['4.19.0-26-amd64', '4.19', true],
+    ['5.4', '5.13', false],
+    ['6.1', '5.13', true],
+    ['1.10.0', '1.6', true],
+    ['1', '1.0.1', false],
+  ] as const)
+    assert.equal(isAtLeast(version, oldest), wanted, `${version} ${oldest}`);
+});

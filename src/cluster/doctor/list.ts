@@ -1,0 +1,27 @@
+/** Every check of `keelson doctor`, in the order they are shown. A new one: a file and a line here. */
+import { certificates } from './checks/certificates.ts';
+import { cgroups } from './checks/cgroups.ts';
+import { disk } from './checks/disk.ts';
+import { dns } from './checks/dns.ts';
+import { firewall } from './checks/firewall.ts';
+import { kernel } from './checks/kernel.ts';
+import { modules } from './checks/modules.ts';
+import { ports } from './checks/ports.ts';
+import { programs } from './checks/programs.ts';
+import { ranges } from './checks/ranges.ts';
+import { time } from './checks/time.ts';
+import type { Check } from './finding.ts';
+
+export const CHECKS: readonly Check[] = [
+  kernel,
+  cgroups,
+  modules,
+  programs,
+  ports,
+  ranges,
+  firewall,
+  dns,
+  time,
+  disk,
+  certificates,
+];

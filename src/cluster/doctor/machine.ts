@@ -1,0 +1,110 @@
+/** What `keelson doctor` reads of a machine and of the cluster in a data directory, before anything is concluded. */
+
+export interface Machine {
+  readonly isRoot: boolean;
+  readonly dataDir: string;
+  /** The process of the cluster; absent: it is stopped, or there is none. */
+  readonly pid: number | undefined;
+  /** What the cluster has settled; absent before the first start. */
+  readonly settled: SettledFacts | undefined;
+  readonly kernel: KernelFacts;
+  readonly cgroups: CgroupFacts;
+  readonly ports: readonly PortFacts[];
+  readonly clock: ClockFacts;
+  readonly disk: DiskFacts | undefined;
+  readonly firewall: FirewallFacts;
+  /** Ranges that other devices have. */
+  readonly routes: readonly { readonly cidr: string; readonly device: string }[] | undefined;
+  /** `/etc/resolv.conf`; undefined: it is not there. */
+  readonly resolvConf: string | undefined;
+  readonly certificates: readonly CertificateFile[];
+  readonly programs: ProgramFacts;
+}
+
+export interface SettledFacts {
+  readonly clusterCidr: string;
+  readonly serviceCidr: string;
+  /** The tenth service address. */
+  readonly dnsAddress: string;
+  readonly ownContainerd: boolean;
+  readonly ownCni: boolean;
+  readonly bridge: string;
+}
+
+export interface KernelFacts {
+  readonly release: string;
+  /** Kinds of file systems that it mounts now. */
+  readonly fileSystems: readonly string[];
+  /** Kinds of namespaces. */
+  readonly namespaces: readonly string[];
+  readonly hasSeccomp: boolean;
+  /** Packets that cross a bridge pass the firewall. */
+  readonly hasBridgeNetfilter: boolean;
+  /** Modules that can be loaded, without `.ko`; empty where the kernel has all built in or the list is not there. */
+  readonly modules: readonly string[];
+  /** What `nft list tables` complained about; undefined: it works, or was not tried without root. */
+  readonly nftError: string | undefined;
+  readonly ipForward: boolean | undefined;
+}
+
+export interface CgroupFacts {
+  readonly version: 1 | 2;
+  readonly controllers: readonly string[];
+}
+
+/** A TCP port that a server or node needs. */
+export interface PortFacts {
+  readonly port: number;
+  readonly purpose: string;
+  /** The flag that chooses another; absent: the next free one is taken at the first start. */
+  readonly flag?: string;
+  /** Settled at an earlier start, so that no other is taken. */
+  readonly isSettled: boolean;
+  /** Whoever listens, unless it is the cluster itself. */
+  readonly holder: string | undefined;
+}
+
+export interface ClockFacts {
+  readonly nowMs: number;
+  /** Whether a time service keeps it right; undefined: no program says so. */
+  readonly isSynchronized: boolean | undefined;
+  /** When the newest file of the cluster was written. */
+  readonly lastWriteMs: number | undefined;
+}
+
+/** The file system of the data directory. */
+export interface DiskFacts {
+  readonly path: string;
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  /** 0 where the file system counts none. */
+  readonly totalInodes: number;
+  readonly availableInodes: number;
+}
+
+export interface FirewallFacts {
+  /** `iptables -S`; undefined: there is no iptables, or it was not tried without root. */
+  readonly iptables: string | undefined;
+  /** Chains of nftables at the forward hook with policy drop, as `FAMILY TABLE NAME`, without those of iptables. */
+  readonly droppingChains: readonly string[];
+  readonly hasFirewalld: boolean;
+}
+
+export interface CertificateFile {
+  readonly path: string;
+  readonly isAuthority: boolean;
+  /** It is renewed while its cluster runs. */
+  readonly renewsItself: boolean;
+  /** Absent: it cannot be read, for this reason. */
+  readonly times?: { readonly notBeforeMs: number; readonly notAfterMs: number };
+  readonly error?: string;
+}
+
+export interface ProgramFacts {
+  /** As `program (Debian: package)`. */
+  readonly missing: readonly string[];
+  /** First line of `--version`; absent where it is missing. */
+  readonly containerd?: string | undefined;
+  readonly runc?: string | undefined;
+  readonly nft?: string | undefined;
+}

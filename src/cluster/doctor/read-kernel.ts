@@ -1,0 +1,59 @@
+/** Reads the kernel's side: version, file systems, namespaces, modules, control groups. */
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
+import type { Files } from '../../platform/files.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { CgroupFacts, KernelFacts } from './machine.ts';
+
+type Deps = Pick<Platform, 'files' | 'exec' | 'host'>;
+
+export async function readKernel(deps: Deps, isRoot: boolean): Promise<KernelFacts> {
+  const { files, host } = deps;
+  const { kernelVersion: release } = await host.info();
+  const forward = await text(files, '/proc/sys/net/ipv4/ip_forward');
+  return {
+    release,
+    // `nodev\toverlay`, or `\text4`.
+    fileSystems: ((await text(files, '/proc/filesystems')) ?? '')
+      .split('\n')
+      .map((line) => line.split('\t').at(-1) ?? ''),
+    namespaces: await files.readDir('/proc/self/ns').catch(() => []),
+    hasSeccomp: await files.exists('/proc/sys/kernel/seccomp/actions_avail'),
+    hasBridgeNetfilter: await files.exists('/proc/sys/net/bridge/bridge-nf-call-iptables'),
+    modules: await moduleNames(files, release),
+    nftError: isRoot ? await nftError(deps) : undefined,
+    ipForward: forward === undefined ? undefined : forward.trim() === '1',
+  };
+}
+
+export async function readCgroups(files: Files): Promise<CgroupFacts> {
+  const unified = await text(files, '/sys/fs/cgroup/cgroup.controllers');
+  if (unified !== undefined) return { version: 2, controllers: unified.trim().split(' ') };
+  // Name, hierarchy, number of groups, whether it is enabled.
+  const lines = ((await text(files, '/proc/cgroups')) ?? '').split('\n').map((line) => line.split('\t'));
+  return { version: 1, controllers: lines.filter((fields) => fields[3] === '1').map(([name = '']) => name) };
+}
+
+/** Built in or loadable: both stand in lists beside the modules. */
+async function moduleNames(files: Files, release: string): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    ['modules.builtin', 'modules.dep'].map((name) => text(files, `/lib/modules/${release}/${name}`)),
+  );
+  const names = lists.flatMap((list = '') =>
+    list.split('\n').flatMap((line) => /([^/:]+)\.ko/.exec(line.split(':')[0] ?? '')?.[1] ?? []),
+  );
+  return names.map((name) => name.replaceAll('-', '_'));
+}
+
+/** Undefined where it works, and where there is no nft: that is another check's. */
+async function nftError({ exec }: Deps): Promise<string | undefined> {
+  try {
+    const { exitCode, stderr } = await exec.run('nft', ['list', 'tables'], { timeoutMs: 10_000 });
+    return exitCode === 0 ? undefined : (stderr.trim().split('\n')[0] ?? `exit code ${exitCode}`);
+  } catch (error) {
+    return hasErrorCode(error, 'ENOENT') ? undefined : errorMessage(error);
+  }
+}
+
+async function text(files: Files, path: string): Promise<string | undefined> {
+  return files.readText(path).catch(() => undefined);
+}

@@ -1,0 +1,97 @@
+/** What is read of a machine, on files and programs of a simulated one. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
+import { writeInstanceFile } from '../instance/instance-file.ts';
+import { readMachine } from './read-machine.ts';
+
+async function write(platform: SimPlatform, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await platform.files.makeDir(path.slice(0, path.lastIndexOf('/')));
+    await platform.files.writeFile(path, text);
+  }
+}
+
+const subject = { dataDir: '/d', isRoot: true, pid: undefined };
+const LISTENS = (port: string): string =>
+  `  sl\n   0: 00000000:${port} 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1\n`;
+
+test('a machine on which nothing can be read has no facts, and no error', async () => {
+  const platform = createSimPlatform();
+  const machine = await readMachine(platform, subject);
+  assert.deepEqual(
+    [machine.settled, machine.routes, machine.resolvConf, machine.certificates, machine.firewall.iptables],
+    [undefined, undefined, undefined, [], undefined],
+  );
+  assert.deepEqual(machine.cgroups, { version: 1, controllers: [] });
+  assert.equal(machine.programs.containerd, undefined);
+  assert.ok(machine.programs.missing.some((text) => text.startsWith('containerd ')));
+});
+
+test('the kernel, its modules and both kinds of control groups', async () => {
+  const platform = createSimPlatform({ host: { kernelVersion: '6.1.0' } });
+  await write(platform, {
+    '/proc/filesystems': 'nodev\tsysfs\n\text4\nnodev\toverlay\n',
+    '/proc/sys/net/ipv4/ip_forward': '1\n',
+    '/proc/cgroups': '#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t3\t1\t1\nmemory\t0\t1\t0\n',
+    '/lib/modules/6.1.0/modules.builtin': 'kernel/fs/overlayfs/overlay.ko\n',
+    '/lib/modules/6.1.0/modules.dep': 'kernel/net/bridge/br-netfilter.ko.xz: kernel/net/bridge/bridge.ko.xz\n',
+  });
+  platform.exec.program('nft', () => ({ exitCode: 1, stderr: 'netlink: Error\nmore\n' }));
+  const { kernel, cgroups } = await readMachine(platform, subject);
+  assert.deepEqual(kernel.modules, ['overlay', 'br_netfilter']);
+  assert.ok(kernel.fileSystems.includes('overlay') && kernel.fileSystems.includes('ext4'));
+  assert.deepEqual([kernel.release, kernel.nftError, kernel.ipForward], ['6.1.0', 'netlink: Error', true]);
+  assert.deepEqual(cgroups, { version: 1, controllers: ['cpu'] });
+  await write(platform, { '/sys/fs/cgroup/cgroup.controllers': 'cpu memory pids\n' });
+  assert.deepEqual((await readMachine(platform, subject)).cgroups, {
+    version: 2,
+    controllers: ['cpu', 'memory', 'pids'],
+  });
+});
+
+test('a port of the cluster itself is not taken; another program’s is, with its name', async () => {
+  const platform = createSimPlatform();
+  await platform.files.makeDir('/d');
+  await writeInstanceFile(platform.files, '/d', {
+    format: 1,
+    nodeName: 'n',
+    clusterCidr: '10.44.0.0/16',
+    serviceCidr: '10.45.0.0/16',
+    clusterDomain: 'c.l',
+    httpsPort: 7000,
+    kubeletPort: 7001,
+  });
+  await write(platform, { '/proc/net/tcp': LISTENS('1B58'), '/proc/12/comm': 'nginx\n' });
+  await platform.files.makeDir('/proc/12/fd');
+  await platform.files.symlink('socket:[77]', '/proc/12/fd/3');
+  const { ports, settled } = await readMachine(platform, subject);
+  assert.deepEqual(
+    ports.map(({ port, holder, isSettled }) => [port, holder, isSettled]),
+    [
+      [7000, 'nginx (pid 12)', true],
+      [7001, undefined, false],
+    ],
+  );
+  assert.deepEqual([settled?.clusterCidr, settled?.dnsAddress], ['10.44.0.0/16', '10.45.0.10']);
+  assert.equal((await readMachine(platform, { ...subject, pid: 12 })).ports[0]?.holder, undefined);
+});
+
+test('the firewall, the clock and the versions come from programs; without root the firewall is not asked', async () => {
+  const platform = createSimPlatform();
+  platform.exec.program('iptables', () => ({ stdout: '-P FORWARD DROP\n' }));
+  platform.exec.program('nft', ({ args }) => {
+    if (args[0] === '--version') return { stdout: 'nftables v1.0.6\n' };
+    if (args.includes('tables')) return { stdout: 'table inet firewalld\n' };
+    const chain = { family: 'inet', table: 't', name: 'c', hook: 'forward', policy: 'drop' };
+    return { stdout: JSON.stringify({ nftables: [{ chain }] }) };
+  });
+  platform.exec.program('chronyc', () => ({ stdout: 'Leap status     : Normal\n' }));
+  platform.exec.program('containerd', () => ({ stdout: 'containerd x 2.1.6\nmore\n' }));
+  const { firewall, clock, programs } = await readMachine(platform, subject);
+  assert.deepEqual(firewall, { iptables: '-P FORWARD DROP\n', droppingChains: ['inet t c'], hasFirewalld: true });
+  assert.equal(clock.isSynchronized, true);
+  assert.deepEqual([programs.containerd, programs.nft], ['containerd x 2.1.6', 'nftables v1.0.6']);
+  const other = await readMachine(platform, { ...subject, isRoot: false });
+  assert.deepEqual(other.firewall, { iptables: undefined, droppingChains: [], hasFirewalld: false });
+});

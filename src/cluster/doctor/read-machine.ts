@@ -1,0 +1,138 @@
+/** Reads what the checks of `keelson doctor` conclude from. Changes nothing; what cannot be read is absent. */
+import { hasErrorCode } from '../../base/errors.ts';
+import { largest } from '../../base/lists.ts';
+import type { ExecResult } from '../../platform/exec.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { deriveInstance, type Instance } from '../instance/instance.ts';
+import { readInstanceFile, type InstanceFile } from '../instance/instance-file.ts';
+import { findPrograms, foreignRoutes, holdsPort, portHolder, type OwnPrograms } from '../instance/preflight.ts';
+import { HTTPS_PORT, KUBELET_PORT, ownDevices, programsOf } from '../instance/prepare-instance.ts';
+import { foreignDroppingChains } from '../network/forward-accepts.ts';
+import { dnsAddress } from '../network/pod-network.ts';
+import type {
+  ClockFacts,
+  DiskFacts,
+  FirewallFacts,
+  Machine,
+  PortFacts,
+  ProgramFacts,
+  SettledFacts,
+} from './machine.ts';
+import { readCertificates } from './read-certificates.ts';
+import { readCgroups, readKernel } from './read-kernel.ts';
+
+type Deps = Pick<Platform, 'files' | 'exec' | 'clock' | 'crypto' | 'host'>;
+
+/** Whose machine and which cluster. */
+export interface DoctorSubject {
+  readonly dataDir: string;
+  readonly isRoot: boolean;
+  /** The cluster's process, if it runs. */
+  readonly pid: number | undefined;
+}
+
+/** Throws `PreflightError` where the data directory is broken. */
+export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<Machine> {
+  const { files } = deps;
+  const { dataDir, isRoot, pid } = subject;
+  const file = await readInstanceFile(files, dataDir);
+  const instance = file && deriveInstance({ ...file, dataDir }, (text) => deps.crypto.sha256Hex(text));
+  const own = programsOf(file ?? {});
+  return {
+    isRoot,
+    dataDir,
+    pid,
+    settled: instance && settledFacts(instance, own),
+    kernel: await readKernel(deps, isRoot),
+    cgroups: await readCgroups(files),
+    ports: await readPorts(deps, file, pid),
+    clock: await readClock(deps, dataDir),
+    disk: await readDisk(deps, dataDir),
+    firewall: await readFirewall(deps, isRoot),
+    routes: await foreignRoutes(deps.exec, ownDevices(deps, dataDir)).catch(() => undefined),
+    resolvConf: await files.readText('/etc/resolv.conf').catch(() => undefined),
+    certificates: await readCertificates(deps, dataDir),
+    programs: await readPrograms(deps, own),
+  };
+}
+
+function settledFacts(instance: Instance, own: OwnPrograms): SettledFacts {
+  const { clusterCidr, serviceCidr, bridge } = instance;
+  return { clusterCidr, serviceCidr, bridge, dnsAddress: dnsAddress(serviceCidr), ...own };
+}
+
+async function readPorts(
+  { files }: Deps,
+  file: InstanceFile | undefined,
+  pid: number | undefined,
+): Promise<readonly PortFacts[]> {
+  const isSettled = file !== undefined;
+  const api = { port: file?.httpsPort ?? HTTPS_PORT, purpose: 'API server', flag: '--https-port', isSettled };
+  // The kubelet's port moves by itself, also at later starts.
+  const kubelet = { port: file?.kubeletPort ?? KUBELET_PORT, purpose: 'kubelet', isSettled: false };
+  const wanted = file?.servers !== undefined ? [kubelet] : [api, kubelet];
+  const facts: PortFacts[] = [];
+  for (const port of wanted) {
+    const isOurs = pid !== undefined && (await holdsPort(files, pid, port.port));
+    facts.push({ ...port, holder: isOurs ? undefined : await portHolder(files, port.port) });
+  }
+  return facts;
+}
+
+async function readClock(deps: Deps, dataDir: string): Promise<ClockFacts> {
+  const times: number[] = [];
+  for (const name of ['instance.json', 'settings.json', 'state.db', 'state.db-wal']) {
+    const stat = await deps.files.stat(`${dataDir}/${name}`).catch(() => undefined);
+    if (stat !== undefined) times.push(stat.mtimeMs);
+  }
+  const lastWriteMs = times.length === 0 ? undefined : largest(times);
+  return { nowMs: deps.clock.nowMs(), isSynchronized: await isSynchronized(deps), lastWriteMs };
+}
+
+async function isSynchronized(deps: Deps): Promise<boolean | undefined> {
+  const systemd = await output(deps, 'timedatectl', ['show', '--property=NTPSynchronized', '--value']);
+  if (systemd !== undefined) return systemd.trim() === 'yes';
+  const chrony = await output(deps, 'chronyc', ['-n', 'tracking']);
+  return chrony === undefined ? undefined : /^Leap status\s*: Normal$/m.test(chrony);
+}
+
+/** The file system of the directory, or of the nearest one above it that is there. */
+async function readDisk({ files }: Deps, dataDir: string): Promise<DiskFacts | undefined> {
+  for (let path = dataDir; ; path = path.slice(0, path.lastIndexOf('/')) || '/') {
+    try {
+      return { path, ...(await files.statFileSystem(path)) };
+    } catch (error) {
+      if (!hasErrorCode(error, 'ENOENT') || path === '/') return undefined;
+    }
+  }
+}
+
+async function readFirewall(deps: Deps, isRoot: boolean): Promise<FirewallFacts> {
+  if (!isRoot) return { iptables: undefined, droppingChains: [], hasFirewalld: false };
+  const tables = (await output(deps, 'nft', ['list', 'tables'])) ?? '';
+  return {
+    iptables: await output(deps, 'iptables', ['-w', '-S']),
+    droppingChains: await foreignDroppingChains(deps),
+    hasFirewalld: /^table inet firewalld$/m.test(tables),
+  };
+}
+
+async function readPrograms(deps: Deps, own: OwnPrograms): Promise<ProgramFacts> {
+  const { missing } = await findPrograms(deps.files, own);
+  const version = async (program: string): Promise<string | undefined> =>
+    (await output(deps, program, ['--version']))?.split('\n')[0];
+  const ofRuntime = (program: string): Promise<string | undefined> =>
+    own.ownContainerd ? version(program) : Promise.resolve(undefined);
+  return {
+    missing,
+    containerd: await ofRuntime('containerd'),
+    runc: await ofRuntime('runc'),
+    nft: await version('nft'),
+  };
+}
+
+/** What a program prints; undefined where it is missing or fails. */
+async function output({ exec }: Deps, program: string, args: readonly string[]): Promise<string | undefined> {
+  const result: ExecResult | undefined = await exec.run(program, args, { timeoutMs: 10_000 }).catch(() => undefined);
+  return result?.exitCode === 0 ? result.stdout : undefined;
+}
