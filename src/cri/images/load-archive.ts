@@ -8,7 +8,8 @@ import { dirname, joinPath } from './archive-paths.ts';
 import type { ContentClient } from './content-client.ts';
 import { dockerImages, type ArchiveBlob } from './docker-archive.ts';
 import { ImageArchiveError, wholeName } from './image-name.ts';
-import { isIndex, layoutImages, type FoundImage } from './oci-layout.ts';
+import { indexIn } from './oci-descriptor.ts';
+import { layoutImages, type FoundImage } from './oci-layout.ts';
 import { readTar, TarError, type TarMember } from './tar-reader.ts';
 
 export interface LoadArchive {
@@ -36,6 +37,11 @@ export interface LoadOutcome {
 /** Documents are kept in memory; layers are not. */
 const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
 const MAX_DOCUMENTS_BYTES = 64 * 1024 * 1024;
+/** Names of all files and links; images have some thousands at most. */
+const MAX_NAMES_BYTES = 64 * 1024 * 1024;
+
+/** A member with the shortest name is kept in some two hundred. */
+const LEAST_NAME_BYTES = 200;
 
 /** Loads it. Rejects with `ImageArchiveError` for what is no such archive, with GrpcError when containerd refuses. */
 export async function loadArchive(chunks: AsyncIterable<Uint8Array>, load: LoadArchive): Promise<LoadOutcome> {
@@ -63,6 +69,7 @@ class Archive {
   readonly #links = new Map<string, string>();
   readonly #documents = new Map<string, Uint8Array>();
   #documentBytes = 0;
+  #nameBytes = 0;
 
   constructor(content: ContentClient) {
     this.#content = content;
@@ -70,6 +77,8 @@ class Archive {
 
   async take(member: TarMember): Promise<void> {
     const { name, kind, hard, linkName } = member;
+    this.#nameBytes += name.length + linkName.length + LEAST_NAME_BYTES;
+    if (this.#nameBytes > MAX_NAMES_BYTES) throw new ImageArchiveError('it holds too many files, or too long names');
     if (kind === 'link') this.#links.set(name, hard ? joinPath('', linkName) : joinPath(dirname(name), linkName));
     if (kind !== 'file' || name === 'oci-layout' || name === 'repositories' || name.endsWith('/VERSION')) return;
     if (name === 'index.json' || name === 'manifest.json') {
@@ -109,10 +118,10 @@ class Archive {
     const content = this.#content;
     const read = (text: Uint8Array | undefined): unknown => (text === undefined ? undefined : parse(text));
     const document = (digest: string): unknown => read(this.#documents.get(digest));
-    const index = read(this.#documents.get('index.json'));
+    const index = indexIn(read(this.#documents.get('index.json')));
     const manifests = read(this.#documents.get('manifest.json'));
     const chosenNames = name === undefined ? undefined : [wholeName(name)];
-    if (isIndex(index)) return layoutImages({ index, manifests, document, content, architecture, chosenNames });
+    if (index !== undefined) return layoutImages({ index, manifests, document, content, architecture, chosenNames });
     if (!Array.isArray(manifests))
       throw new ImageArchiveError('it holds neither index.json nor manifest.json: it is no archive of images');
     const blob = (path: string): ArchiveBlob | undefined => this.#files.get(this.#links.get(path) ?? path);

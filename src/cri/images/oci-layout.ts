@@ -4,24 +4,12 @@
  */
 import type { ContentClient, Descriptor } from './content-client.ts';
 import { ImageArchiveError, refuseNameOfSeveral, wholeName } from './image-name.ts';
+import { indexIn, manifestIn, platformIn, type Index, type RawDescriptor } from './oci-descriptor.ts';
 
 /** An image with its names. */
 export interface FoundImage {
   readonly names: readonly string[];
   readonly target: Descriptor;
-}
-
-interface RawDescriptor {
-  readonly mediaType?: string;
-  readonly digest?: string;
-  readonly size?: number;
-  readonly platform?: { readonly os?: string; readonly architecture?: string };
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-/** An index, or a layout's own. */
-export interface Index {
-  readonly manifests: readonly RawDescriptor[];
 }
 
 interface Layout {
@@ -36,10 +24,6 @@ interface Layout {
 
 const MAX_DEPTH = 4;
 
-export function isIndex(document: unknown): document is Index {
-  return Array.isArray((document as Partial<Index> | undefined)?.manifests);
-}
-
 /** The named images of a layout. Rejects with `ImageArchiveError`. */
 export async function layoutImages(layout: Layout): Promise<readonly FoundImage[]> {
   const { index, chosenNames } = layout;
@@ -48,7 +32,7 @@ export async function layoutImages(layout: Layout): Promise<readonly FoundImage[
     const names = chosenNames ?? namesOf(entry, layout);
     if (names.length === 0) continue;
     const { digest = '', mediaType = '', size = 0 } = entry;
-    const walk = { ...layout, platforms: new Set<string>() };
+    const walk = { ...layout, platforms: new Set<string>(), known: new Map<string, boolean>() };
     if (!(await keep(entry, walk, 0)))
       throw new ImageArchiveError(
         `${names[0]} is not whole for linux/${layout.architecture}; it is there for ${[...walk.platforms].join(', ') || 'no platform'}`,
@@ -63,45 +47,64 @@ export async function layoutImages(layout: Layout): Promise<readonly FoundImage[
 interface Walk extends Layout {
   /** Those that are whole. */
   readonly platforms: Set<string>;
+  /** What was found of a descriptor: an index may name another thousands of times, and so may that one. */
+  readonly known: Map<string, boolean>;
 }
 
 /** Sets what a descriptor's blob refers to; resolves to whether this machine can run it. */
-async function keep({ digest = '', platform }: RawDescriptor, walk: Walk, depth: number): Promise<boolean> {
-  const { content, document, architecture, platforms } = walk;
-  const found = document(digest) as (Partial<Index> & { config?: RawDescriptor; layers?: RawDescriptor[] }) | undefined;
+async function keep(descriptor: RawDescriptor, walk: Walk, depth: number): Promise<boolean> {
+  const { digest = '', platform = {} } = descriptor;
+  const [asIndex, asManifest] = [`${digest} ${depth}`, `${digest} ${platform.os}/${platform.architecture}`];
+  const known = walk.known.get(asIndex) ?? walk.known.get(asManifest);
+  if (known !== undefined) return known;
+  const found = walk.document(digest);
   if (found === undefined || depth > MAX_DEPTH) return false;
-  if (isIndex(found)) {
-    const kept: boolean[] = [];
-    for (const child of found.manifests) kept.push(await keep(child, walk, depth + 1));
-    await content.setReferences(
-      digest,
-      found.manifests.filter((child) => document(child.digest ?? '') !== undefined).map((child) => child.digest ?? ''),
-    );
-    return kept.includes(true);
-  }
-  const children = [found.config, ...(found.layers ?? [])].map((child) => child?.digest ?? '');
-  const there = await Promise.all(children.map((child) => content.has(child)));
+  const index = indexIn(found);
+  const kept =
+    index === undefined ? await keepManifest(descriptor, walk) : await keepIndex(digest, index, { walk, depth });
+  walk.known.set(index === undefined ? asManifest : asIndex, kept);
+  return kept;
+}
+
+async function keepIndex(
+  digest: string,
+  { manifests }: Index,
+  { walk, depth }: { readonly walk: Walk; readonly depth: number },
+): Promise<boolean> {
+  let isKept = false;
+  for (const child of manifests) isKept = (await keep(child, walk, depth + 1)) || isKept;
+  const children = [...new Set(manifests.map((child) => child.digest ?? ''))];
+  await walk.content.setReferences(
+    digest,
+    children.filter((child) => walk.document(child) !== undefined),
+  );
+  return isKept;
+}
+
+async function keepManifest({ digest = '', platform }: RawDescriptor, walk: Walk): Promise<boolean> {
+  const { content, document, architecture, platforms } = walk;
+  const manifest = manifestIn(document(digest));
+  if (manifest === undefined) return false;
+  const children = [manifest.config, ...manifest.layers].map((child) => child.digest ?? '');
+  const there = await Promise.all([...new Set(children)].map((child) => content.has(child)));
   if (there.includes(false)) return false;
   await content.setReferences(digest, children);
   const { os = 'linux', architecture: imageArchitecture = '' } =
-    platform ?? (document(found.config?.digest ?? '') as RawDescriptor['platform']) ?? {};
+    platform ?? platformIn(document(manifest.config.digest ?? '')) ?? {};
   if (os === 'unknown') return false; // An attestation.
   platforms.add(`${os}/${imageArchitecture}`);
   return os === 'linux' && (imageArchitecture === architecture || imageArchitecture === '');
 }
 
 /** By containerd's annotation, else Docker's file, else a reference that is a whole name itself. */
-function namesOf({ digest, annotations = {} }: RawDescriptor, { manifests, document }: Layout): readonly string[] {
+function namesOf({ digest, annotations }: RawDescriptor, { manifests, document }: Layout): readonly string[] {
   const whole = annotations['io.containerd.image.name'];
   if (whole !== undefined) return [wholeName(whole)];
-  const config = (document(digest ?? '') as { config?: RawDescriptor } | undefined)?.config?.digest?.replace(
-    'sha256:',
-    '',
-  );
-  const tags = (Array.isArray(manifests) ? (manifests as { Config?: string; RepoTags?: string[] | null }[]) : [])
-    .filter((entry) => config !== undefined && entry.Config?.includes(config) === true)
-    .flatMap(({ RepoTags }) => RepoTags ?? []);
-  if (tags.length > 0) return tags.map(wholeName);
+  const config = manifestIn(document(digest ?? ''))?.config.digest?.replace('sha256:', '');
+  const tags = (Array.isArray(manifests) ? (manifests as ({ Config?: unknown; RepoTags?: unknown } | null)[]) : [])
+    .filter((entry) => config !== undefined && String(entry?.Config ?? '').includes(config))
+    .flatMap((entry) => (Array.isArray(entry?.RepoTags) ? (entry.RepoTags as unknown[]) : []));
+  if (tags.length > 0) return tags.map((tag) => wholeName(String(tag)));
   const reference = annotations['org.opencontainers.image.ref.name'];
   return reference !== undefined && /[:/]/.test(reference) ? [wholeName(reference)] : [];
 }

@@ -170,7 +170,7 @@ function paxOf(data: Uint8Array): Extension {
   for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(32, at);
     const length = Number(bytes.toString('latin1', at, space));
-    if (space < 0 || !(length > 0)) throw new TarError('it has a damaged header');
+    if (space < 0 || !Number.isSafeInteger(length) || length <= 0) throw new TarError('it has a damaged header');
     const record = bytes.toString('utf8', space + 1, at + length - 1);
     const [key, value] = [record.slice(0, record.indexOf('=')), record.slice(record.indexOf('=') + 1)];
     if (key === 'path') found.path = value;
