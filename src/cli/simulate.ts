@@ -5,6 +5,9 @@
 import { Nodes, Pods } from '../api/gen/resources.ts';
 import { errorMessage, hasErrorCode } from '../base/errors.ts';
 import { KUBERNETES_VERSION, VERSION } from '../base/version.ts';
+import { parseYaml } from '../api/codec/yaml.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ApiHandler } from '../api/transport.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { InstanceStatus } from '../cluster/cluster-status.ts';
 import { localAddress } from '../cluster/instance/server-addresses.ts';
@@ -20,7 +23,8 @@ import { createSqliteHistory } from '../storage/sqlite/history/sqlite-history.ts
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
-import { parseImages } from '../testing/scenario.ts';
+import { ScenarioRecorder } from '../testing/recording/scenario-recorder.ts';
+import { parseImages, type Scenario } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import type { InstanceStart } from './instance-start.ts';
@@ -30,6 +34,8 @@ interface SimulateOptions extends ClusterOptions {
   readonly nodes: number;
   /** Behaviour of containers by image. */
   readonly imagesFile?: string;
+  /** Where a scenario of what clients do is written. */
+  readonly recordFile?: string;
 }
 
 /** Runs until stopped; resolves to the exit code. */
@@ -53,6 +59,8 @@ class SimulatedCluster implements RunnableCluster {
   #cluster: Cluster | undefined;
   #listening: Listening | undefined;
   #store: Store | undefined;
+  /** Settles when the recording is on disk. */
+  #recording: Promise<void> = Promise.resolve();
 
   constructor(platform: NodePlatform, options: SimulateOptions, progress: Progress) {
     this.#platform = platform;
@@ -67,6 +75,7 @@ class SimulatedCluster implements RunnableCluster {
     await makeDataDir({ files }, dataDir);
     await writeSettings(files, dataDir, { ...readSettings(dataDir), simulated: true });
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
+    await this.#checkRecording();
     const pki = await this.#progress.phase('certificates', () =>
       makePki(this.#platform, `${dataDir}/pki`, [localAddress({ bindAddress })]),
     );
@@ -89,7 +98,7 @@ class SimulatedCluster implements RunnableCluster {
       }),
     );
     this.#cluster = cluster;
-    const listening = await this.#listen(cluster);
+    const listening = await this.#listen(cluster, await this.#recorder(cluster));
     await files.writeFileAtomic(this.#kubeconfig, listening.kubeconfig, { mode: 0o600 });
     this.#listening = listening;
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
@@ -98,11 +107,12 @@ class SimulatedCluster implements RunnableCluster {
   }
 
   /** On the port that was chosen, or the first free one. */
-  async #listen(cluster: Cluster): Promise<Listening> {
+  async #listen(cluster: Cluster, recorder: ScenarioRecorder | undefined): Promise<Listening> {
+    const wrapHandler = recorder && ((handler: ApiHandler) => recorder.wrap(handler));
     const { httpsPort, bindAddress, name } = this.#options;
     for (let port = httpsPort ?? FIRST_PORT; ; port++) {
       try {
-        return await cluster.listen({ host: bindAddress ?? '127.0.0.1', port, clusterName: name });
+        return await cluster.listen({ host: bindAddress ?? '127.0.0.1', port, clusterName: name, wrapHandler });
       } catch (error) {
         if (hasErrorCode(error, 'EADDRNOTAVAIL'))
           throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
@@ -119,6 +129,45 @@ class SimulatedCluster implements RunnableCluster {
     return (clock) => createSqliteHistory({ path: `${dataDir}/history.db`, limits, clock, log: this.#platform.log });
   }
 
+  /** Nothing is missing in a recording, and no file is lost: it begins with an empty cluster, or goes on with its own. */
+  async #checkRecording(): Promise<void> {
+    const { recordFile, dataDir, store } = this.#options;
+    if (recordFile === undefined) return;
+    const { files } = this.#platform;
+    if (store.kind === 'etcd') throw new PreflightError('--record: what an etcd has already is not known');
+    const isOld = store.kind === 'sqlite' && (await files.exists(`${dataDir}/state.db`));
+    const isThere = await files.exists(recordFile);
+    if (isThere && !isOld) throw new PreflightError(`--record: ${recordFile} is there already`);
+    if (isOld && !isThere)
+      throw new PreflightError(
+        `--record: the cluster of ${dataDir} has objects that the scenario would lack; choose another --name or --data-dir`,
+      );
+  }
+
+  async #recorder(cluster: Cluster): Promise<ScenarioRecorder | undefined> {
+    const { recordFile, imagesFile, nodes } = this.#options;
+    if (recordFile === undefined) return undefined;
+    const { files, clock, log } = this.#platform;
+    const images =
+      imagesFile === undefined
+        ? undefined
+        : (parseYaml(await files.readText(imagesFile)).value as NonNullable<Scenario['images']>);
+    const recorder = new ScenarioRecorder({
+      clock,
+      cluster: { nodes, images },
+      earlier: (await files.exists(recordFile)) ? await files.readText(recordFile) : undefined,
+      find: (reference) => foundIn(cluster, reference),
+      onChange: (text) => {
+        this.#recording = this.#recording
+          .then(() => files.writeFileAtomic(recordFile, text, { mode: 0o600 }))
+          .catch((error: unknown) => log.error('the recording could not be written', { file: recordFile, err: error }));
+      },
+    });
+    // What cannot be written is known before anything is done.
+    await files.writeFileAtomic(recordFile, recorder.file(), { mode: 0o600 });
+    return recorder;
+  }
+
   async #readImages(file: string): Promise<SimImage[]> {
     try {
       return parseImages(await this.#platform.files.readText(file));
@@ -129,6 +178,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async stop(): Promise<void> {
     await this.#cluster?.stop();
+    await this.#recording;
   }
 
   get #kubeconfig(): string {
@@ -182,5 +232,17 @@ class SimulatedCluster implements RunnableCluster {
         keyCount: 0,
       },
     };
+  }
+}
+
+/** The object of that kind and name, custom kinds included; undefined when it is not there. */
+function foundIn(cluster: Cluster, reference: string): KubernetesObject | undefined {
+  try {
+    const { info, namespace, name } = cluster.resolve(reference);
+    return cluster
+      .peek(info)
+      .find(({ metadata }) => metadata.name === name && (namespace === '' || metadata.namespace === namespace));
+  } catch {
+    return undefined; // A kind that only an aggregated server knows.
   }
 }

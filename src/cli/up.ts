@@ -1,4 +1,5 @@
 /** `keelson up`: the whole cluster in one process, in the foreground or in the background. */
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { isFromCommandLine } from './arguments/settle-options.ts';
 import { parseNodes, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
@@ -12,6 +13,7 @@ interface RawUpOptions extends RawServerOptions {
   readonly simulate?: boolean;
   readonly nodes?: string;
   readonly images?: string;
+  readonly record?: string;
 }
 
 export function upCommand(): Command {
@@ -21,6 +23,7 @@ export function upCommand(): Command {
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
     .option('--nodes <n>', 'how many simulated nodes (with --simulate)')
     .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
+    .option('--record <file>', 'what clients do, as a scenario for keelson sim run (with --simulate)')
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
       const options = {
@@ -44,13 +47,18 @@ export function upCommand(): Command {
       if (nodes !== undefined) refuseOfRealMachines(command);
       if (nodes === undefined && raw.images !== undefined)
         throw new UserError('--images describes simulated containers: add --simulate', 2);
+      if (nodes === undefined && raw.record !== undefined)
+        throw new UserError('--record records what is done to simulated nodes: add --simulate', 2);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       const start = instanceStart(command, raw);
       if (raw.detach === true) process.exitCode = await runDetached(options.dataDir, start);
       else if (nodes === undefined) process.exitCode = await runServer(options, start);
       else {
         const { runSimulated } = await import('./simulate.ts');
-        process.exitCode = await runSimulated({ ...options, nodes, imagesFile: raw.images }, start);
+        process.exitCode = await runSimulated(
+          { ...options, nodes, imagesFile: raw.images, recordFile: raw.record && resolve(raw.record) },
+          start,
+        );
       }
     });
 }

@@ -35,6 +35,8 @@ export interface ListenAt {
   readonly names?: readonly string[];
   /** The name of cluster, user and context in the kubeconfig. Default `keelson`. */
   readonly clusterName?: string;
+  /** Stands between the port's clients and the API server. */
+  readonly wrapHandler?: (handler: ApiHandler) => ApiHandler;
 }
 
 /** Its fields, by name: the compiler wants each. */
@@ -43,6 +45,7 @@ export const LISTEN_FIELDS: Readonly<Record<keyof ListenAt, true>> = {
   port: true,
   names: true,
   clusterName: true,
+  wrapHandler: true,
 };
 
 /** What a port is opened with. */
@@ -87,10 +90,10 @@ export function makePki(
 
 export async function openListener(
   deps: ListenerDeps,
-  { host = '127.0.0.1', port = 0, clusterName = 'keelson' }: ListenAt,
+  { host = '127.0.0.1', port = 0, clusterName = 'keelson', wrapHandler = (handler) => handler }: ListenAt,
 ): Promise<Listening> {
   const { pki, pace } = deps;
-  const serve = createHttpHandler(whileUp(deps.handler), deps.random.fork('audit-ids'), {
+  const serve = createHttpHandler(wrapHandler(whileUp(deps.handler)), deps.random.fork('audit-ids'), {
     yaml: createYamlCodec(deps.threads),
     clock: pace.clock,
   });

@@ -1,5 +1,6 @@
 /** What the steps of scenarios do to a cluster. */
 import type { Pod } from '../api/gen/core-v1.ts';
+import { Pods } from '../api/gen/resources.ts';
 import { isReason } from '../api/status-error.ts';
 import type { Patch } from '../client/client.ts';
 import { CriError } from '../cri/cri-error.ts';
@@ -7,6 +8,7 @@ import type { Cluster } from './cluster.ts';
 import { type Duration, spanMs } from './duration.ts';
 import type { RestartablePart } from './faults.ts';
 import type { StepContext } from './scenario-expectations.ts';
+import { resolveTarget } from './named-target.ts';
 import { noteCrashedPart, noteLostNode } from './scenario-notices.ts';
 
 export interface DeleteStep {
@@ -16,11 +18,18 @@ export interface DeleteStep {
 }
 
 export async function deleteObject(cluster: Cluster, { object, grace, propagation }: DeleteStep): Promise<void> {
-  const { info, namespace, name } = cluster.resolve(object);
+  const { info, namespace, name } = resolveTarget(cluster, object);
   await cluster.client.resource(info).delete(key(namespace, name), {
     gracePeriodSeconds: grace,
     propagationPolicy: propagation,
   });
+}
+
+/** Evicts a pod, as far as budgets let it. */
+export async function evict(cluster: Cluster, pod: string): Promise<void> {
+  const { namespace, name } = resolveTarget(cluster, pod);
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name } };
+  await cluster.client.resource(Pods).createSubresource(key(namespace, name), 'eviction', eviction);
 }
 
 export interface PatchStep {
@@ -35,7 +44,7 @@ export async function patchObject(
   cluster: Cluster,
   { object, merge, strategic, json, subresource }: PatchStep,
 ): Promise<void> {
-  const { info, namespace, name } = cluster.resolve(object);
+  const { info, namespace, name } = resolveTarget(cluster, object);
   const patch: Patch =
     json !== undefined
       ? { type: 'json', operations: json }
@@ -100,7 +109,8 @@ export async function crashContainer(
   cluster: Cluster,
   { pod: podReference, container, code = 1 }: { pod: string; container?: string; code?: number },
 ): Promise<void> {
-  const pod = await cluster.waitFor<Pod>(podReference, 'exists', { within: 0 });
+  const found = resolveTarget(cluster, podReference);
+  const pod = await cluster.waitFor<Pod>(`pod/${found.namespace}/${found.name}`, 'exists', { within: 0 });
   const statuses = pod.status?.containerStatuses ?? [];
   const status = container === undefined ? statuses[0] : statuses.find(({ name }) => name === container);
   const id = status?.containerID?.replace(/^.*:\/\//, '');

@@ -14,7 +14,7 @@ import {
   stopKubelet,
 } from './scenario-actions.ts';
 import { described, fields, flag, number, signedSpan, span, text, textLike } from './scenario-shape.ts';
-import { anyCaller, caller, component, crashable, node, reference, type StepWord, word } from './step-word.ts';
+import { anyCaller, caller, component, crashable, node, type StepWord, target, word } from './step-word.ts';
 
 type Component = RestartablePart | `kubelet/${string}`;
 
@@ -48,7 +48,7 @@ export const faultSteps: Readonly<Record<string, StepWord>> = {
     'Ends a container.',
     fields(
       {
-        pod: reference,
+        pod: target,
         container: described('Default: the first.', text),
         code: described('Exit code. Default 1.', number),
       },

@@ -183,7 +183,7 @@ function fieldsSchema(known: Readonly<Record<string, Shape>>, needed: readonly s
   return {
     type: 'object',
     properties: Object.fromEntries(Object.entries(known).map(([name, { schema }]) => [name, schema])),
-    ...(needed.length === 0 ? {} : { required: needed }),
+    required: needed,
     additionalProperties: false,
   };
 }

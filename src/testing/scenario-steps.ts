@@ -5,7 +5,7 @@ import type { Manifests } from './apply.ts';
 import type { Cluster } from './cluster.ts';
 import type { Duration } from './duration.ts';
 import type { PodDemand } from './pod-invariants.ts';
-import { deleteObject, type DeleteStep, patchObject, type PatchStep, tryDrain } from './scenario-actions.ts';
+import { deleteObject, type DeleteStep, evict, patchObject, type PatchStep, tryDrain } from './scenario-actions.ts';
 import {
   expectNow,
   expectRest,
@@ -34,7 +34,7 @@ import {
   text,
 } from './scenario-shape.ts';
 import type { SimNodeSpec } from './sim-node-spec.ts';
-import { node, reference, type StepWord, word } from './step-word.ts';
+import { node, reference, type StepWord, target, word } from './step-word.ts';
 
 /** A step: one word of these and what it is given. */
 export type ScenarioStep = Readonly<Record<string, unknown>>;
@@ -54,13 +54,13 @@ export const steps: Readonly<Record<string, StepWord>> = {
     objectOr(
       fields(
         {
-          object: reference,
+          object: target,
           grace: described("Seconds of grace. Default: the object's own.", number),
           propagation: oneOf('Foreground', 'Background', 'Orphan'),
         },
         ['object'],
       ),
-      reference,
+      target,
     ),
     (cluster, value) => deleteObject(cluster, typeof value === 'string' ? { object: value } : value),
   ),
@@ -69,7 +69,7 @@ export const steps: Readonly<Record<string, StepWord>> = {
     meant(
       fields(
         {
-          object: reference,
+          object: target,
           merge: described('A JSON merge patch.', anything),
           strategic: described('A strategic merge patch.', anything),
           json: described('Operations of a JSON patch.', listOf(anything)),
@@ -85,6 +85,7 @@ export const steps: Readonly<Record<string, StepWord>> = {
     ),
     patchObject,
   ),
+  evict: word<string>('Evicts a pod. Fails when a disruption budget refuses.', target, evict),
   wait: word('Lets time pass until something is so. Fails when time is up.', waitShape, waitFor),
   advance: word<Duration>('Lets time pass.', span, (cluster, value) => cluster.advance(value)),
   expect: word('Demands that something is so now.', expectShape, expectNow),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runScenario, type ScenarioError } from './scenario-run.ts';
-import { drawScenario, parseImages, parseScenario } from './scenario.ts';
+import { drawScenario, parseImages, parseScenario, type Scenario } from './scenario.ts';
 
 function withStep(step: string): string {
   return `name: x\nnodes: 1\nsteps:\n  - rest: 1m\n${step.replace(/^/gm, '    ').replace(/^ {4}/, '  - ')}\n`;
@@ -162,6 +162,26 @@ steps:
 `),
       1,
     );
+  });
+
+  it('acts on objects whose names a controller has drawn; a name that nothing has fails', async () => {
+    const set = 'apiVersion: apps/v1, kind: ReplicaSet, metadata: { name: web }';
+    const spec = 'replicas: 2, selector: { matchLabels: { a: b } }';
+    const template =
+      "template: { metadata: { labels: { a: b } }, spec: { containers: [{ name: c, image: 'web:1' }] } }";
+    const scenarioOf = (step: string): Scenario =>
+      parseScenario(`
+name: x
+steps:
+  - apply: { ${set}, spec: { ${spec}, ${template} } }
+  - wait: { for: replicaset/web, until: .status.readyReplicas=2 }
+  - ${step}
+  - expect: { event: { reason: Killing, atLeast: 1 } }
+  - wait: { pods: { selector: a=b, count: 2, ready: 2 }, within: 1m }
+`);
+    for (const step of ['delete: pod/web-*', 'evict: pod/default/web-*', 'delete: { object: pod/*, grace: 1 }'])
+      await runScenario(scenarioOf(step), 1);
+    await assert.rejects(runScenario(scenarioOf('evict: pod/we-*'), 1), /step 3 .*: no pod\/we-\* is there/);
   });
 
   it('may break what lies below: the runtime, the API server between two writes, a kubelet that stops in order', async () => {

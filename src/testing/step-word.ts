@@ -21,6 +21,11 @@ export function word<T>(
 }
 
 export const reference = textLike(/^[^/]+(\/[^/]+){1,2}$/, 'KIND/NAME or KIND/NAMESPACE/NAME');
+/** What a step acts on. */
+export const target = described(
+  'A `*` in the name stands for what a controller has drawn: the oldest object that matches and is not being deleted.',
+  reference,
+);
 export const node = described('Name of a node.', text);
 export const crashable = textLike(
   /^(apiserver|controllers|scheduler|(node|kubelet)\/.+)$/,

@@ -1,0 +1,178 @@
+/** The steps of a scenario that do what a client's request did. Pure. */
+import type { Pod } from '../../api/gen/core-v1.ts';
+import { allResources } from '../../api/gen/resources.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { RequestInfo } from '../../apiserver/request-context.ts';
+import { repeatableName } from '../named-target.ts';
+import type { ScenarioStep } from '../scenario-steps.ts';
+
+/** A request that changed something, and its answer. */
+export interface Exchange {
+  readonly info: Pick<RequestInfo, 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name'>;
+  readonly params: URLSearchParams;
+  readonly contentType: string;
+  /** Undefined without a body. */
+  readonly body: unknown;
+  /** The object that was acted on, as it was before. */
+  readonly target?: KubernetesObject | undefined;
+  /** The object of the answer; undefined when it has none. */
+  readonly answer: unknown;
+}
+
+interface Manifest {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** What servers fill in; a request that sends it says nothing by it. */
+const SERVER_FIELDS = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'managedFields',
+  'generation',
+  'selfLink',
+]);
+/** Groups whose objects are questions, and resources that are written all the time and say nothing. */
+const UNRECORDED_GROUPS = new Set(['authorization.k8s.io', 'authentication.k8s.io', 'events.k8s.io']);
+const UNRECORDED = new Set(['events', 'leases']);
+/** Sub-resources that change no object. */
+const STREAMS = new Set(['token', 'exec', 'attach', 'portforward', 'proxy', 'log']);
+
+/**
+ * None for what changes nothing worth repeating; a text for what no step can repeat. `cordons` is kept from one request to the next.
+ */
+export function recordedSteps(exchange: Exchange, cordons: Cordons): readonly ScenarioStep[] | string {
+  const { verb, apiGroup, resource, subresource } = exchange.info;
+  if (UNRECORDED_GROUPS.has(apiGroup) || UNRECORDED.has(resource) || STREAMS.has(subresource)) return [];
+  if (exchange.params.has('dryRun')) return [];
+  if (verb === 'create' && subresource === '') return [{ apply: createdManifest(exchange) }];
+  if (verb === 'create' && subresource === 'eviction') return evictionSteps(exchange, cordons);
+  if (verb === 'patch' && resource === 'nodes') noteCordon(exchange, cordons);
+  if (verb === 'patch') return [patchStep(exchange)];
+  if (verb === 'update') return [updateStep(exchange)];
+  if (verb === 'delete') return [deleteStep(exchange, referenceOf(exchange))];
+  if (verb === 'deletecollection') return deletedItems(exchange).map((name) => deleteStep(exchange, name));
+  return `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`} ${exchange.info.name}`;
+}
+
+/** Nodes that take no pods, and those of them that are being drained. */
+export type Cordons = Map<string, 'cordoned' | 'draining'>;
+
+function noteCordon({ info, body }: Exchange, cordons: Cordons): void {
+  const { unschedulable } = (body as { spec?: { unschedulable?: unknown } }).spec ?? {};
+  if (unschedulable === true) cordons.set(info.name, 'cordoned');
+  else if (unschedulable !== undefined) cordons.delete(info.name);
+}
+
+/** Evictions from a cordoned node are those of kubectl drain: which pods it concerns, a later run finds itself. */
+function evictionSteps(exchange: Exchange, cordons: Cordons): ScenarioStep[] {
+  const node = (exchange.target as Pod | undefined)?.spec?.nodeName ?? '';
+  const state = cordons.get(node);
+  if (state === undefined) return [{ evict: referenceOf(exchange) }];
+  cordons.set(node, 'draining');
+  return state === 'draining' ? [] : [{ tryDrain: { node } }];
+}
+
+function kindOf({ apiGroup, resource }: Exchange['info']): string {
+  return allResources.find((info) => info.group === apiGroup && info.resource === resource)?.singular ?? resource;
+}
+
+function referenceOf({ info, target }: Exchange): string {
+  return referenceTo(info, target === undefined ? info.name : repeatableName(target));
+}
+
+/** The kind and name of the object of a request. */
+export function referenceTo(info: Exchange['info'], name: string = info.name): string {
+  const { namespace } = info;
+  return [kindOf(info), ...(namespace === '' || namespace === 'default' ? [] : [namespace]), name].join('/');
+}
+
+/** With the name that the server gave it, for later steps. */
+function createdManifest({ info, body, answer }: Exchange): Manifest {
+  const manifest = withoutServerFields(body as Manifest);
+  const { generateName: _, ...metadata } = manifest.metadata ?? {};
+  const name = metadata['name'] ?? (answer as Manifest | undefined)?.metadata?.['name'];
+  const { namespace } = info;
+  const isDefault = namespace === '' || namespace === 'default';
+  return { ...manifest, metadata: isDefault ? { name, ...metadata } : { name, namespace, ...metadata } };
+}
+
+function patchStep(exchange: Exchange): ScenarioStep {
+  const { contentType, body, info } = exchange;
+  const target = { object: referenceOf(exchange), subresource: info.subresource || undefined };
+  if (contentType.startsWith('application/json-patch')) return patched(target, { json: body });
+  const patch = withoutServerFields(body as Manifest);
+  if (contentType.startsWith('application/strategic-merge-patch')) return patched(target, { strategic: patch });
+  if (!contentType.startsWith('application/apply-patch')) return patched(target, { merge: patch });
+  return info.subresource === ''
+    ? { apply: createdManifest(exchange) }
+    : patched(target, { merge: withoutIdentity(patch) });
+}
+
+/** A whole object replaces the present one: its fields do, but for those that only the server writes. */
+function updateStep(exchange: Exchange): ScenarioStep {
+  const { info, body } = exchange;
+  const object = referenceOf(exchange);
+  const { metadata = {}, status, ...fields } = withoutIdentity(withoutServerFields(body as Manifest));
+  if (info.subresource === 'status') return patched({ object, subresource: 'status' }, { merge: { status } });
+  if (info.subresource !== '')
+    return patched({ object, subresource: info.subresource }, { merge: { ...fields, status } });
+  const { name: _, namespace: _namespace, ...texts } = metadata;
+  const paths = [
+    ...Object.entries(texts).map(([name, value]) => [`/metadata/${name}`, value] as const),
+    ...Object.entries(fields).map(([name, value]) => [`/${name}`, value] as const),
+  ];
+  return patched({ object }, { json: paths.map(([path, value]) => ({ op: 'add', path, value })) });
+}
+
+function patched(target: { object: string; subresource?: string | undefined }, how: object): ScenarioStep {
+  const { object, subresource } = target;
+  return { patch: subresource === undefined ? { object, ...how } : { object, ...how, subresource } };
+}
+
+function deleteStep({ params, body }: Exchange, object: string): ScenarioStep {
+  const options = (body ?? {}) as { gracePeriodSeconds?: number; propagationPolicy?: string };
+  const asked = params.get('gracePeriodSeconds');
+  const grace = options.gracePeriodSeconds ?? (asked === null ? undefined : Number(asked));
+  const propagation = options.propagationPolicy ?? params.get('propagationPolicy') ?? undefined;
+  if (grace === undefined && (propagation ?? 'Background') === 'Background') return { delete: object };
+  const step: Record<string, unknown> = { object };
+  if (grace !== undefined) step['grace'] = grace;
+  if (propagation !== undefined) step['propagation'] = propagation;
+  return { delete: step };
+}
+
+function deletedItems(exchange: Exchange): string[] {
+  const { items = [] } = (exchange.answer ?? {}) as { items?: readonly KubernetesObject[] };
+  return items.map((item) => referenceTo(exchange.info, repeatableName(item)));
+}
+
+function withoutIdentity({ apiVersion: _, kind: _kind, ...fields }: Manifest): Manifest {
+  return fields;
+}
+
+/** Without the server's fields, kubectl's copy of the manifest, and the nulls that Go writes for what is not there. */
+function withoutServerFields({ status, ...body }: Manifest): Manifest {
+  const { metadata, ...fields } = body;
+  const kept: Record<string, unknown> = { ...fields };
+  if (metadata !== undefined) {
+    const own = Object.fromEntries(
+      Object.entries(metadata).filter(([name, value]) => !SERVER_FIELDS.has(name) && value !== undefined),
+    );
+    if (isFields(own['annotations'])) own['annotations'] = withoutLastApplied(own['annotations']);
+    if (isFields(own['annotations']) && Object.keys(own['annotations']).length === 0) delete own['annotations'];
+    if (Object.keys(own).length > 0) kept['metadata'] = own;
+  }
+  if (isFields(status) && Object.keys(status).length > 0) kept['status'] = status;
+  return kept;
+}
+
+function withoutLastApplied({ [LAST_APPLIED]: _, ...annotations }: Readonly<Record<string, unknown>>): object {
+  return annotations;
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,140 @@
+/**
+ * Records what clients of a port change, as a scenario that `keelson sim run` does again: each request that succeeded as a step,
+ * and the time between them. What the cluster makes of it is not recorded: it comes about anew.
+ */
+import { parseJson } from '../../api/codec/json.ts';
+import { decodeProtobuf, isProtobuf } from '../../api/codec/protobuf.ts';
+import { parseYaml } from '../../api/codec/yaml.ts';
+import { stringifyYaml } from '../../api/codec/yaml-writer.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { formatTime } from '../../api/time.ts';
+import type { ApiBody, ApiHandler, ApiRequest, ApiResponse } from '../../api/transport.ts';
+import { parseRequestInfo } from '../../apiserver/request-info.ts';
+import { appendAll } from '../../base/lists.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { formatSpan } from '../duration.ts';
+import { parseScenario, type Scenario } from '../scenario.ts';
+import type { ScenarioStep } from '../scenario-steps.ts';
+import { type Cordons, type Exchange, recordedSteps, referenceTo } from './recorded-steps.ts';
+
+/** Shorter times between two requests are left out. */
+const MIN_ADVANCE_MS = 100;
+const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const HEAD = [
+  '# What was done to a simulated cluster. Run it with: keelson sim run -v FILE',
+  '# It demands nothing yet: add wait, expect or rest where something has to be so (docs/scenario-steps.md).',
+];
+
+const MISSING = '# Not recorded, as there is no step for it: ';
+
+export interface RecorderDeps {
+  readonly clock: Clock;
+  /** Machines and images of the cluster. */
+  readonly cluster: Pick<Scenario, 'nodes' | 'images'>;
+  /** The object of `KIND/NAME`, if it is there. */
+  readonly find: (reference: string) => KubernetesObject | undefined;
+  /** Called with the whole file after each step. */
+  readonly onChange: (file: string) => void;
+  /** The file of an earlier life of the same cluster, to go on with. */
+  readonly earlier?: string | undefined;
+}
+
+export class ScenarioRecorder {
+  readonly #deps: RecorderDeps;
+  readonly #name: string;
+  readonly #steps: ScenarioStep[];
+  /** What no step can repeat. */
+  readonly #missing: string[];
+  readonly #cordons: Cordons = new Map();
+  #lastMs: number | undefined;
+
+  constructor(deps: RecorderDeps) {
+    const { clock, earlier = '' } = deps;
+    this.#deps = deps;
+    const { name = `Recorded ${formatTime(clock.nowMs())}`, steps = [] } = earlier === '' ? {} : parseScenario(earlier);
+    this.#name = name;
+    this.#steps = [...steps];
+    this.#missing = earlier
+      .split('\n')
+      .flatMap((line) => (line.startsWith(MISSING) ? [line.slice(MISSING.length)] : []));
+  }
+
+  /** The handler, every request of which is recorded that changes something. */
+  wrap(handler: ApiHandler): ApiHandler {
+    return (request) => (MUTATING.has(request.method) ? this.#serve(handler, request) : handler(request));
+  }
+
+  /** The scenario's file as it is now. */
+  file(): string {
+    const { nodes, images } = this.#deps.cluster;
+    const scenario = { name: this.#name, nodes, images, steps: this.#steps };
+    const missing = this.#missing.map((text) => MISSING + text.replaceAll(/\s+/g, ' '));
+    return `${[...HEAD, ...missing].join('\n')}\n${stringifyYaml(JSON.parse(JSON.stringify(scenario)))}`;
+  }
+
+  async #serve(handler: ApiHandler, request: ApiRequest): Promise<ApiResponse> {
+    const params = new URLSearchParams(request.query);
+    const info = parseRequestInfo({ method: request.method, path: request.path, params });
+    const target = info.isResourceRequest && info.name !== '' ? this.#deps.find(referenceTo(info)) : undefined;
+    const sent = capturing(request.body);
+    const response = await handler({ ...request, body: sent.body });
+    if (response.kind === 'upgrade' || response.status < 200 || response.status > 299) return response;
+    try {
+      const contentType = request.headers['content-type'] ?? '';
+      const body = decodedBody(sent.bytes(), contentType);
+      if (info.isResourceRequest) this.#record({ info, params, contentType, body, target, answer: answerOf(response) });
+    } catch (error) {
+      this.#missing.push(`${request.method} ${request.path} (${String(error)})`);
+      this.#deps.onChange(this.file());
+    }
+    return response;
+  }
+
+  #record(exchange: Exchange): void {
+    const steps = recordedSteps(exchange, this.#cordons);
+    if (typeof steps === 'string') this.#missing.push(steps);
+    else if (steps.length === 0) return;
+    else this.#add(steps);
+    this.#deps.onChange(this.file());
+  }
+
+  #add(steps: readonly ScenarioStep[]): void {
+    const now = this.#deps.clock.monotonicMs();
+    const passedMs = now - (this.#lastMs ?? now);
+    this.#lastMs = now;
+    if (passedMs >= MIN_ADVANCE_MS) this.#steps.push({ advance: formatSpan(passedMs) });
+    appendAll(this.#steps, steps);
+  }
+}
+
+/** The body, of which the bytes are kept as they are read. */
+function capturing(body: ApiBody): { readonly body: ApiBody; bytes(): Uint8Array | undefined } {
+  if (body.kind !== 'bytes') return { body, bytes: () => undefined };
+  let kept: Uint8Array | undefined;
+  return {
+    body: {
+      kind: 'bytes',
+      read: async (limitBytes, gate) => (kept = await body.read(limitBytes, gate)),
+      stream: () => body.stream(),
+    },
+    bytes: () => kept,
+  };
+}
+
+function decodedBody(bytes: Uint8Array | undefined, contentType: string): unknown {
+  return bytes === undefined || bytes.length === 0 ? undefined : decoded(bytes, contentType);
+}
+
+function decoded(bytes: Uint8Array, contentType: string): unknown {
+  if (isProtobuf(bytes)) return decodeProtobuf(bytes);
+  const text = Buffer.from(bytes).toString('utf8');
+  return contentType.includes('yaml') ? parseYaml(text).value : parseJson(text).value;
+}
+
+/** The object of an answer that is one. */
+function answerOf(response: ApiResponse): unknown {
+  if (response.kind === 'object') return response.object;
+  if (response.kind !== 'bytes') return undefined;
+  const type = String(response.headers['content-type'] ?? '');
+  return /json|yaml|protobuf/.test(type) ? decoded(Buffer.concat(response.chunks), type) : undefined;
+}
