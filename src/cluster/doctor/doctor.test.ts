@@ -45,10 +45,12 @@ const HEALTHY: Machine = {
     ipForward: true,
   },
   cgroups: { version: 2, controllers: ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'] },
-  ports: [{ port: 6443, purpose: 'API server', flag: '--https-port', isSettled: true, holder: undefined }],
+  ports: [
+    { port: 6443, purpose: 'API server', flag: '--https-port', isSettled: true, isOurs: false, holder: undefined },
+  ],
   clock: { nowMs: NOW_MS, isSynchronized: true, lastWriteMs: NOW_MS - DAY_MS },
   disk: { path: '/d', totalBytes: 100 * GIB, availableBytes: 50 * GIB, totalInodes: 1000, availableInodes: 900 },
-  firewall: { iptables: '-P INPUT ACCEPT\n-P FORWARD ACCEPT\n', droppingChains: [], hasFirewalld: false },
+  firewall: { iptables: '-P INPUT ACCEPT\n-P FORWARD ACCEPT\n', droppingChains: [] },
   routes: [{ cidr: '192.0.2.0/24', device: 'eth0' }],
   resolvConf: 'nameserver 192.0.2.53\n',
   certificates: [certificate('apiserver.crt', 300)],
@@ -149,7 +151,13 @@ const ROWS: readonly Row[] = [
     'warning',
     /takes the next free one/,
   ],
-  ['ports of the cluster that runs', ports, { ...HEALTHY, pid: 9 }, 'ok', /6443 \(API server\): free or ours/],
+  [
+    'ports of the cluster that runs',
+    ports,
+    { ...HEALTHY, pid: 9, ports: [{ ...HEALTHY.ports[0]!, isOurs: true }] },
+    'ok',
+    /^6443 \(API server\) ours$/,
+  ],
   [
     'a route over the pods',
     ranges,
@@ -185,7 +193,7 @@ const ROWS: readonly Row[] = [
   [
     'a foreign chain that drops',
     firewall,
-    withPart('firewall', { droppingChains: ['inet mine fwd'] }),
+    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'policy drop;' }] }),
     'warning',
     /nft insert rule inet mine fwd iifname "kl123456" accept/,
   ],
@@ -211,9 +219,23 @@ const ROWS: readonly Row[] = [
     /drops nothing/,
   ],
   [
+    'a foreign chain that lets pods pass',
+    firewall,
+    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl123456" accept' }] }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'a firewalld that trusts the pods',
+    firewall,
+    withPart('firewall', { firewalldTrusts: ['10.42.0.0/16', '10.43.0.0/16'] }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
     'firewalld',
     firewall,
-    withPart('firewall', { hasFirewalld: true }),
+    withPart('firewall', { firewalldTrusts: [''] }),
     'warning',
     /--add-source=10\.42\.0\.0\/16 --add-source=10\.43\.0\.0\/16 &&/,
   ],
@@ -287,7 +309,7 @@ const ROWS: readonly Row[] = [
     certificates,
     withFiles(certificate('dns-current.pem', 2, { renewsItself: true })),
     'ok',
-    /^1, the first ends on 2026-01-03/,
+    /^1, all are renewed in time/,
   ],
   [
     'an authority that ends soon',
@@ -306,7 +328,6 @@ const ROWS: readonly Row[] = [
     /x\.crt cannot be read: no PEM/,
   ],
   ['none before the first start', certificates, { ...withFiles(), settled: undefined }, 'ok', /none yet/],
-  ['those of root', certificates, { ...withFiles(), isRoot: false }, 'warning', /sudo/],
 ];
 
 function taken(more: { readonly isSettled: boolean }): Machine {

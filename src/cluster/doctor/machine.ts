@@ -60,7 +60,9 @@ export interface PortFacts {
   readonly flag?: string;
   /** Settled at an earlier start, so that no other is taken. */
   readonly isSettled: boolean;
-  /** Whoever listens, unless it is the cluster itself. */
+  /** The cluster itself listens. */
+  readonly isOurs: boolean;
+  /** Whoever else listens. */
   readonly holder: string | undefined;
 }
 
@@ -85,9 +87,17 @@ export interface DiskFacts {
 export interface FirewallFacts {
   /** `iptables -S`; undefined: there is no iptables, or it was not tried without root. */
   readonly iptables: string | undefined;
-  /** Chains of nftables at the forward hook with policy drop, as `FAMILY TABLE NAME`, without those of iptables. */
-  readonly droppingChains: readonly string[];
-  readonly hasFirewalld: boolean;
+  /** Chains of nftables at the forward hook with policy drop, without those of iptables. */
+  readonly droppingChains: readonly DroppingChain[];
+  /** Ranges that firewalld trusts; absent where it does not run. */
+  readonly firewalldTrusts?: readonly string[] | undefined;
+}
+
+export interface DroppingChain {
+  /** `FAMILY TABLE NAME`. */
+  readonly chain: string;
+  /** As nft lists it. */
+  readonly rules: string;
 }
 
 export interface CertificateFile {

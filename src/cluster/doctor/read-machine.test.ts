@@ -82,16 +82,21 @@ test('the firewall, the clock and the versions come from programs; without root 
   platform.exec.program('iptables', () => ({ stdout: '-P FORWARD DROP\n' }));
   platform.exec.program('nft', ({ args }) => {
     if (args[0] === '--version') return { stdout: 'nftables v1.0.6\n' };
-    if (args.includes('tables')) return { stdout: 'table inet firewalld\n' };
+    if (args.includes('chain')) return { stdout: args.join(' ') };
     const chain = { family: 'inet', table: 't', name: 'c', hook: 'forward', policy: 'drop' };
     return { stdout: JSON.stringify({ nftables: [{ chain }] }) };
   });
+  platform.exec.program('firewall-cmd', () => ({ stdout: '10.42.0.0/16 10.43.0.0/16\n' }));
   platform.exec.program('chronyc', () => ({ stdout: 'Leap status     : Normal\n' }));
   platform.exec.program('containerd', () => ({ stdout: 'containerd x 2.1.6\nmore\n' }));
   const { firewall, clock, programs } = await readMachine(platform, subject);
-  assert.deepEqual(firewall, { iptables: '-P FORWARD DROP\n', droppingChains: ['inet t c'], hasFirewalld: true });
+  assert.deepEqual(firewall, {
+    iptables: '-P FORWARD DROP\n',
+    droppingChains: [{ chain: 'inet t c', rules: 'list chain inet t c' }],
+    firewalldTrusts: ['10.42.0.0/16', '10.43.0.0/16'],
+  });
   assert.equal(clock.isSynchronized, true);
   assert.deepEqual([programs.containerd, programs.nft], ['containerd x 2.1.6', 'nftables v1.0.6']);
   const other = await readMachine(platform, { ...subject, isRoot: false });
-  assert.deepEqual(other.firewall, { iptables: undefined, droppingChains: [], hasFirewalld: false });
+  assert.deepEqual(other.firewall, { iptables: undefined, droppingChains: [] });
 });

@@ -74,7 +74,7 @@ async function readPorts(
   const facts: PortFacts[] = [];
   for (const port of wanted) {
     const isOurs = pid !== undefined && (await holdsPort(files, pid, port.port));
-    facts.push({ ...port, holder: isOurs ? undefined : await portHolder(files, port.port) });
+    facts.push({ ...port, isOurs, holder: isOurs ? undefined : await portHolder(files, port.port) });
   }
   return facts;
 }
@@ -108,12 +108,18 @@ async function readDisk({ files }: Deps, dataDir: string): Promise<DiskFacts | u
 }
 
 async function readFirewall(deps: Deps, isRoot: boolean): Promise<FirewallFacts> {
-  if (!isRoot) return { iptables: undefined, droppingChains: [], hasFirewalld: false };
-  const tables = (await output(deps, 'nft', ['list', 'tables'])) ?? '';
+  if (!isRoot) return { iptables: undefined, droppingChains: [] };
+  const droppingChains = await Promise.all(
+    (await foreignDroppingChains(deps)).map(async (chain) => {
+      const rules = (await output(deps, 'nft', ['list', 'chain', ...chain.split(' ')])) ?? '';
+      return { chain, rules };
+    }),
+  );
   return {
     iptables: await output(deps, 'iptables', ['-w', '-S']),
-    droppingChains: await foreignDroppingChains(deps),
-    hasFirewalld: /^table inet firewalld$/m.test(tables),
+    droppingChains,
+    // It fails where firewalld does not run.
+    firewalldTrusts: (await output(deps, 'firewall-cmd', ['--zone=trusted', '--list-sources']))?.trim().split(/\s+/),
   };
 }
 

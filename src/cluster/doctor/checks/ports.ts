@@ -4,10 +4,10 @@ import type { PortFacts } from '../machine.ts';
 
 export const ports: Check = {
   name: 'ports',
-  check: ({ ports: all, pid }) =>
+  check: ({ ports: all }) =>
     worstOf(
       all.flatMap(problemOf),
-      `${all.map(({ port, purpose }) => `${port} (${purpose})`).join(', ')}: ${pid === undefined ? 'free' : 'free or ours'}`,
+      all.map(({ port, purpose, isOurs }) => `${port} (${purpose}) ${isOurs ? 'ours' : 'free'}`).join(', '),
     ),
 };
 

@@ -1,0 +1,40 @@
+/** `keelson doctor` beside a real firewall, in a network namespace of its own: what drops is found, and the cure cures. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DoctorReport } from '../../src/cluster/doctor/report.ts';
+import { keelsonProgram, must } from './fixtures/programs.ts';
+
+const DOCTOR = `${process.execPath} ${keelsonProgram} doctor --data-dir /var/lib/keelson-none -o json`;
+const CHAIN = 'inet mine forwarding';
+
+/** What the check finds after a script has changed the firewall of a new namespace. */
+async function firewallAfter(...script: readonly string[]): Promise<DoctorReport['checks'][number] | undefined> {
+  const lines = ['set -e', ...script, `${DOCTOR} || test $? -eq 1`];
+  const stdout = await must('unshare', ['--net', 'sh', '-c', lines.join('\n')]);
+  return (JSON.parse(stdout) as DoctorReport).checks.find(({ name }) => name === 'firewall');
+}
+
+const DROPPING = [
+  'nft add table inet mine',
+  `nft 'add chain ${CHAIN} { type filter hook forward priority 0; policy drop; }'`,
+];
+
+test('an open firewall is right', async () => {
+  assert.equal((await firewallAfter())?.level, 'ok');
+});
+
+test('a chain that drops is found, until the rule is there that the doctor names', async () => {
+  const found = await firewallAfter(...DROPPING);
+  assert.equal(found?.level, 'warning');
+  assert.match(found.message, new RegExp(`the nftables chain ${CHAIN} drops`));
+  const cure = /^nft (insert rule .*? accept)/.exec(found.cure ?? '')?.[1];
+  assert.ok(cure, found.cure);
+  assert.equal((await firewallAfter(...DROPPING, `nft '${cure}'`))?.level, 'ok');
+});
+
+test('an INPUT chain that drops is found, until pods are let in', async () => {
+  const found = await firewallAfter('iptables -P INPUT DROP');
+  assert.equal(found?.level, 'warning');
+  assert.match(found.cure ?? '', /^iptables -I INPUT -s \S+ -j ACCEPT$/);
+  assert.equal((await firewallAfter('iptables -P INPUT DROP', found.cure ?? ''))?.level, 'ok');
+});
