@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, utimesSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -80,6 +90,21 @@ test('an older Node.js becomes the fetched one, or waits for it where it cannot'
   assert.deepEqual(replaced.told, [replaced.pid, process.pid, null, 'version']);
   const waiting = startUnder('older.cjs');
   assert.deepEqual(waiting.told.slice(1), [waiting.pid, waiting.pid, 'version']);
+
+  // Where none was fetched, one line says where there is one: a checkout fetches it, an installed package has no such script.
+  rmSync(join(tree.root, '.cache'), { recursive: true });
+  const refusal = (): string => {
+    const args = ['--require', join(tree.root, 'old.cjs'), join(tree.root, 'bin/keelson'), 'version'];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    assert.equal(status, 1);
+    return stderr;
+  };
+  assert.match(
+    refusal(),
+    /^keelson: Node\.js 24\.15 or newer is needed; this is v\S+ \(https:\/\/nodejs\.org\S+ has it\)\n$/,
+  );
+  mkdirSync(join(tree.root, 'src'));
+  assert.match(refusal(), /^keelson: .* \("npm run up" fetches it\)\n$/);
 });
 
 test('a second build has nothing to do; touched but equal sources only renew the record', async () => {

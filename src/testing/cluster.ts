@@ -11,7 +11,7 @@ import type { Client, WriteOptions } from '../client/client.ts';
 import type { PodTrace } from '../component-helpers/pod-trace/pod-trace.ts';
 import type { SimImage, SimImageSpec } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
-import { idleMs, warn } from '../platform/node/real-time.ts';
+import { everyRealMs, idleMs, warn } from '../platform/node/real-time.ts';
 import { VirtualClock } from '../platform/sim/virtual-clock.ts';
 import type { StoreStatus } from '../storage/store.ts';
 import type { AccessWords } from '../why/access/access-request.ts';
@@ -27,6 +27,7 @@ import { explainAccess, explainObject, explanationOf, traceOf } from './explain.
 import { TestFaults } from './faults.ts';
 import { findEvents, type EventFilter } from './find-events.ts';
 import { LISTEN_FIELDS, type ListenAt, type Listening } from './listener.ts';
+import { reportProgress } from './long-move.ts';
 import { TestNodes } from './nodes.ts';
 import { OpenPorts } from './open-ports.ts';
 import { checkOptionNames, image as describeImage } from './option-shapes.ts';
@@ -150,7 +151,9 @@ export class Cluster implements AsyncDisposable {
     checkOptionNames('waitFor', options, { within: true });
     const explain = (found: ResolvedReference): Promise<string> => explanationOf(this, found);
     const deps = { pace: this.#state.pace, client: this.client, objects: () => this.#state.objects(), explain };
-    return (await waitForObject(deps, { reference, expectation }, options)) as T;
+    return (await this.#moving({ call: 'waitFor' }, () =>
+      waitForObject(deps, { reference, expectation }, options),
+    )) as T;
   }
 
   /** Explains an object as it is now: causes, down to the first one, and what would cure them. Rejects when it is not there. */
@@ -176,7 +179,8 @@ export class Cluster implements AsyncDisposable {
 
   /** Lets so much time pass, with everything that happens in it. */
   async advance(duration: Duration): Promise<void> {
-    await this.#state.pace.advance(spanMs(duration));
+    const totalMs = spanMs(duration);
+    await this.#moving({ call: 'advance', totalMs }, () => this.#state.pace.advance(totalMs));
   }
 
   /** Sets the wall clock of all machines forwards or back, as an administrator or a time server does. Virtual time only. */
@@ -278,6 +282,13 @@ export class Cluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+  }
+
+  /** Says how far a call is that takes long, where a test waits for it: not in scenarios, nor on the real clock. */
+  async #moving<T>(move: { readonly call: string; readonly totalMs?: number }, work: () => Promise<T>): Promise<T> {
+    const { pace, options } = this.#state;
+    if (pace.kind === 'real' || options.sleepHint === false) return await work();
+    return await reportProgress({ clock: pace.clock, everyRealMs, warn }, move, work);
   }
 
   /** Before each call of the test but `stop`. Throws when the cluster has stopped. */

@@ -1,7 +1,8 @@
 /** The recipes of examples/recipes, in a fresh folder, with the package as it is packed: what a user installs and runs. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -28,6 +29,52 @@ before(async () => {
 });
 
 after(() => rm(folder, { recursive: true, force: true }));
+
+test('the package has types, documents, schemas, examples and scenarios, and links of its README lead to files', async () => {
+  const root = join(folder, 'node_modules/keelson');
+  for (const path of [
+    'dist/types/testing/index.d.ts',
+    'dist/types/testing/runners/vitest.d.ts',
+    'docs/testing.md',
+    'docs/scenario-steps.md',
+    'docs/scenario.schema.json',
+    'docs/images.schema.json',
+    'examples/operator-test/operator.test.ts',
+    'test/sim/node-power-loss.yaml',
+  ])
+    assert.ok(existsSync(join(root, path)), path);
+  const readme = await readFile(join(root, 'README.md'), 'utf8');
+  const links = [...readme.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
+  assert.ok(links.length > 3);
+  assert.deepEqual(
+    links.filter((path) => !existsSync(join(root, path))),
+    [],
+  );
+});
+
+test('strict types of the package are clean', async () => {
+  await writeFile(
+    join(folder, 'strict.ts'),
+    "import { Cluster, image, type appsV1 } from 'keelson/testing';\n" +
+      "const cluster: Cluster = await Cluster.start({ nodes: 1, images: [image('web:1', { start: '1s' })] });\n" +
+      "const web = await cluster.waitFor<appsV1.Deployment>('deployment/web', 'Available');\n" +
+      'export const replicas: number | undefined = web.spec?.replicas;\n',
+  );
+  const compiler = join(repositoryRoot, 'node_modules/typescript/bin/tsc');
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'esnext',
+    '--typeRoots',
+    join(repositoryRoot, 'node_modules/@types'),
+    '--types',
+    'node',
+  ];
+  await run(process.execPath, [compiler, ...options, 'strict.ts'], { cwd: folder });
+});
 
 test('vitest: matchers, informers, a fluent client, an operator on a framework, cdk8s', async () => {
   const { stdout } = await npm(folder, 'run', 'vitest');

@@ -41,7 +41,7 @@ test('a look names the nearest nodes first, and everything each lacks', async ()
     ...plugins.filter((p) => p.verdict !== 'Passed').flatMap(({ name: plugin, lacks = [] }) => [plugin, ...lacks]),
   ]);
   assert.deepEqual(refused, [
-    ['busy', 'Rejected', 'NodeResourcesFit', 'asks for 900m cpu, 500m of 2000m are free'],
+    ['busy', 'Rejected', 'NodeResourcesFit', 'asks for 900m cpu, 500m of 2 are free'],
     ['small', 'Unresolvable', 'NodeResourcesFit', 'asks for 900m cpu, 500m of 500m are free'],
     [
       'tainted',

@@ -194,6 +194,11 @@ function insufficient(wanted: ResourceAmounts, info: NodeInfo): { reason: string
   return lacks;
 }
 
+/** `3`, `2500m`: as manifests have it. */
+function cores(milliCpu: number): string {
+  return milliCpu % 1000 === 0 ? String(milliCpu / 1000) : `${milliCpu}m`;
+}
+
 /** Amounts asked for and free, for people. */
 function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowedPods }: NodeInfo): Lack[] {
   const lacks: Lack[] = [];
@@ -207,7 +212,7 @@ function lacking(wanted: ResourceAmounts, { allocatable, requested, pods, allowe
       distance: (amount - free) / amount,
     });
   };
-  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: (n) => `${n}m` });
+  check('cpu', wanted.milliCpu, { capacity: allocatable.milliCpu, used: requested.milliCpu, text: cores });
   check('memory', wanted.memoryBytes, {
     capacity: allocatable.memoryBytes,
     used: requested.memoryBytes,
