@@ -11,7 +11,15 @@ const MAX_CONTROL_BYTES = 64 * 1024;
 /** The first word of a control frame has this bit; that of a data frame is the stream's id. */
 const CONTROL_BIT = 0x8000_0000;
 
-export const SPDY_TYPES = { synStream: 1, synReply: 2, rstStream: 3, ping: 6 } as const;
+export const SPDY_TYPES = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  ping: 6,
+  goAway: 7,
+  headers: 8,
+  windowUpdate: 9,
+} as const;
 /** The flag of the last frame of a stream. */
 export const SPDY_FIN = 1;
 /** How a connection's zlib stream begins: a preset dictionary, by the checksum of SPDY/3's. */

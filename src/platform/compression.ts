@@ -11,6 +11,8 @@ export interface Compression {
   gzipAnswer(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined>;
   /** Whether bytes are really compressed; where they are not, nobody may be told so. */
   readonly compresses: boolean;
+  /** Absent in simulations, where nothing that is compressed is passed on. */
+  readonly inflateRaw?: InflateRaw;
 }
 
 /**

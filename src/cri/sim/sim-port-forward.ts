@@ -12,7 +12,7 @@ import type { InflateRaw } from '../../platform/compression.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Duplex } from '../../platform/streams.ts';
-import { createHeaderReader } from './spdy-headers.ts';
+import { createHeaderReader } from '../spdy-headers.ts';
 import { readFrames, streamData, synReply } from './sim-spdy.ts';
 import { binaryMessage, channelMessage, closeMessage, readData } from './sim-websocket.ts';
 

@@ -7,15 +7,21 @@ import type { IdleLimit } from '../../component-helpers/streaming/request-head.t
 import { isUpgradeRequest, openTunnel } from '../../component-helpers/streaming/upgrade-tunnel.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { Net } from '../../platform/net.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { InflateRaw } from '../../platform/compression.ts';
 import type { ContainerRuntime, ContainerStatus } from '../container/runtime.ts';
 import { podUid } from '../types/pod-update.ts';
 import type { KubeletHost } from './host.ts';
+import { withSoundFrames } from './sound-frames.ts';
 import { ServerError, textResponse } from './text-response.ts';
 
 export interface ContainerStreamDeps {
   readonly host: KubeletHost;
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'execSync'>;
   readonly net: Net;
+  readonly clock: Pick<Clock, 'yield'>;
+  /** Absent: frames of SPDY go to the runtime as they come. */
+  readonly inflate?: InflateRaw | undefined;
   /** Idle time after which streams are closed. Absent: never. */
   readonly idle?: IdleLimit;
 }
@@ -67,7 +73,12 @@ async function relay(deps: ContainerStreamDeps, request: HttpRequest, url: strin
   if (!/^https?:/.test(url) || !URL.canParse(url))
     throw new ServerError(500, `the runtime's address of the stream is no URL: "${url.slice(0, 200)}"`);
   const { method, headers, signal } = request;
-  return openTunnel(deps.net, { method, url, headers, signal, idle: deps.idle });
+  const answer = await openTunnel(deps.net, { method, url, headers, signal, idle: deps.idle });
+  const { inflate, clock } = deps;
+  // Runtimes look for the name anywhere in the header.
+  if (answer.kind !== 'upgrade' || inflate === undefined || !/spdy/i.test(headers['upgrade'] ?? '')) return answer;
+  const pace = { turn: () => undefined, yield: () => clock.yield() };
+  return { ...answer, accept: (client) => answer.accept(withSoundFrames(client, inflate, pace)) };
 }
 
 function needUpgrade(request: HttpRequest): void {

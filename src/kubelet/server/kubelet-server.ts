@@ -29,7 +29,7 @@ export interface KubeletServerDeps {
   readonly runtime: ContainerRuntime;
   readonly auth: KubeletAuth;
   readonly stats: Omit<StatsProvider, 'node'>;
-  readonly platform: Pick<Platform, 'clock' | 'files' | 'exec' | 'net' | 'log' | 'metrics'>;
+  readonly platform: Pick<Platform, 'clock' | 'compression' | 'files' | 'exec' | 'net' | 'log' | 'metrics'>;
   /** Counters of probes in Prometheus text, for /metrics/probes. */
   readonly probeMetrics: () => Promise<string>;
   /** This is the read-only server. */
@@ -166,7 +166,9 @@ async function checkAccess(
 
 function streamDeps(deps: KubeletServerDeps): Parameters<typeof serveExec>[0] {
   const { host, runtime, platform, streamIdleTimeoutMs: timeoutMs = 0 } = deps;
-  return { host, runtime, net: platform.net, idle: timeoutMs > 0 ? { clock: platform.clock, timeoutMs } : undefined };
+  const { clock, net, compression } = platform;
+  const idle = timeoutMs > 0 ? { clock, timeoutMs } : undefined;
+  return { host, runtime, net, clock, inflate: compression.inflateRaw, idle };
 }
 
 function notFound(): HttpResponse {

@@ -14,6 +14,7 @@ export function createNodeCompression(): Compression {
   const answers = new AnswerPacker();
   return {
     compresses: true,
+    inflateRaw,
     gzip: (bytes) => run(bytes, { level }),
     gzipAnswer: (pieces, signal) => answers.pack(pieces, signal),
   };

@@ -3,7 +3,7 @@
  * connection, each flushed to a whole byte. Specified in: SPDY Protocol, Draft 3.1, section 2.6.10. By hand: no maintained
  * library for Node.js speaks SPDY.
  */
-import type { InflateRaw } from '../../platform/compression.ts';
+import type { InflateRaw } from '../platform/compression.ts';
 
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status|200 OK|version|HTTP/1.1|url public set-cookie keep-alive origin';
@@ -24,17 +24,24 @@ const ZLIB_HEAD_BYTES = 6;
 const WINDOW_BYTES = 32 * 1024;
 
 /** What one header block may inflate to. A frame of 1 MiB could hold 1 GiB of zeros. */
-const MAX_BLOCK_BYTES = 64 * 1024;
+const MAX_BLOCK_BYTES = 64 * 1024 - 1;
 
 /** Reads the header blocks of one connection, in their order. Throws Error for what is none. */
 export function createHeaderReader(inflate: InflateRaw): (block: Uint8Array) => ReadonlyMap<string, string> {
+  const inflater = createHeaderInflater(inflate);
+  return (block) => parse(inflater(block));
+}
+
+/** The same, not read: number of headers, and lengths and texts, which fill the block. */
+export function createHeaderInflater(inflate: InflateRaw): (block: Uint8Array) => Buffer {
   let before = dictionary();
   let isFirst = true;
   return (block) => {
     const bytes = Buffer.from(inflate(isFirst ? block.subarray(ZLIB_HEAD_BYTES) : block, before, MAX_BLOCK_BYTES));
     isFirst = false;
     before = Buffer.concat([before, bytes]).subarray(-WINDOW_BYTES);
-    return parse(bytes);
+    parse(bytes);
+    return bytes;
   };
 }
 
@@ -53,5 +60,6 @@ function parse(bytes: Buffer): ReadonlyMap<string, string> {
     return bytes.toString('utf8', at - length, at);
   };
   for (let left = number(); left > 0; left--) headers.set(text(), text());
+  if (at !== bytes.length) throw new Error('a header block goes on after its headers');
   return headers;
 }

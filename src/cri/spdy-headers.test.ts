@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync } from 'node:zlib';
 
-import { inflateRaw } from '../../platform/node/compression.ts';
-import { isProgramError } from '../../platform/unexpected.ts';
+import { inflateRaw } from '../platform/node/compression.ts';
+import { isProgramError } from '../platform/unexpected.ts';
 import { createHeaderReader } from './spdy-headers.ts';
 
 /** The zlib head that names SPDY/3's dictionary. */
@@ -91,5 +91,5 @@ test('a block that inflates to a hundred times its limit is left before it does'
   });
   const bomb = deflateRawSync(Buffer.alloc(6_553_600), { finishFlush: constants.Z_SYNC_FLUSH });
   assert.throws(() => read(Buffer.concat([zlibHead, bomb])), /not inflated/);
-  assert.deepEqual(inflated, [65_536]);
+  assert.deepEqual(inflated, [65_535]);
 });

@@ -1,0 +1,88 @@
+/**
+ * What a client sends over SPDY/3.1, as a runtime may read it. Runtimes' library (moby/spdystream before 0.5.1, CVE-2026-35469)
+ * takes memory for as many settings and headers as a frame claims to have, and one frame ends containerd with the streams of
+ * all pods. So frames are read here, and made anew: headers go out uncompressed, as they were understood, so that
+ * the runtime cannot understand them otherwise. A frame that no client of Kubernetes sends ends the connection.
+ */
+import type { FramePace } from '../../base/frame-input.ts';
+import {
+  readSpdyFrames,
+  spdyControlFrame,
+  SPDY_TYPES,
+  SPDY_ZLIB_HEAD,
+  spdyDataFrame,
+  type SpdyFrame,
+} from '../../base/spdy-frames.ts';
+import { createHeaderInflater } from '../../cri/spdy-headers.ts';
+import type { InflateRaw } from '../../platform/compression.ts';
+import type { Duplex } from '../../platform/streams.ts';
+
+/** Control frames with how many bytes of a payload stand before its headers. */
+const HEADERS_AT: ReadonlyMap<number, number> = new Map([
+  [SPDY_TYPES.synStream, 10],
+  [SPDY_TYPES.synReply, 4],
+  [SPDY_TYPES.headers, 4],
+]);
+/** Control frames of a fixed length. */
+const LENGTHS: ReadonlyMap<number, number> = new Map([
+  [SPDY_TYPES.rstStream, 8],
+  [SPDY_TYPES.ping, 4],
+  [SPDY_TYPES.goAway, 8],
+  [SPDY_TYPES.windowUpdate, 8],
+]);
+/** An empty stored block: makes inflaters hand out what came before it. */
+const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
+
+/** The connection as the runtime's side reads it. */
+export function withSoundFrames(client: Duplex, inflate: InflateRaw, pace: FramePace): Duplex {
+  return {
+    incoming: soundFrames(client.incoming, inflate, pace),
+    write: (chunk) => client.write(chunk),
+    end: () => client.end(),
+    destroy: (error) => client.destroy(error),
+    closed: client.closed,
+  };
+}
+
+async function* soundFrames(
+  incoming: AsyncIterable<Uint8Array>,
+  inflate: InflateRaw,
+  pace: FramePace,
+): AsyncGenerator<Uint8Array> {
+  const inflater = createHeaderInflater(inflate);
+  let zlibHead: Uint8Array = SPDY_ZLIB_HEAD;
+  for await (const frame of readSpdyFrames(incoming, pace)) {
+    if (frame.stream !== undefined) {
+      yield spdyDataFrame(frame.stream, frame.payload, frame.flags);
+      continue;
+    }
+    const at = HEADERS_AT.get(frame.type);
+    if (at === undefined) {
+      if (LENGTHS.get(frame.type) !== frame.payload.length) throw refused(frame);
+      yield controlFrame(frame, frame.payload);
+      continue;
+    }
+    if (frame.payload.length < at) throw refused(frame);
+    const block = inflater(frame.payload.subarray(at));
+    yield controlFrame(frame, Buffer.concat([frame.payload.subarray(0, at), zlibHead, stored(block), FLUSH]));
+    zlibHead = Buffer.alloc(0);
+  }
+}
+
+function refused({ type, payload }: SpdyFrame): Error {
+  return new Error(`a SPDY control frame of type ${type} and ${payload.length} bytes`);
+}
+
+function controlFrame({ type = 0, flags }: SpdyFrame, payload: Uint8Array): Buffer {
+  const frame = spdyControlFrame(type, payload);
+  frame[4] = flags;
+  return frame;
+}
+
+/** A block of deflate data that is not compressed. */
+function stored(bytes: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(bytes.length, 1);
+  head.writeUInt16LE(~bytes.length & 0xffff, 3);
+  return Buffer.concat([head, bytes]);
+}
