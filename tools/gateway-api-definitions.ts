@@ -9,7 +9,15 @@ import { parse } from 'yaml';
 
 import { repositoryRoot } from './repository.ts';
 
-const KINDS = ['gatewayclasses', 'gateways', 'httproutes', 'grpcroutes', 'referencegrants'];
+const KINDS = [
+  'gatewayclasses',
+  'gateways',
+  'httproutes',
+  'grpcroutes',
+  'tlsroutes',
+  'backendtlspolicies',
+  'referencegrants',
+];
 
 type Json = Record<string, unknown>;
 
@@ -42,11 +50,13 @@ function main(folder: string, version: string): void {
     const { spec } = parse(
       readFileSync(join(folder, `gateway.networking.k8s.io_${plural}.yaml`), 'utf8'),
     ) as Definition;
-    const schemas = spec.versions.map(({ schema }) => JSON.stringify(withoutTexts(schema.openAPIV3Schema)));
+    // Versions that are not served any more are of use to clusters that had them alone.
+    const served = spec.versions.filter(({ served: isServed }) => isServed === true);
+    const schemas = served.map(({ schema }) => JSON.stringify(withoutTexts(schema.openAPIV3Schema)));
     if (new Set(schemas).size > 1) throw new Error(`${plural}: its versions differ`);
-    const versions = spec.versions.map(({ name, served, storage, additionalPrinterColumns, subresources }) => ({
+    const versions = served.map(({ name, storage, additionalPrinterColumns, subresources }) => ({
       name,
-      served,
+      served: true,
       storage,
       additionalPrinterColumns,
       subresources,

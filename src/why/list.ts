@@ -34,7 +34,16 @@ import { explainMutatingWebhooks, explainValidatingWebhooks } from './cluster/we
 import type { Evidence } from './evidence.ts';
 import type { Diagnosis } from './explanation.ts';
 import { explainEndpointSlice } from './network/endpoint-slice.ts';
-import { explainGateway, explainHttpRoute, Gateways, HttpRoutes } from './network/gateway-api.ts';
+import {
+  BackendTlsPolicies,
+  explainBackendTlsPolicy,
+  explainGateway,
+  explainRoute,
+  Gateways,
+  GrpcRoutes,
+  HttpRoutes,
+  TlsRoutes,
+} from './network/gateway-api.ts';
 import { explainIngress } from './network/ingress.ts';
 import { explainService } from './network/service.ts';
 import { explainPod } from './pods/pod.ts';
@@ -75,7 +84,10 @@ const explainers: readonly Row[] = [
   row(Services, explainService),
   row(EndpointSlices, explainEndpointSlice),
   row(Gateways, explainGateway),
-  row(HttpRoutes, explainHttpRoute),
+  row(HttpRoutes, explainRoute(HttpRoutes)),
+  row(GrpcRoutes, explainRoute(GrpcRoutes)),
+  row(TlsRoutes, explainRoute(TlsRoutes)),
+  row(BackendTlsPolicies, explainBackendTlsPolicy),
   row(Ingresses, explainIngress),
   row(PersistentVolumeClaims, explainClaim),
   row(PersistentVolumes, explainVolume),

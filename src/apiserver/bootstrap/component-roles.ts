@@ -57,12 +57,14 @@ export const componentRoles: Readonly<Record<string, BootstrapRole>> = {
   // Serves routes. Secrets hold the certificates of ingresses; it runs in the server's process alone, not in the data plane.
   'keelson:gateway': {
     rules: rules(
-      'list,watch services,secrets,nodes,namespaces',
+      'list,watch services,secrets,configmaps,nodes,namespaces',
       'list,watch discovery:endpointslices',
       'list,watch networking:ingresses,networking:ingressclasses',
       'patch networking:ingresses/status',
       'list,watch gateway.networking.k8s.io:gatewayclasses,gateway.networking.k8s.io:gateways,gateway.networking.k8s.io:httproutes',
       'list,watch gateway.networking.k8s.io:grpcroutes,gateway.networking.k8s.io:referencegrants',
+      'list,watch gateway.networking.k8s.io:tlsroutes,gateway.networking.k8s.io:backendtlspolicies',
+      'patch gateway.networking.k8s.io:tlsroutes/status,gateway.networking.k8s.io:backendtlspolicies/status',
       'patch gateway.networking.k8s.io:gatewayclasses/status,gateway.networking.k8s.io:gateways/status',
       'patch gateway.networking.k8s.io:httproutes/status,gateway.networking.k8s.io:grpcroutes/status',
       ...EVENTS,

@@ -27,10 +27,33 @@ export async function gatewayApiDefined(
   objects: ObjectStore,
   signal: AbortSignal,
 ): Promise<GatewayApiKinds | undefined> {
-  const found = createDeferred<GatewayApiKinds | undefined>();
+  return firstDefined(objects, () => servedGatewayApi(objects), signal);
+}
+
+/** Kinds that are served where they are defined. */
+export type OptionalKind = 'tlsroutes' | 'backendtlspolicies';
+
+/** Whether v1 of the kind is served. */
+export function servesKind(objects: Pick<ObjectStore, 'get'>, kind: OptionalKind): boolean {
+  return serves(objects.get(CustomResourceDefinitions, '', `${kind}.${GROUP}`), 'v1');
+}
+
+/** Resolves to true once v1 of the kind is served; to false when the signal aborts first. */
+export async function whenServed(objects: ObjectStore, kind: OptionalKind, signal: AbortSignal): Promise<boolean> {
+  const found = await firstDefined(objects, () => servesKind(objects, kind) || undefined, signal);
+  return found === true;
+}
+
+/** Asks with what is there and at each change of a definition; undefined when the signal aborts first. */
+async function firstDefined<T>(
+  objects: ObjectStore,
+  find: () => T | undefined,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const found = createDeferred<T | undefined>();
   const check = (): void => {
-    const kinds = servedGatewayApi(objects);
-    if (kinds !== undefined) found.resolve(kinds);
+    const value = find();
+    if (value !== undefined) found.resolve(value);
   };
   const unhook = onAbort(signal, () => found.resolve(undefined));
   const stop = objects.onChange(CustomResourceDefinitions, check);

@@ -13,7 +13,15 @@ import { runIngressStatus } from '../../gateway/ingress/ingress-status-controlle
 import type { Platform } from '../../platform/platform.ts';
 import { background } from '../../platform/unexpected.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
-import { gatewayApiDefined, servedGatewayApi } from './gateway-definitions.ts';
+import type { ObjectStore } from '../../apiserver/registry/object-store.ts';
+import type { GatewayApi } from '../../gateway/gateway-api/gateway-api.ts';
+import {
+  gatewayApiDefined,
+  servedGatewayApi,
+  servesKind,
+  whenServed,
+  type OptionalKind,
+} from './gateway-definitions.ts';
 import { DataPlaneDaemon } from './data-plane-daemon.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
 import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
@@ -112,8 +120,8 @@ async function serveGatewayApi(
   const { clock, log, random } = deps.platform;
   const kinds = await gatewayApiDefined(deps.controlPlane.server.objects, signal);
   if (kinds === undefined) return;
-  const { GatewayApi } = await import('../../gateway/gateway-api/gateway-api.ts');
-  const api = new GatewayApi(
+  const { GatewayApi: Api } = await import('../../gateway/gateway-api/gateway-api.ts');
+  const api = new Api(
     {
       client,
       informers: createInformerFactory({ client, clock, random, log }),
@@ -124,12 +132,37 @@ async function serveGatewayApi(
     kinds.grantVersion,
   );
   try {
-    await api.start(signal);
+    // A first snapshot without the routes that were served so far would end them.
+    const { objects } = deps.controlPlane.server;
+    const optional = [
+      followOptional('tlsroutes', { objects, api }, signal),
+      followOptional('backendtlspolicies', { objects, api }, signal),
+    ];
+    const served = optional.filter(({ isServed }) => isServed).map(({ followed }) => followed);
+    for (const { followed } of optional) background(log, 'a kind of the Gateway API is not served', followed);
+    await Promise.all([api.start(signal), ...served]);
   } catch (error) {
     if (signal.aborted) return;
     throw error;
   }
   controller.useGatewayApi(api, informers.informer(Nodes));
+}
+
+/** Follows a kind from when it is served on. */
+function followOptional(
+  kind: OptionalKind,
+  { objects, api }: { readonly objects: ObjectStore; readonly api: GatewayApi },
+  signal: AbortSignal,
+): { readonly isServed: boolean; readonly followed: Promise<void> } {
+  const follow = async (): Promise<void> => {
+    if (!(await whenServed(objects, kind, signal))) return;
+    try {
+      await (kind === 'tlsroutes' ? api.followTlsRoutes(signal) : api.followPolicies(signal));
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  };
+  return { isServed: servesKind(objects, kind), followed: follow() };
 }
 
 /** Shows clients that nothing of theirs is here: signed by an authority that exists for nothing else and is forgotten. */

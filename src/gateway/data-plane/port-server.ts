@@ -14,6 +14,7 @@ import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
 import { Pipelines } from '../../platform/node/pipelines.ts';
 import { contextOf } from '../../platform/node/sni.ts';
+import { readClientHello } from './client-hello.ts';
 import { answerText, type Exchange } from './exchange.ts';
 import { beginsHttp2, withFirstBytes } from './first-bytes.ts';
 import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
@@ -184,18 +185,24 @@ export class PortServer {
     const server = http.createServer(limits);
     const startHttp1 = server.listeners('connection').at(-1) as (socket: Socket) => void;
     server.off('connection', startHttp1);
-    server.on('connection', (socket: Socket) => {
-      this.#silent.add(socket);
-      socket.once('close', () => this.#silent.delete(socket));
-      const first = { clock: this.#deps.clock, limitMs: HEAD_TIMEOUT_MS, decide: beginsHttp2 };
-      withFirstBytes(socket, first, (isHttp2) => {
-        this.#silent.delete(socket);
+    server.on('connection', (socket: Socket) =>
+      this.#whenKnown(socket, beginsHttp2, (isHttp2) => {
         if (isHttp2) return this.#startHttp2(socket);
         startHttp1.call(server, socket);
         socket.resume();
-      });
-    });
+      }),
+    );
     return server;
+  }
+
+  /** Calls back once the first bytes of the connection say what it is. */
+  #whenKnown<T>(socket: Socket, decide: (bytes: Buffer) => T | undefined, callback: (decision: T) => void): void {
+    this.#silent.add(socket);
+    socket.once('close', () => this.#silent.delete(socket));
+    withFirstBytes(socket, { clock: this.#deps.clock, limitMs: HEAD_TIMEOUT_MS, decide }, (decision) => {
+      this.#silent.delete(socket);
+      this.#guard(socket, () => callback(decision));
+    });
   }
 
   #createTls(limits: http.ServerOptions): https.Server {
@@ -213,6 +220,16 @@ export class PortServer {
     server.on('secureConnection', (socket: TLSSocket) => {
       if (socket.alpnProtocol === 'h2') this.#startHttp2(socket);
       else startHttp1.call(server, socket);
+    });
+    const startTls = server.listeners('connection').at(-1) as (socket: Socket) => void;
+    server.off('connection', startTls);
+    server.on('connection', (socket: Socket) => {
+      const { router } = this.#deps;
+      if (!router.hasPassthrough(this.#port)) return startTls.call(server, socket);
+      this.#whenKnown(socket, readClientHello, (hello) => {
+        if (!hello.isTls) socket.destroy();
+        else if (!router.servePassthrough(socket, this.#port, hello.serverName)) startTls.call(server, socket);
+      });
     });
     return server;
   }

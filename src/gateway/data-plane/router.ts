@@ -14,6 +14,7 @@ import { Mirrors, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
 import { RouteTable } from './route-table.ts';
+import { passThrough, ServerNames } from './tls-passthrough.ts';
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
 import { WeightedChoice } from './weighted-choice.ts';
 
@@ -50,6 +51,7 @@ export class Router {
   readonly #weights = new WeightedChoice();
   readonly #mirrors: Mirrors;
   #tables: ReadonlyMap<number, RouteTable> = new Map();
+  #names: ReadonlyMap<number, ServerNames> = new Map();
   #backends: Snapshot['backends'] = {};
   /** How many requests each mirror of each object has been asked for. */
   readonly #mirrored = new Map<string, number>();
@@ -62,8 +64,26 @@ export class Router {
   /** Requests that come from now on see the snapshot; those under way keep what they have. */
   use(snapshot: Snapshot): void {
     this.#tables = new Map(snapshot.listeners.map(({ port, routes }) => [port, new RouteTable(routes)]));
-    this.#weights.use(snapshot.listeners.flatMap(({ routes }) => routes));
+    this.#names = new Map(snapshot.listeners.map((listener) => [listener.port, new ServerNames(listener)]));
+    this.#weights.use(snapshot.listeners.flatMap(({ routes, passthrough = [] }) => [...routes, ...passthrough]));
     this.#backends = snapshot.backends;
+  }
+
+  /** Whether TLS connections of the port may go to backends as they are. */
+  hasPassthrough(port: number): boolean {
+    return this.#names.get(port)?.hasPassthrough === true;
+  }
+
+  /** Takes a TLS connection that goes to a backend as it is, or to nobody. False: it is to be terminated. */
+  servePassthrough(socket: Socket, port: number, serverName: string): boolean {
+    const owner = this.#names.get(port)?.ownerOf(serverName);
+    if (owner === 'terminated') return false;
+    if (owner === undefined) socket.destroy();
+    else {
+      const joined = passThrough(socket, owner, { ...this.#deps, weights: this.#weights, known: this.#backends });
+      background(this.#deps.log, 'a TLS connection could not be joined to its backend', joined);
+    }
+    return true;
   }
 
   serve(exchange: Exchange, port: number): void {

@@ -6,11 +6,13 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
-import { headLines, tlsOptions } from './backends/http1-backend.ts';
+import { headLines } from './backends/http1-backend.ts';
+import { tlsOptions } from './backends/verify-backend.ts';
 import { CONNECT_TIMEOUT_MS, type BackendRequest } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Backend, Endpoint, Route } from '../snapshot/snapshot.ts';
+import { joinConnections } from './join-connections.ts';
 import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
 
 /** A request to switch, with its backend. */
@@ -64,8 +66,8 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
   const whole: BackendRequest = { ...request, method, hasBody: false, takesTrailers: false, sendBody: () => undefined };
   const headers = [...headLines(whole), 'connection', 'Upgrade', 'upgrade', protocol];
   const options = { host: address, port, method, path: request.target, headers, agent: false as const };
-  const client =
-    backend.protocol === 'https' ? httpsRequest({ ...options, ...tlsOptions(backend, whole) }) : httpRequest(options);
+  const isTls = backend.protocol === 'https' || backend.protocol === 'h2';
+  const client = isTls ? httpsRequest({ ...options, ...tlsOptions(backend, whole.authority) }) : httpRequest(options);
   return new Promise((resolve) => {
     let isConnected = false;
     let isLate = false;
@@ -84,7 +86,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
     };
     socket.once('close', onClientGone);
     client.once('socket', (own: Socket) =>
-      own.once(backend.protocol === 'https' ? 'secureConnect' : 'connect', () => {
+      own.once(isTls ? 'secureConnect' : 'connect', () => {
         isConnected = true;
         startAnswerTimer();
       }),
@@ -108,7 +110,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
       );
       if (backendHead.length > 0) socket.write(backendHead);
       if (upgrade.head.length > 0) backendSocket.write(upgrade.head);
-      join(socket, backendSocket);
+      joinConnections(socket, backendSocket);
       resolve(true);
     });
     client.end();
@@ -133,20 +135,4 @@ function headText({ statusCode, statusMessage }: IncomingMessage, lines: HeaderL
   let text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`;
   for (let at = 0; at < lines.length; at += 2) text += `${lines[at]}: ${lines[at + 1]}\r\n`;
   return `${text}\r\n`;
-}
-
-/** Each side's end is passed on once all before it is sent; an error of one ends the other. */
-function join(client: Duplex, backend: Duplex): void {
-  client.pipe(backend);
-  backend.pipe(client);
-  for (const [one, other] of [
-    [client, backend],
-    [backend, client],
-  ] as const) {
-    one.on('error', () => other.destroy());
-    one.once('close', () => {
-      if (other.writableEnded && !other.writableFinished) other.once('finish', () => other.destroy());
-      else other.destroy();
-    });
-  }
 }

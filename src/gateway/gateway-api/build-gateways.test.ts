@@ -1,97 +1,31 @@
 /** Gateways and routes: what is served where, and the conditions with upstream's reasons. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Service } from '../../api/gen/core-v1.ts';
-import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
-import type { ClusterView } from '../snapshot/cluster-view.ts';
-import { SharedHosts } from '../snapshot/host-claims.ts';
-import { SecretCertificates } from '../snapshot/secret-certificates.ts';
 import { listenersOf } from '../snapshot/snapshot-fixture.ts';
-import { buildGateways, type BuiltGateways, type GatewayObjects } from './build-gateways.ts';
+import type { BuiltGateways } from './build-gateways.ts';
+import {
+  metadata,
+  listener,
+  gateway,
+  backendTo,
+  httpRoute,
+  requestHeaders,
+  build,
+  reasons,
+  parentReasons,
+} from './build-gateways-fixture.ts';
 import { intersection, routeHosts } from './hostnames.ts';
 import { routeParents } from './status-objects.ts';
 import type {
   Gateway,
   GatewayListener,
-  HeaderFilter,
   HttpMatch,
   HttpRoute,
   ReferenceGrant,
   RouteFilter,
   RouteRule,
 } from './types.ts';
-
-let count = 0;
-const metadata = (name: string, namespace = 'ns', more: object = {}) =>
-  ({ name, namespace, uid: `u${count++}`, resourceVersion: '1', generation: 3, ...more }) as never;
-
-const listener = (parts: Partial<GatewayListener> = {}): GatewayListener => ({
-  name: 'http',
-  port: 80,
-  protocol: 'HTTP',
-  ...parts,
-});
-const gateway = (listeners: readonly GatewayListener[], spec: object = {}, more: object = {}) => ({
-  metadata: metadata('g', 'ns', more),
-  spec: { gatewayClassName: 'keelson', listeners, ...spec },
-});
-const backendTo = (name: string, more: object = {}) => ({
-  backendRefs: [{ name, port: 80, ...more }],
-});
-const httpRoute = (rules: readonly RouteRule<HttpMatch>[], spec: object = {}, more: object = {}) => ({
-  metadata: metadata('r', 'ns', more),
-  spec: { parentRefs: [{ name: 'g' }], rules, ...spec },
-});
-
-const requestHeaders = (requestHeaderModifier: HeaderFilter): RouteFilter => ({
-  type: 'RequestHeaderModifier',
-  requestHeaderModifier,
-});
-
-const service = (): Service => ({ metadata: { name: 's' }, spec: { ports: [{ port: 80 }] } });
-const view: ClusterView = {
-  service: (_namespace, name) => (name === 'missing' ? undefined : service()),
-  slicesOf: () => [],
-  secret: (_namespace, name) =>
-    name === 'cert' ? { metadata: { name }, data: { 'tls.crt': 'Yw==', 'tls.key': 'aw==' } } : undefined,
-};
-
-function build(
-  objects: Partial<GatewayObjects>,
-  more: {
-    taken?: ReadonlyMap<number, boolean>;
-    ports?: number[];
-    shared?: SharedHosts;
-    portUser?: (port: number) => string | undefined;
-  } = {},
-): BuiltGateways {
-  const steps = buildGateways(
-    {
-      gateways: [gateway([listener()])] as never,
-      httpRoutes: [],
-      grpcRoutes: [],
-      grants: [],
-      labelsOfNamespace: (name): Readonly<Record<string, string>> => (name === 'labelled' ? { team: 'a' } : {}),
-      ...(objects as object),
-    },
-    {
-      view,
-      certificates: new SecretCertificates(() => ['in.certificate']),
-      taken: more.taken ?? new Map(),
-      shared: more.shared ?? new SharedHosts([], new Map()),
-      portUser: more.portUser ?? (() => undefined),
-      addresses: [{ ip: '192.0.2.1' }],
-      openPorts: new Set(more.ports ?? [80, 443]),
-    },
-  );
-  return allSteps(steps);
-}
-
-const reasons = (conditions: readonly { type: string; status: string; reason: string }[] = []): string[] =>
-  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
-const parentReasons = (built: BuiltGateways): string[][] =>
-  built.routes.flatMap(({ parents }) => parents.map(({ conditions }) => reasons(conditions)));
 
 function reached(
   built: BuiltGateways,
@@ -500,48 +434,5 @@ describe('gateways', () => {
     }
     const foreign = gateway([listener()], { addresses: [{ value: '192.0.2.9' }] });
     assert.deepEqual(verdict(foreign).gateway[1], 'Programmed=False AddressNotUsable');
-  });
-});
-
-describe('host names that routes of two kinds have', () => {
-  const rule = { backendRefs: [{ name: 's', port: 80 }] };
-  const of = (name: string, age: number, hostnames?: readonly string[], more: object = {}) => ({
-    metadata: metadata(name, 'ns', { creationTimestamp: `2026-01-01T00:00:0${age}Z` }),
-    spec: { parentRefs: [{ name: 'g' }], hostnames, rules: [rule], ...more },
-  });
-  const accepted = (http: readonly string[] | undefined, grpc: readonly string[] | undefined, grpcAge = 2) => {
-    const built = build({ httpRoutes: [of('h', 1, http)] as never, grpcRoutes: [of('g', grpcAge, grpc)] as never });
-    const entries = built.routes.map(({ kind, parents }) => [kind, parents[0]?.conditions[0]?.reason]);
-    return Object.fromEntries(entries) as Record<string, string>;
-  };
-  const conflicting: readonly (readonly [string[] | undefined, string[] | undefined])[] = [
-    [['a.example'], ['a.example']],
-    [['*.example'], ['b.a.example']],
-    [['b.a.example'], ['*.example']],
-    [['*.a.example'], ['*.example']],
-    [undefined, ['a.example']],
-    [['a.example'], undefined],
-  ];
-  for (const [http, grpc] of conflicting)
-    test(`${http ?? 'all'} and ${grpc ?? 'all'}: the older has them`, () => {
-      assert.deepEqual(accepted(http, grpc), { HTTPRoute: 'Accepted', GRPCRoute: 'HostnameConflict' });
-      assert.deepEqual(accepted(http, grpc, 0), { HTTPRoute: 'HostnameConflict', GRPCRoute: 'Accepted' });
-    });
-
-  test('that differ are no conflict, nor are those of a route that is refused or at another listener', () => {
-    const both = { HTTPRoute: 'Accepted', GRPCRoute: 'Accepted' };
-    assert.deepEqual(accepted(['a.example', '*.c.example'], ['b.example', 'c.example']), both);
-    const listeners = [listener(), listener({ name: 'other', port: 81 })];
-    const httpRoutes = [of('h', 1, undefined, { parentRefs: [{ name: 'g', sectionName: 'http' }] })];
-    const grpcRoutes = [of('g', 2)];
-    const built = build({ gateways: [gateway(listeners)], httpRoutes, grpcRoutes } as never);
-    assert.deepEqual(
-      built.routes.map(({ parents }) => parents[0]?.conditions[0]?.reason),
-      ['Accepted', 'Accepted'],
-    );
-    assert.deepEqual(
-      listenersOf(built.ports).map(({ port, routes }) => `${port} ${routes.map(({ source }) => source).join()}`),
-      ['80 HTTPRoute ns/h', '81 GRPCRoute ns/g'],
-    );
   });
 });

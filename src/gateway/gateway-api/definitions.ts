@@ -10,6 +10,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   Gateway: 'Ports, host names and certificates at which requests come in.',
   HTTPRoute: 'Leads HTTP requests that come in at Gateways to backends.',
   GRPCRoute: 'Leads gRPC calls that come in at Gateways to backends.',
+  TLSRoute: 'Leads TLS connections that come in at Gateways to backends, as they are, by the name that is asked for.',
+  BackendTLSPolicy: 'Says how Gateways verify the TLS of the backends of a Service.',
   ReferenceGrant: 'Lets objects of other namespaces refer to Services or Secrets of its own namespace.',
 };
 
@@ -30,6 +32,7 @@ export function gatewayApiDefinitions(): CustomResourceDefinition[] {
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${names.plural}.${GATEWAY_API_GROUP}`,
+      labels: names.kind.endsWith('Policy') ? { [`${GATEWAY_API_GROUP}/policy`]: 'Direct' } : undefined,
       annotations: {
         // The API server asks for it where a group is *.k8s.io.
         'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api',

@@ -2,7 +2,8 @@
  * Gateways and their routes, where the kinds of the Gateway API are defined: follows the objects, gives the controller their
  * part of the snapshot, and keeps their status.
  */
-import { Namespaces } from '../../api/gen/resources.ts';
+import { ConfigMaps, Namespaces } from '../../api/gen/resources.ts';
+import type { ConfigMap } from '../../api/gen/core-v1.ts';
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
@@ -11,14 +12,25 @@ import { formatTime } from '../../api/time.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Client } from '../../client/client.ts';
-import type { InformerFactory } from '../../client/informer.ts';
+import type { Informer, InformerFactory, InformerOptions } from '../../client/informer.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background, logFailure } from '../../platform/unexpected.ts';
 import { buildGateways, type BuiltGateways, type GatewaySurroundings } from './build-gateways.ts';
-import { classStatus, gatewayStatus, routeParents } from './status-objects.ts';
-import { GatewayClasses, Gateways, GrpcRoutes, HttpRoutes, ReferenceGrants, type GatewayRoute } from './types.ts';
+import { classStatus, gatewayStatus, policyAncestors, routeParents, SUPPORTED_FEATURES } from './status-objects.ts';
+import {
+  BackendTlsPolicies as BackendTlsPoliciesInfo,
+  GatewayClasses,
+  Gateways,
+  GrpcRoutes,
+  HttpRoutes,
+  ReferenceGrants,
+  TlsRoutes,
+  type BackendTlsPolicy,
+  type GatewayRoute,
+  type TlsRoute,
+} from './types.ts';
 
 export interface GatewayApiDeps {
   readonly client: Client;
@@ -32,6 +44,15 @@ export interface GatewayApiDeps {
 
 const RETRY_MS = 500;
 
+/** Drops all data of a config map but its authorities. */
+const AUTHORITIES = {
+  name: 'authorities',
+  apply: ({ metadata, data }: Stored<ConfigMap>): Stored<ConfigMap> => {
+    const text = data?.['ca.crt'];
+    return { metadata, data: text === undefined ? undefined : { 'ca.crt': text } };
+  },
+};
+
 export class GatewayApi {
   readonly #deps: GatewayApiDeps;
   readonly #classes;
@@ -40,6 +61,10 @@ export class GatewayApi {
   readonly #grpcRoutes;
   readonly #grants;
   readonly #namespaces;
+  /** Kinds that not every cluster defines have none. */
+  #tlsRoutes: Informer<TlsRoute> | undefined;
+  #policies: Informer<BackendTlsPolicy> | undefined;
+  #configMaps: Informer<ConfigMap> | undefined;
   #signal: AbortSignal | undefined;
   #retry: CancelTimer | undefined;
   #isWriting = false;
@@ -65,6 +90,47 @@ export class GatewayApi {
     await Promise.all(this.#informers().map((informer) => informer.waitForSync(signal)));
   }
 
+  /** Serves TLSRoutes as well, once they are known. */
+  async followTlsRoutes(signal: AbortSignal): Promise<void> {
+    this.#tlsRoutes = await this.#follow(TlsRoutes, signal);
+    this.#deps.onChange();
+  }
+
+  /** Keeps to BackendTLSPolicies as well, once they and the authorities that they name are known. */
+  async followPolicies(signal: AbortSignal): Promise<void> {
+    const [policies, configMaps] = await Promise.all([
+      this.#follow(BackendTlsPoliciesInfo, signal),
+      this.#follow(ConfigMaps, signal, { projection: AUTHORITIES }),
+    ]);
+    [this.#policies, this.#configMaps] = [policies, configMaps];
+    this.#deps.onChange();
+  }
+
+  async #follow<T extends KubernetesObject>(
+    info: ResourceInfo<T>,
+    signal: AbortSignal,
+    options: InformerOptions<T> = {},
+  ): Promise<Informer<T>> {
+    const { informers, onChange } = this.#deps;
+    const informer = informers.informer(info, options);
+    const touch = (object: Stored<T>): void => {
+      if (info.kind !== ConfigMaps.kind || this.#isNamed(object)) onChange();
+    };
+    informer.addHandler({ onAdd: touch, onUpdate: (_before, object) => touch(object), onDelete: touch });
+    informers.start(signal);
+    await informer.waitForSync(signal);
+    return informer;
+  }
+
+  /** Whether a policy names the config map. */
+  #isNamed({ metadata: { namespace, name } }: KubernetesObject): boolean {
+    const policies = this.#policies?.list() ?? [];
+    return policies.some(
+      ({ metadata, spec }) =>
+        metadata.namespace === namespace && spec.validation.caCertificateRefs?.some((one) => one.name === name),
+    );
+  }
+
   build(surroundings: GatewaySurroundings): Steps<BuiltGateways> {
     const isOurs = (name: string): boolean => {
       const found = this.#classes.get({ name });
@@ -75,6 +141,9 @@ export class GatewayApi {
         gateways: this.#gateways.list().filter(({ spec }) => isOurs(spec.gatewayClassName)),
         httpRoutes: this.#httpRoutes.list(),
         grpcRoutes: this.#grpcRoutes.list(),
+        tlsRoutes: this.#tlsRoutes?.list() ?? [],
+        backendTlsPolicies: this.#policies?.list() ?? [],
+        authoritiesIn: (namespace, name) => this.#configMaps?.get({ namespace, name })?.data?.['ca.crt'],
         grants: this.#grants.list(),
         labelsOfNamespace: (name) => this.#namespaces.get({ name })?.metadata.labels ?? {},
       },
@@ -111,14 +180,14 @@ export class GatewayApi {
   }
 
   async #writeAll(
-    { gateways, routes }: BuiltGateways,
+    { gateways, routes, policies }: BuiltGateways,
     addresses: readonly IngressLoadBalancerIngress[],
   ): Promise<{ readonly error: unknown } | undefined> {
     const time = formatTime(this.#deps.clock.nowMs());
     const writes: Promise<void>[] = [];
     for (const found of this.#classes.list())
       if (found.spec.controllerName === GATEWAY_CONTROLLER)
-        writes.push(this.#patch(GatewayClasses, found, classStatus(found, time), found.status));
+        writes.push(this.#patch(GatewayClasses, found, classStatus(found, this.#features(), time), found.status));
     for (const verdict of gateways) {
       const { gateway } = verdict;
       writes.push(this.#patch(Gateways, gateway, gatewayStatus(verdict, addresses, time), gateway.status));
@@ -132,9 +201,24 @@ export class GatewayApi {
     };
     writeRoutes(HttpRoutes, this.#httpRoutes.list());
     writeRoutes(GrpcRoutes, this.#grpcRoutes.list());
+    writeRoutes(TlsRoutes, this.#tlsRoutes?.list() ?? []);
+    const ofPolicies = new Map(policies.map((verdict) => [verdict.policy.metadata.uid, verdict]));
+    for (const policy of this.#policies?.list() ?? []) {
+      const ancestors = policyAncestors(policy, ofPolicies.get(policy.metadata.uid), time);
+      const before = { ancestors: policy.status?.ancestors ?? [] };
+      writes.push(this.#patch(BackendTlsPoliciesInfo, policy, { ancestors }, before));
+    }
     const results = await Promise.allSettled(writes);
     const rejected = results.find((one) => one.status === 'rejected');
     return rejected === undefined ? undefined : { error: rejected.reason as unknown };
+  }
+
+  #features(): readonly string[] {
+    const isServed = (name: string): boolean =>
+      name.startsWith('BackendTLSPolicy')
+        ? this.#policies !== undefined
+        : !name.startsWith('TLSRoute') || this.#tlsRoutes !== undefined;
+    return SUPPORTED_FEATURES.filter(isServed);
   }
 
   async #patch<T extends KubernetesObject>(

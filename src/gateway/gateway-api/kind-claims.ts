@@ -4,6 +4,7 @@
  */
 import type { AttachedParent, Attachment } from './attach-routes.ts';
 import type { ResolvedListener } from './listeners.ts';
+import type { RouteKind } from './types.ts';
 
 type Kind = 'HTTPRoute' | 'GRPCRoute';
 
@@ -11,7 +12,8 @@ export class KindClaims {
   readonly #claimed = new Map<ResolvedListener, Record<Kind, HostSet>>();
 
   /** The parents of a route without what an older one of the other kind has. Routes come the oldest first. */
-  claim(kind: Kind, parents: readonly AttachedParent[]): AttachedParent[] {
+  claim(kind: RouteKind, parents: readonly AttachedParent[]): readonly AttachedParent[] {
+    if (kind === 'TLSRoute') return parents;
     const other = kind === 'HTTPRoute' ? 'GRPCRoute' : 'HTTPRoute';
     return parents.map((parent): AttachedParent => {
       if (parent.refusal !== undefined) return parent;

@@ -12,14 +12,17 @@ import { certificatesOfListener, type CertificateContext } from './listener-cert
 import type { Gateway, GatewayListener } from './types.ts';
 
 const GROUP = 'gateway.networking.k8s.io';
-/** The kinds of routes that listeners of HTTP and HTTPS take. */
-export const ROUTE_KINDS: readonly string[] = ['HTTPRoute', 'GRPCRoute'];
+/** The kinds of routes that listeners of a protocol take. */
+const HTTP_KINDS: readonly string[] = ['HTTPRoute', 'GRPCRoute'];
+const TLS_KINDS: readonly string[] = ['TLSRoute'];
 
 /** A listener with its verdict. */
 export interface ResolvedListener {
   readonly gateway: Stored<Gateway>;
   readonly listener: GatewayListener;
   readonly isTls: boolean;
+  /** TLS goes to backends as it is. */
+  readonly isPassthrough: boolean;
   /** False: no route is served at it. */
   readonly isServed: boolean;
   readonly kinds: readonly string[];
@@ -65,11 +68,15 @@ function resolveListener(
   listener: GatewayListener,
   context: ListenerContext & CertificateContext & Claims,
 ): ResolvedListener {
-  const isTls = listener.protocol === 'HTTPS';
+  const isPassthrough = listener.protocol === 'TLS';
+  const isTls = isPassthrough || listener.protocol === 'HTTPS';
   const refusal = refusalOf(listener, isTls) ?? portRefusal(listener, context);
   const conflict = refusal === undefined ? conflictOf(listener, isTls, context) : undefined;
   const kinds = allowedKinds(listener);
-  const tls = isTls ? certificatesOfListener(gateway, listener, context) : { certificates: [], problem: undefined };
+  const isTerminated = isTls && !isPassthrough;
+  const tls = isTerminated
+    ? certificatesOfListener(gateway, listener, context)
+    : { certificates: [], problem: undefined };
   const badKinds = kinds.unknown.length > 0;
   const problem = badKinds
     ? {
@@ -81,11 +88,13 @@ function resolveListener(
     refusal === undefined && conflict === undefined
       ? condition('Accepted', true, 'Accepted', 'the listener is accepted')
       : condition('Accepted', false, (refusal ?? conflict)!.reason, (refusal ?? conflict)!.message);
-  const isServed = accepted.status === 'True' && (!isTls || tls.certificates.length > 0) && kinds.known.length > 0;
+  const isServed =
+    accepted.status === 'True' && (!isTerminated || tls.certificates.length > 0) && kinds.known.length > 0;
   return {
     gateway,
     listener,
     isTls,
+    isPassthrough,
     isServed,
     kinds: kinds.known,
     certificates: tls.certificates,
@@ -110,10 +119,13 @@ function refusalOf({ protocol, tls }: GatewayListener, isTls: boolean): Refusal 
   if (protocol !== 'HTTP' && !isTls)
     return {
       reason: 'UnsupportedProtocol',
-      message: `protocol ${protocol} is not served; HTTP and HTTPS are`,
+      message: `protocol ${protocol} is not served; HTTP, HTTPS and TLS are`,
     };
-  if (isTls && (tls?.mode ?? 'Terminate') !== 'Terminate')
-    return { reason: 'UnsupportedValue', message: 'TLS is always terminated' };
+  const mode = tls?.mode ?? 'Terminate';
+  if (protocol === 'HTTPS' && mode !== 'Terminate')
+    return { reason: 'UnsupportedValue', message: 'HTTPS is always terminated; protocol TLS is passed through' };
+  if (protocol === 'TLS' && mode !== 'Passthrough')
+    return { reason: 'UnsupportedValue', message: 'protocol TLS is served with mode Passthrough alone' };
   return undefined;
 }
 
@@ -135,7 +147,7 @@ function conflictOf(
   if (holder !== undefined && holder !== isTls)
     return {
       reason: 'ProtocolConflict',
-      message: `port ${port} is served with ${holder ? 'HTTPS' : 'HTTP'} already`,
+      message: `port ${port} is served ${holder ? 'with' : 'without'} TLS already`,
     };
   const key = `${port} ${hostname.toLowerCase()}`;
   if (hosts.has(key))
@@ -148,14 +160,15 @@ function conflictOf(
   return undefined;
 }
 
-function allowedKinds({ allowedRoutes }: GatewayListener): {
+function allowedKinds({ protocol, allowedRoutes }: GatewayListener): {
   known: readonly string[];
   unknown: readonly string[];
 } {
   const named = allowedRoutes?.kinds ?? [];
-  if (named.length === 0) return { known: ROUTE_KINDS, unknown: [] };
+  const kinds = protocol === 'TLS' ? TLS_KINDS : HTTP_KINDS;
+  if (named.length === 0) return { known: kinds, unknown: [] };
   const isKnown = ({ group = GROUP, kind }: { group?: string; kind: string }): boolean =>
-    group === GROUP && ROUTE_KINDS.includes(kind);
+    group === GROUP && kinds.includes(kind);
   return {
     known: named.filter(isKnown).map(({ kind }) => kind),
     unknown: named.filter((one) => !isKnown(one)).map(({ kind }) => kind),

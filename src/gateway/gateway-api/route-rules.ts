@@ -3,13 +3,22 @@ import type { Stored } from '../../api/object.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { ServiceBackends } from '../snapshot/service-backend.ts';
-import type { Backend, RouteMatch, WeightedBackend } from '../snapshot/snapshot.ts';
+import type { Backend, Passthrough, RouteMatch, WeightedBackend } from '../snapshot/snapshot.ts';
 import type { RouteRule as SharedRule } from '../snapshot/snapshot-plan.ts';
+import type { BackendTlsPolicies } from './backend-tls-policies.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import { isGranted } from './reference-grants.ts';
 import { convertBackendFilters, convertFilters, UnsupportedValueError } from './route-filters.ts';
 import { grpcMatch, httpMatch, type RankedMatch } from './route-matches.ts';
-import type { BackendReference, GatewayRoute, GrpcMatch, HttpMatch, ReferenceGrant, RouteRule } from './types.ts';
+import type {
+  BackendReference,
+  GatewayRoute,
+  GrpcMatch,
+  HttpMatch,
+  ReferenceGrant,
+  RouteKind,
+  RouteRule,
+} from './types.ts';
 
 const GROUP = 'gateway.networking.k8s.io';
 /** Stands for a reference that leads nowhere: its share of requests gets 500. */
@@ -24,7 +33,11 @@ export interface RankedRoute {
 
 export interface ConvertedRoute {
   readonly routes: readonly RankedRoute[];
+  /** Where the connections of a TLSRoute go. */
+  readonly passthrough?: Omit<Passthrough, 'host'>;
   readonly backends: Readonly<Record<string, Backend>>;
+  /** Services that it leads to by HTTP, by namespace and name. */
+  readonly services: ReadonlySet<string>;
   readonly resolvedRefs: NewCondition;
   /** Why none of it is served. */
   readonly refusal?: { readonly reason: string; readonly message: string };
@@ -33,32 +46,33 @@ export interface ConvertedRoute {
 export interface RouteContext {
   readonly services: ServiceBackends;
   readonly grants: readonly ReferenceGrant[];
+  readonly policies: Pick<BackendTlsPolicies, 'find'>;
 }
 
-export function convertRoute(
-  kind: 'HTTPRoute' | 'GRPCRoute',
-  object: Stored<GatewayRoute>,
-  context: RouteContext,
-): ConvertedRoute {
+export function convertRoute(kind: RouteKind, object: Stored<GatewayRoute>, context: RouteContext): ConvertedRoute {
   const converting = new Conversion(kind, object, context);
+  if (kind === 'TLSRoute') return converting.passthrough();
   try {
     const routes = (object.spec.rules ?? []).flatMap((rule) => converting.rule(rule as RouteRule<never>));
-    return { routes, backends: converting.backends, resolvedRefs: converting.resolvedRefs() };
+    const { backends, services } = converting;
+    return { routes, backends, services, resolvedRefs: converting.resolvedRefs() };
   } catch (error) {
     if (!(error instanceof UnsupportedValueError)) throw error;
     const refusal = { reason: 'UnsupportedValue', message: error.message };
-    return { routes: [], backends: {}, resolvedRefs: converting.resolvedRefs(), refusal };
+    return { routes: [], backends: {}, services: new Set(), resolvedRefs: converting.resolvedRefs(), refusal };
   }
 }
 
 class Conversion {
   readonly backends: Record<string, Backend> = {};
-  readonly #kind: 'HTTPRoute' | 'GRPCRoute';
+  /** Those whose policies hold for the route, by namespace and name. */
+  readonly services = new Set<string>();
+  readonly #kind: RouteKind;
   readonly #object: Stored<GatewayRoute>;
   readonly #context: RouteContext;
   #problem: { readonly reason: string; readonly message: string } | undefined;
 
-  constructor(kind: 'HTTPRoute' | 'GRPCRoute', object: Stored<GatewayRoute>, context: RouteContext) {
+  constructor(kind: RouteKind, object: Stored<GatewayRoute>, context: RouteContext) {
     this.#kind = kind;
     this.#object = object;
     this.#context = context;
@@ -68,6 +82,16 @@ class Conversion {
     const problem = this.#problem;
     if (problem === undefined) return condition('ResolvedRefs', true, 'ResolvedRefs', 'all references are resolved');
     return condition('ResolvedRefs', false, problem.reason, problem.message);
+  }
+
+  passthrough(): ConvertedRoute {
+    const { metadata, spec } = this.#object;
+    const references = (spec.rules ?? []).flatMap(({ backendRefs = [] }) => backendRefs);
+    const backends = references.map(({ weight = 1, ...reference }) => ({ backend: this.#backend(reference), weight }));
+    const source = `${this.#kind} ${namespaceOf(this.#object)}/${metadata.name}`;
+    const resolvedRefs = this.resolvedRefs();
+    const { services } = this;
+    return { routes: [], passthrough: { source, backends }, backends: this.backends, services, resolvedRefs };
   }
 
   /** Throws `UnsupportedValueError`. */
@@ -106,11 +130,23 @@ class Conversion {
       return this.#unresolved('RefNotPermitted', `no ReferenceGrant of namespace ${namespace} allows service ${name}`);
     const resolved = this.#context.services.resolve({ namespace, name, port: { number: port } });
     if (resolved.problem !== undefined) return this.#unresolved(resolved.problem.reason, resolved.problem.message);
-    const { key, backend } = resolved;
-    const isGrpc = this.#kind === 'GRPCRoute' && backend.protocol === 'http';
-    const ownKey = isGrpc ? `${key} h2c` : key;
-    this.backends[ownKey] = isGrpc ? { ...backend, protocol: 'h2c' } : backend;
-    return ownKey;
+    const { key, backend, portName } = resolved;
+    if (this.#kind === 'TLSRoute') return this.#add(key, backend);
+    this.services.add(`${namespace}/${name}`);
+    const isHttp2 = backend.protocol === 'h2c' || (this.#kind === 'GRPCRoute' && backend.protocol === 'http');
+    const policy = this.#context.policies.find(namespace, name, portName);
+    if (policy === undefined)
+      return isHttp2 ? this.#add(`${key} h2c`, { ...backend, protocol: 'h2c' }) : this.#add(key, backend);
+    const { verification } = policy;
+    // The policy says what is wrong; nothing is sent to a backend that it does not let verify.
+    if (verification === undefined) return NOWHERE;
+    const protocol = isHttp2 ? 'h2' : 'https';
+    return this.#add(`${key} ${protocol}`, { ...backend, protocol, verification });
+  }
+
+  #add(key: string, backend: Backend): string {
+    this.backends[key] = backend;
+    return key;
   }
 
   #unresolved(reason: string, message: string): string {

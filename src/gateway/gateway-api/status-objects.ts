@@ -1,12 +1,21 @@
 /** The status that each object is to have. Pure; what differs is written by the status writer. */
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import { GATEWAY_CONTROLLER } from '../../component-helpers/gateway-class.ts';
-import type { GatewayVerdict, RouteVerdict } from './build-gateways.ts';
+import type { GatewayVerdict, PolicyVerdict, RouteVerdict } from './verdicts.ts';
 import { condition, stampConditions } from './conditions.ts';
-import type { Gateway, GatewayClass, GatewayRoute, RouteParentStatus } from './types.ts';
+import type {
+  BackendTlsPolicy,
+  Gateway,
+  GatewayClass,
+  GatewayRoute,
+  PolicyAncestorStatus,
+  RouteParentStatus,
+} from './types.ts';
 
 /** What is served, by the names that upstream's conformance tests have for it, sorted. */
 export const SUPPORTED_FEATURES: readonly string[] = [
+  'BackendTLSPolicy',
+  'BackendTLSPolicySANValidation',
   'GRPCRoute',
   'Gateway',
   'HTTPRoute',
@@ -31,12 +40,16 @@ export const SUPPORTED_FEATURES: readonly string[] = [
   'HTTPRouteResponseHeaderModification',
   'HTTPRouteSchemeRedirect',
   'ReferenceGrant',
+  'TLSRoute',
 ];
 
 const GROUP = 'gateway.networking.k8s.io';
+/** More the definition does not take. */
+const MAX_ANCESTORS = 16;
 
 export function classStatus(
   { metadata, spec, status }: GatewayClass,
+  features: readonly string[],
   time: string,
 ): NonNullable<GatewayClass['status']> {
   const accepted =
@@ -48,7 +61,7 @@ export function classStatus(
       generation: Number(metadata.generation ?? 0),
       time,
     }),
-    supportedFeatures: SUPPORTED_FEATURES.map((name) => ({ name })),
+    supportedFeatures: features.map((name) => ({ name })),
   };
 }
 
@@ -73,6 +86,30 @@ export function gatewayStatus(
       };
     }),
   };
+}
+
+/** Entries for Gateways of ours; those of other controllers stay. */
+export function policyAncestors(
+  { metadata, status }: BackendTlsPolicy,
+  verdict: Pick<PolicyVerdict, 'gateways' | 'conditions'> | undefined,
+  time: string,
+): PolicyAncestorStatus[] {
+  const stamp = { generation: Number(metadata.generation ?? 0), time };
+  const before = status?.ancestors ?? [];
+  const others = before.filter(({ controllerName }) => controllerName !== GATEWAY_CONTROLLER);
+  const own = (verdict?.gateways ?? []).slice(0, Math.max(0, MAX_ANCESTORS - others.length)).map((gateway) => {
+    const { namespace, name } = gateway.metadata;
+    const old = before.find(
+      ({ controllerName, ancestorRef }) =>
+        controllerName === GATEWAY_CONTROLLER && ancestorRef.namespace === namespace && ancestorRef.name === name,
+    );
+    return {
+      ancestorRef: { group: GROUP, kind: 'Gateway', namespace, name },
+      controllerName: GATEWAY_CONTROLLER,
+      conditions: stampConditions(verdict?.conditions ?? [], old?.conditions, stamp),
+    };
+  });
+  return [...others, ...own];
 }
 
 /** The entries of other controllers stay. `verdict` is absent for a route that has no parent of ours. */

@@ -169,8 +169,40 @@ export interface GatewayRoute<Match = unknown> extends KubernetesObject {
   readonly status?: { readonly parents?: readonly RouteParentStatus[] };
 }
 
+export type RouteKind = 'HTTPRoute' | 'GRPCRoute' | 'TLSRoute';
+
+export type TlsRoute = GatewayRoute<never>;
 export type HttpRoute = GatewayRoute<HttpMatch>;
 export type GrpcRoute = GatewayRoute<GrpcMatch>;
+
+export interface BackendTlsPolicy extends KubernetesObject {
+  readonly spec: {
+    readonly targetRefs: readonly {
+      readonly group: string;
+      readonly kind: string;
+      readonly name: string;
+      readonly sectionName?: string;
+    }[];
+    readonly validation: {
+      readonly caCertificateRefs?: readonly { readonly group: string; readonly kind: string; readonly name: string }[];
+      readonly wellKnownCACertificates?: string;
+      readonly hostname: string;
+      readonly subjectAltNames?: readonly {
+        readonly type: string;
+        readonly hostname?: string;
+        readonly uri?: string;
+      }[];
+    };
+    readonly options?: Readonly<Record<string, string>>;
+  };
+  readonly status?: { readonly ancestors?: readonly PolicyAncestorStatus[] };
+}
+
+export interface PolicyAncestorStatus {
+  readonly ancestorRef: ParentReference;
+  readonly controllerName: string;
+  readonly conditions?: readonly Condition[];
+}
 
 export interface ReferenceGrant extends KubernetesObject {
   readonly spec: {
@@ -191,4 +223,6 @@ export const GatewayClasses = infoOf<GatewayClass>('GatewayClass', 'gatewayclass
 export const Gateways = infoOf<Gateway>('Gateway', 'gateways', true);
 export const HttpRoutes = infoOf<HttpRoute>('HTTPRoute', 'httproutes', true);
 export const GrpcRoutes = infoOf<GrpcRoute>('GRPCRoute', 'grpcroutes', true);
+export const TlsRoutes = infoOf<TlsRoute>('TLSRoute', 'tlsroutes', true);
+export const BackendTlsPolicies = infoOf<BackendTlsPolicy>('BackendTLSPolicy', 'backendtlspolicies', true);
 export const ReferenceGrants = infoOf<ReferenceGrant>('ReferenceGrant', 'referencegrants', true);

@@ -89,7 +89,7 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
     since: '',
   };
   const listeners = withGateways(own, gateways?.ports ?? [], input.shared).map((listener) =>
-    listener.isTls ? { ...listener, certificates: [...listener.certificates, fallback] } : listener,
+    isTerminating(listener) ? { ...listener, certificates: [...listener.certificates, fallback] } : listener,
   );
   return { plan: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
 }
@@ -112,6 +112,11 @@ function acceptedRoutes(
   return undefined;
 }
 
+/** Clients whose names have no certificate get that of all others, but where all TLS is passed through. */
+function isTerminating({ isTls, routes, certificates }: PlannedListener): boolean {
+  return isTls && (routes.length > 0 || certificates.length > 0);
+}
+
 /** Says of each host which route of a Gateway is asked before the ingress. */
 function noteConflicts(
   ranked: readonly RankedRoute[],
@@ -122,7 +127,7 @@ function noteConflicts(
     for (const port of [ports.http, ports.https]) {
       const before = shared.routeBefore(port, host);
       if (before === undefined) continue;
-      const message = `${before.source}, which is older, is asked first for ${host || 'all hosts'} on port ${port}`;
+      const message = `${before.source}, which is older, has precedence for ${host || 'all hosts'} on port ${port}`;
       problems.add({ reason: 'HostConflict', message });
     }
 }
@@ -137,9 +142,12 @@ function withGateways(
   const merged = gateways.map((listener) => {
     const same = own.find(({ port }) => port === listener.port);
     if (same === undefined) return listener;
+    // Beside names that go to backends as they are.
+    const terminated = listener.isTls ? [...(listener.terminated ?? []), ...shared.hosts()] : [];
     const isFirst = (host: string): boolean => shared.ingressBefore(listener.port, host) !== undefined;
     return {
       ...listener,
+      terminated,
       routes: [
         ...withHosts(same.routes, isFirst),
         ...listener.routes,

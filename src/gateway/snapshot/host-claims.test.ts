@@ -61,6 +61,9 @@ function build({ ingressAge, routeAge, host = HOST }: { ingressAge: number; rout
         gateways: [gateway] as never,
         httpRoutes: [route] as never,
         grpcRoutes: [],
+        tlsRoutes: [],
+        backendTlsPolicies: [],
+        authoritiesIn: () => undefined,
         grants: [],
         labelsOfNamespace: () => ({}),
       },
@@ -101,7 +104,7 @@ test('an older Ingress keeps its paths and its certificate; the route gets what 
   assert.equal(certificate, 'of-ingress');
   assert.ok(conditions.includes('Accepted Accepted'));
   assert.ok(conditions.includes('keelson.dev/HostConflict OlderIngress'));
-  assert.ok(messages.some((one) => one.startsWith(`Ingress a/i, which is older, is asked first for ${HOST} on port`)));
+  assert.ok(messages.some((one) => one.startsWith(`Ingress a/i, which is older, has precedence for ${HOST} on port`)));
   assert.deepEqual(problems, []);
 });
 
@@ -111,8 +114,8 @@ test('an older route keeps the host; the Ingress has an event', () => {
   assert.equal(certificate, 'of-gateway');
   assert.ok(!conditions.some((one) => one.includes('HostConflict')));
   assert.deepEqual(problems, [
-    `HostConflict: HTTPRoute b/r, which is older, is asked first for ${HOST} on port 80`,
-    `HostConflict: HTTPRoute b/r, which is older, is asked first for ${HOST} on port 443`,
+    `HostConflict: HTTPRoute b/r, which is older, has precedence for ${HOST} on port 80`,
+    `HostConflict: HTTPRoute b/r, which is older, has precedence for ${HOST} on port 443`,
   ]);
 });
 

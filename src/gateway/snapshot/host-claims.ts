@@ -38,6 +38,11 @@ export class SharedHosts {
     this.#ingresses = ingresses;
   }
 
+  /** Those of ingresses. */
+  hosts(): Iterable<string> {
+    return this.#ingresses.keys();
+  }
+
   /** Adds what a route names. Routes come the oldest first. */
   addRoute(port: number, host: string, claim: HostClaim): void {
     if (!this.#ports.has(port) || !this.#ingresses.has(host)) return;

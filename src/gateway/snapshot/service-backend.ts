@@ -16,7 +16,7 @@ export interface ServiceReference {
 
 /** A backend with its key, or why there is none. */
 export type ResolvedBackend =
-  | { readonly key: string; readonly backend: Backend; readonly problem?: undefined }
+  | { readonly key: string; readonly portName: string; readonly backend: Backend; readonly problem?: undefined }
   | { readonly problem: RouteProblem };
 
 /** The backends of one snapshot: thousands of paths may lead to one Service, whose endpoints are gathered once. */
@@ -54,7 +54,7 @@ function resolveService({ namespace, name, port }: ServiceReference, view: Clust
     endpoints: endpointsOf(service, found, view.slicesOf(namespace, name)),
     isSticky: service.spec?.sessionAffinity === 'ClientIP',
   };
-  return { key: `${namespace}/${name}:${found.port}`, backend };
+  return { key: `${namespace}/${name}:${found.port}`, portName: found.name ?? '', backend };
 }
 
 function problem(reason: string, message: string): ResolvedBackend {

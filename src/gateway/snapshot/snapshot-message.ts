@@ -3,7 +3,7 @@
  * between which others have their turn.
  */
 import type { Steps } from '../../base/steps.ts';
-import type { Backend, Listener, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
+import type { Backend, Listener, Passthrough, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
 import type { Certificate, RouteRule, SnapshotPlan } from './snapshot-plan.ts';
 
 /** Numbers of a rule, a match and a list of hosts. */
@@ -27,6 +27,9 @@ export interface SnapshotTables {
     readonly isTls: boolean;
     readonly routes: readonly RouteEntry[];
     readonly certificates: readonly CertificateEntry[];
+    /** Absent in messages of earlier versions, as `terminated` is. */
+    readonly passthrough?: readonly Passthrough[];
+    readonly terminated?: readonly string[];
   }[];
 }
 
@@ -36,7 +39,7 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
   const [rules, matches, hosts] = [new Table<RouteRule>(), new Table<RouteMatch>(), new Table<readonly string[]>()];
   const certificates = new Table<Certificate>();
   let separator = '{"listeners":[';
-  for (const { port, isTls, routes, certificates: own } of listeners) {
+  for (const { port, isTls, routes, certificates: own, passthrough = [], terminated = [] } of listeners) {
     pieces.push(`${separator}{"port":${port},"isTls":${isTls},"routes":`);
     separator = ',';
     yield* writeList(pieces, routes, ({ rule, match, hosts: names }) => [
@@ -50,6 +53,12 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
       names,
       withOwnNames,
     }));
+    if (passthrough.length > 0) {
+      pieces.push(',"passthrough":');
+      yield* writeList(pieces, passthrough);
+      pieces.push(',"terminated":');
+      yield* writeList(pieces, terminated);
+    }
     pieces.push('}');
   }
   pieces.push(listeners.length === 0 ? '{"listeners":[],"rules":' : '],"rules":');
@@ -70,11 +79,13 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
 export function readSnapshot(tables: SnapshotTables): Snapshot {
   return {
     backends: Object.fromEntries(tables.backends),
-    listeners: tables.listeners.map(({ port, isTls, routes, certificates }): Listener => ({
+    listeners: tables.listeners.map(({ port, isTls, routes, certificates, passthrough, terminated }): Listener => ({
       port,
       isTls,
       routes: routes.flatMap((entry) => routesOf(entry, tables)),
       certificates: certificatesOf(certificates, tables.certificates),
+      passthrough,
+      terminated,
     })),
   };
 }

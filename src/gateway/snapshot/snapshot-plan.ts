@@ -2,7 +2,7 @@
  * A snapshot before it is written: what several routes or listeners share is one object that all of them refer to, so that
  * its size is linear in that of the cluster's objects.
  */
-import type { Backend, Route, RouteMatch } from './snapshot.ts';
+import type { Backend, Passthrough, Route, RouteMatch } from './snapshot.ts';
 
 /** What follows from a match. All matches of a rule refer to one. */
 export type RouteRule = Omit<Route, 'host' | 'match'>;
@@ -38,6 +38,9 @@ export interface PlannedListener {
   /** In the order in which they are asked. */
   readonly routes: readonly PlannedRoute[];
   readonly certificates: readonly PlannedCertificate[];
+  readonly passthrough?: readonly Passthrough[];
+  /** The host names that are terminated on a port with `passthrough`. */
+  readonly terminated?: readonly string[];
 }
 
 export interface SnapshotPlan {

@@ -95,13 +95,20 @@ export interface Endpoint {
 }
 
 export interface Backend {
-  /** `h2c`: HTTP/2 without TLS. `https`: HTTP/1.1 over TLS. */
-  readonly protocol: 'http' | 'h2c' | 'https';
+  /** `h2c`: HTTP/2 without TLS. `https`: HTTP/1.1 over TLS. `h2`: HTTP/2 over TLS. */
+  readonly protocol: 'http' | 'h2c' | 'https' | 'h2';
   readonly endpoints: readonly Endpoint[];
   /** Requests of one client address go to one endpoint. */
   readonly isSticky?: boolean;
-  /** For `https`: the name that the certificate must be valid for and its authorities; absent: it is not verified. */
-  readonly verification?: { readonly serverName: string; readonly caPem?: string };
+  /** With TLS: absent, the certificate is not verified. */
+  readonly verification?: {
+    /** What is asked for, and what the certificate must be valid for unless there are `altNames`. */
+    readonly serverName: string;
+    /** Absent: the authorities that Node.js knows. */
+    readonly caPem?: string;
+    /** The certificate must have one of them. */
+    readonly altNames?: readonly { readonly type: 'DNS' | 'URI'; readonly value: string }[];
+  };
 }
 
 /** A certificate for the names, which may begin with `*.`; the names of '' are for clients that ask for none known. */
@@ -111,6 +118,16 @@ export interface ServedCertificate {
   readonly keyPem: string;
 }
 
+/** TLS connections for a name that go to backends as they are. */
+export interface Passthrough {
+  /** The object it comes from, for logs: `TLSRoute default/web`. */
+  readonly source: string;
+  /** `web.example`, `*.example` for one or more labels, or '' for all. */
+  readonly host: string;
+  /** None, or all of weight 0: connections end. */
+  readonly backends: readonly WeightedBackend[];
+}
+
 /** What is served on one port. */
 export interface Listener {
   readonly port: number;
@@ -118,6 +135,9 @@ export interface Listener {
   /** Those of a host in the order in which they are asked: the first that matches takes the request. */
   readonly routes: readonly Route[];
   readonly certificates: readonly ServedCertificate[];
+  /** Beside the names in `terminated`; of several the most specific decides. Absent: all TLS is terminated. */
+  readonly passthrough?: readonly Passthrough[];
+  readonly terminated?: readonly string[];
 }
 
 export interface Snapshot {

@@ -26,6 +26,9 @@ function infoOf(kind: string, resource: string, namespaced: boolean): ResourceIn
 
 export const Gateways = infoOf('Gateway', 'gateways', true);
 export const HttpRoutes = infoOf('HTTPRoute', 'httproutes', true);
+export const GrpcRoutes = infoOf('GRPCRoute', 'grpcroutes', true);
+export const TlsRoutes = infoOf('TLSRoute', 'tlsroutes', true);
+export const BackendTlsPolicies = infoOf('BackendTLSPolicy', 'backendtlspolicies', true);
 const GatewayClasses = infoOf('GatewayClass', 'gatewayclasses', false);
 
 /** The kind in the version in which the object was read: the kinds of the group are served in the same ones. */
@@ -51,7 +54,7 @@ interface Gateway extends KubernetesObject {
   };
 }
 
-interface HttpRoute extends KubernetesObject {
+interface Route extends KubernetesObject {
   readonly spec?: {
     readonly parentRefs?: readonly Named[];
     readonly rules?: readonly { readonly backendRefs?: readonly Named[] }[];
@@ -83,21 +86,30 @@ export async function explainGateway(object: KubernetesObject, evidence: Evidenc
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
-export async function explainHttpRoute(object: KubernetesObject, evidence: Evidence): Promise<Diagnosis> {
-  const route = object as HttpRoute;
+/** Explains routes of a kind. */
+export function explainRoute(info: ResourceInfo<KubernetesObject>) {
+  return (object: KubernetesObject, evidence: Evidence): Promise<Diagnosis> => explain(info, object, evidence);
+}
+
+async function explain(
+  info: ResourceInfo<KubernetesObject>,
+  object: KubernetesObject,
+  evidence: Evidence,
+): Promise<Diagnosis> {
+  const route = object as Route;
   const parents = route.status?.parents ?? [];
   const { length: wanted } = route.spec?.parentRefs ?? [];
   const summary = `is taken up by ${parents.length} of ${wanted} parents`;
   const causes = [
     ...(await parentCauses(route, evidence)),
     ...(await backendCauses(route, evidence)),
-    ...parents.flatMap(({ conditions }) => conditionCauses(HttpRoutes, withConditions(route, conditions))),
+    ...parents.flatMap(({ conditions }) => conditionCauses(info, withConditions(route, conditions))),
   ];
-  if (causes.length === 0 && parents.length === 0) causes.push(notServedCause(HttpRoutes, route));
+  if (causes.length === 0 && parents.length === 0) causes.push(notServedCause(info, route));
   return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
-async function parentCauses(route: HttpRoute, evidence: Evidence): Promise<readonly Cause[]> {
+async function parentCauses(route: Route, evidence: Evidence): Promise<readonly Cause[]> {
   const own = namespaceOf(route);
   const info = inVersionOf(route, Gateways);
   const causes: Cause[] = [];
@@ -110,7 +122,7 @@ async function parentCauses(route: HttpRoute, evidence: Evidence): Promise<reado
   return causes;
 }
 
-async function backendCauses(route: HttpRoute, evidence: Evidence): Promise<readonly Cause[]> {
+async function backendCauses(route: Route, evidence: Evidence): Promise<readonly Cause[]> {
   const own = namespaceOf(route);
   const causes: Cause[] = [];
   const seen = new Set<string>();
@@ -131,6 +143,39 @@ async function backendCauses(route: HttpRoute, evidence: Evidence): Promise<read
     }
   }
   return causes;
+}
+
+interface BackendTlsPolicy extends KubernetesObject {
+  readonly spec?: { readonly targetRefs?: readonly Named[] };
+  readonly status?: {
+    readonly ancestors?: readonly { readonly conditions?: readonly Condition[] }[];
+  };
+}
+
+/** A policy without ancestors is in no Gateway's way: no route leads to what it names. */
+export async function explainBackendTlsPolicy(object: KubernetesObject, evidence: Evidence): Promise<Diagnosis> {
+  const policy = object as BackendTlsPolicy;
+  const namespace = namespaceOf(policy);
+  const ancestors = policy.status?.ancestors ?? [];
+  const causes: Cause[] = [];
+  for (const { group = '', kind, name = '' } of policy.spec?.targetRefs ?? []) {
+    if (group !== '' || kind !== 'Service' || !(await evidence.get(Services, { namespace, name })).missing) continue;
+    const cure = { text: `create service ${name} in namespace ${namespace}, or name another in spec.targetRefs` };
+    const message = `service ${name}, for which it is, does not exist`;
+    causes.push(cause({ code: 'BackendMissing', object: nameOf(Services, { namespace, name }), message, cure }));
+  }
+  // Each Gateway has the same to say of it.
+  const shown = new Set<string>();
+  for (const found of ancestors.flatMap(({ conditions }) =>
+    conditionCauses(BackendTlsPolicies, withConditions(policy, conditions)),
+  )) {
+    if (shown.has(found.message)) continue;
+    shown.add(found.message);
+    causes.push(found);
+  }
+  const { length } = ancestors;
+  const summary = `holds at ${length} ${length === 1 ? 'gateway' : 'gateways'}`;
+  return { state: causes.length === 0 ? 'Fine' : 'Trouble', summary, causes };
 }
 
 /** The conditions of a part, read as those of the whole. */

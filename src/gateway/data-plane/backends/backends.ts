@@ -14,7 +14,8 @@ export class Backends {
     this.#connectors = {
       http: new Http1Connector(clock, false),
       https: new Http1Connector(clock, true),
-      h2c: new Http2Connector(clock),
+      h2c: new Http2Connector(clock, false),
+      h2: new Http2Connector(clock, true),
     };
     this.#chooser = new EndpointChooser(clock);
   }

@@ -7,6 +7,7 @@ import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
+import { tlsOptions } from './verify-backend.ts';
 import { headerCount } from '../header-lines.ts';
 import {
   CONNECT_TIMEOUT_MS,
@@ -41,7 +42,9 @@ export class Http1Connector implements Connector {
   call({ address, port }: Endpoint, request: BackendRequest, backend: Backend): BackendCall {
     const { method, target: path, hasBody } = request;
     const options = { host: address, port, method, path, agent: this.#agent, headers: headLines(request) };
-    const client = this.#isTls ? httpsRequest({ ...options, ...tlsOptions(backend, request) }) : httpRequest(options);
+    const client = this.#isTls
+      ? httpsRequest({ ...options, ...tlsOptions(backend, request.authority) })
+      : httpRequest(options);
     const answer = new Promise<BackendAnswer>((resolve, reject) => {
       let isConnected = false;
       client.on('error', (error) => {
@@ -81,15 +84,6 @@ export function headLines({ authority, headers, hasBody, takesTrailers }: Backen
   if (hasBody && headerCount(headers, 'content-length') === 0) lines.push('transfer-encoding', 'chunked');
   if (takesTrailers) lines.push('te', 'trailers');
   return lines;
-}
-
-export function tlsOptions({ verification }: Backend, { authority }: BackendRequest): object {
-  if (verification !== undefined) {
-    const { serverName: servername, caPem: ca } = verification;
-    return { servername, ...(ca !== undefined && { ca }) };
-  }
-  const servername = authority.replace(/:\d*$/, '');
-  return { servername: /^[\d.]+$|^\[/.test(servername) ? '' : servername, rejectUnauthorized: false };
 }
 
 function bodyTarget(client: ClientRequest): Parameters<BackendRequest['sendBody']>[0] {

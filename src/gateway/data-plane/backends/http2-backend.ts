@@ -1,8 +1,9 @@
-/** HTTP/2 without TLS to endpoints, as gRPC servers speak it: a few connections to each, shared by all requests. */
+/** HTTP/2 to endpoints, with TLS or without, as gRPC servers speak it: a few connections to each, shared by all requests. */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import type { Clock } from '../../../platform/clock.ts';
 import { headerObject, type HeaderLines } from '../header-lines.ts';
-import type { Endpoint } from '../../snapshot/snapshot.ts';
+import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
+import { tlsOptions } from './verify-backend.ts';
 import {
   CONNECT_TIMEOUT_MS,
   NotSentError,
@@ -24,18 +25,22 @@ interface Connection {
 
 export class Http2Connector implements Connector {
   readonly #clock: Clock;
+  readonly #isTls: boolean;
   readonly #connections = new Map<string, Connection[]>();
+  /** By the backend's object: connections that are verified differently are not shared. */
+  readonly #verifications = new WeakMap<Backend, string>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, isTls: boolean) {
     this.#clock = clock;
+    this.#isTls = isTls;
   }
 
   close(): void {
     for (const list of this.#connections.values()) for (const { session } of list) session.destroy();
   }
 
-  call(endpoint: Endpoint, request: BackendRequest): BackendCall {
-    const connection = this.#connectionTo(endpoint);
+  call(endpoint: Endpoint, request: BackendRequest, backend: Backend): BackendCall {
+    const connection = this.#connectionTo(endpoint, backend, request.authority);
     connection.streams++;
     let stream: ClientHttp2Stream | undefined;
     let isCancelled = false;
@@ -43,7 +48,7 @@ export class Http2Connector implements Connector {
       try {
         await connection.ready;
         if (isCancelled) throw new Error('the client is gone');
-        stream = connection.session.request(headOf(request), { endStream: !request.hasBody });
+        stream = connection.session.request(headOf(request, this.#isTls), { endStream: !request.hasBody });
       } catch (error) {
         connection.streams--;
         // A head that cannot be sent is the client's fault, not the endpoint's.
@@ -63,15 +68,16 @@ export class Http2Connector implements Connector {
     };
   }
 
-  #connectionTo(endpoint: Endpoint): Connection {
-    const key = `${endpoint.address} ${endpoint.port}`;
+  #connectionTo(endpoint: Endpoint, backend: Backend, authority: string): Connection {
+    const key = `${endpoint.address} ${endpoint.port} ${this.#verificationKey(backend)}`;
     const list = this.#connections.get(key) ?? [];
     const free = list.find(({ session, streams }) => {
       const { maxConcurrentStreams = STREAMS_PER_CONNECTION } = session.connecting ? {} : session.remoteSettings;
       return !session.closed && streams < Math.min(maxConcurrentStreams, STREAMS_PER_CONNECTION);
     });
     if (free !== undefined) return free;
-    const made = this.#open(endpoint);
+    const options = this.#isTls ? { ...tlsOptions(backend, authority), ALPNProtocols: ['h2'] } : {};
+    const made = this.#open(endpoint, options);
     list.push(made);
     this.#connections.set(key, list);
     made.session.once('close', () => {
@@ -81,9 +87,16 @@ export class Http2Connector implements Connector {
     return made;
   }
 
-  #open({ address, port }: Endpoint): Connection {
+  #verificationKey(backend: Backend): string {
+    if (backend.verification === undefined) return '';
+    const known = this.#verifications.get(backend) ?? JSON.stringify(backend.verification);
+    this.#verifications.set(backend, known);
+    return known;
+  }
+
+  #open({ address, port }: Endpoint, options: object): Connection {
     const host = address.includes(':') ? `[${address}]` : address;
-    const session = connect(`http://${host}:${port}`);
+    const session = connect(`${this.#isTls ? 'https' : 'http'}://${host}:${port}`, options);
     session.on('error', () => undefined); // Its streams and who waits for it hear of it.
     session.setTimeout(IDLE_MS, () => session.close());
     const cancel = this.#clock.setTimer(CONNECT_TIMEOUT_MS, () => session.destroy(new Error('connect timed out')));
@@ -101,16 +114,13 @@ function isUsable(session: ClientHttp2Session): boolean {
   return !session.connecting && !session.closed && !session.destroyed;
 }
 
-function headOf({
-  method,
-  target,
-  authority,
-  headers,
-  takesTrailers,
-}: BackendRequest): Record<string, string | string[]> {
+function headOf(
+  { method, target, authority, headers, takesTrailers }: BackendRequest,
+  isTls: boolean,
+): Record<string, string | string[]> {
   const lines = headerObject(headers);
   if (takesTrailers) lines['te'] = 'trailers';
-  return { ':method': method, ':scheme': 'http', ':authority': authority, ':path': target, ...lines };
+  return { ':method': method, ':scheme': isTls ? 'https' : 'http', ':authority': authority, ':path': target, ...lines };
 }
 
 function bodyTarget(stream: ClientHttp2Stream): Parameters<BackendRequest['sendBody']>[0] {

@@ -1,0 +1,199 @@
+/** TLS that goes to backends as it is, by the name that the client asks for, beside names that are terminated. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { connect } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
+import type { Backend, Listener, Passthrough } from '../snapshot/snapshot.ts';
+import { readClientHello } from './client-hello.ts';
+import { atEnd, endAll, portOf, route, startBackend, startPlane } from './data-plane-fixture.ts';
+
+let authority: TestAuthority;
+before(async () => {
+  authority = await createTestAuthority('test');
+});
+afterEach(endAll);
+after(endAll);
+
+/** A TLS server that says its name and what it gets. */
+async function startTlsBackend(name: string): Promise<Backend> {
+  const { certPem: cert, keyPem: key } = await authority.issue(`CN=${name}`, [name]);
+  const server = createTlsServer({ cert, key }, (socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => socket.write(`${name} ${String(chunk)}`));
+    socket.on('end', () => socket.end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => server.close());
+  return { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: portOf(server) }] };
+}
+
+const passing = (host: string, backend: string, source = `TLSRoute ns/${backend}`): Passthrough => ({
+  source,
+  host,
+  backends: [{ backend, weight: 1 }],
+});
+
+async function startPassthrough(passthrough: readonly Passthrough[], more: Partial<Listener> = {}) {
+  const made = await startPlane();
+  const backends: Record<string, Backend> = {};
+  for (const name of new Set(passthrough.flatMap((one) => one.backends.map(({ backend }) => backend))))
+    if (name !== 'missing') backends[name] = await startTlsBackend(name);
+  backends['b'] = await startBackend((_, answer) => answer.end('terminated'));
+  const listener = { port: made.tlsPort, isTls: true, routes: [route()], certificates: [], passthrough, ...more };
+  await made.plane.apply(1, { listeners: [listener], backends });
+  return made;
+}
+
+/** Who answers a client that asks for the name, or '' for nobody. */
+async function served(port: number, servername: string): Promise<string> {
+  const socket = connectTls({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  const failed = new Promise<string>((resolve) => {
+    socket.once('close', () => resolve(''));
+  });
+  const answered = (async () => {
+    await once(socket, 'secureConnect');
+    socket.write('hello');
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    return String(chunk);
+  })();
+  const answer = await Promise.race([answered.catch(() => failed), failed]);
+  socket.destroy();
+  return answer;
+}
+
+async function terminated(port: number, servername: string): Promise<string> {
+  const asked = request({ host: '127.0.0.1', port, servername, rejectUnauthorized: false, agent: false });
+  asked.end();
+  const [answer] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  let text = '';
+  for await (const chunk of answer) text += String(chunk);
+  return text;
+}
+
+describe('a port that passes all TLS through', () => {
+  test('the exact name, then the longest wildcard; of two alike the first; others are let go', async () => {
+    const { tlsPort } = await startPassthrough([
+      passing('*.example', 'wide'),
+      passing('a.example', 'exact'),
+      passing('a.example', 'late'),
+      passing('*.b.example', 'deep'),
+    ]);
+    const asked = ['a.example', 'A.example', 'x.example', 'y.x.example', 'x.b.example', 'example', 'other.test'];
+    const answers = await Promise.all(asked.map((name) => served(tlsPort, name)));
+    assert.deepEqual(
+      answers.map((text) => text.replace(' hello', '')),
+      ['exact', 'exact', 'wide', 'wide', 'deep', '', ''],
+    );
+    assert.equal(await served(tlsPort, ''), '');
+  });
+
+  test('the certificate is the backend’s, large bodies pass both ways, and ends are passed on', async () => {
+    const { tlsPort } = await startPassthrough([passing('a.example', 'a.example')]);
+    const socket: TLSSocket = connectTls({
+      host: '127.0.0.1',
+      port: tlsPort,
+      servername: 'a.example',
+      ca: authority.caPem,
+    });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.authorized, true);
+    const sent = 'x'.repeat(1_000_000);
+    socket.end(sent);
+    let text = '';
+    for await (const chunk of socket) text += String(chunk);
+    assert.equal(text.replaceAll('a.example ', '').length, sent.length);
+  });
+
+  test('weights share connections; a share without backend is let go, as are those of no endpoint', async () => {
+    const shares: Passthrough = {
+      source: 'TLSRoute ns/r',
+      host: 'a.example',
+      backends: [
+        { backend: 'one', weight: 3 },
+        { backend: 'missing', weight: 1 },
+      ],
+    };
+    const { tlsPort } = await startPassthrough([shares]);
+    const answers: string[] = [];
+    for (let at = 0; at < 8; at++) answers.push(await served(tlsPort, 'a.example'));
+    assert.equal(answers.filter((text) => text === 'one hello').length, 6);
+    assert.equal(answers.filter((text) => text === '').length, 2);
+  });
+
+  test('what is no TLS is let go', async () => {
+    const { tlsPort } = await startPassthrough([passing('', 'all')]);
+    const socket = connect({ host: '127.0.0.1', port: tlsPort });
+    socket.on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nhost: a.example\r\n\r\n');
+    socket.resume();
+    await once(socket, 'close');
+    assert.equal(await served(tlsPort, 'any.example'), 'all hello');
+  });
+});
+
+describe('a port that terminates some names', () => {
+  test('the most specific name decides', async () => {
+    const certificates = [{ names: [''], ...(await authority.issue('CN=own', ['own'])) }];
+    const { tlsPort } = await startPassthrough([passing('*.example', 'wide'), passing('p.test', 'exact')], {
+      certificates,
+      terminated: ['t.example', '*.test'],
+    });
+    assert.equal(await served(tlsPort, 'x.example'), 'wide hello');
+    assert.equal(await served(tlsPort, 'p.test'), 'exact hello');
+    for (const name of ['t.example', 'x.test', 'other'])
+      assert.equal(await terminated(tlsPort, name), 'terminated', name);
+  });
+});
+
+describe('the first message of a client', () => {
+  /** What a client of Node.js sends for a name. */
+  async function helloFor(servername: string): Promise<Buffer> {
+    const { createServer } = await import('node:net');
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(() => server.close());
+    const client = connectTls({ host: '127.0.0.1', port: portOf(server), servername });
+    client.on('error', () => undefined);
+    atEnd(() => client.destroy());
+    const [socket] = (await once(server, 'connection')) as [import('node:net').Socket];
+    const [bytes] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    return bytes;
+  }
+
+  test('is read at any length, and in any records', async () => {
+    const bytes = await helloFor('Web.Example');
+    const whole = { isTls: true, serverName: 'web.example' };
+    assert.deepEqual(readClientHello(bytes), whole);
+    for (let length = 0; length < bytes.length; length++)
+      assert.equal(readClientHello(bytes.subarray(0, length)), undefined, String(length));
+    const body = bytes.subarray(5);
+    for (const size of [1, 7, 100]) {
+      const records: Buffer[] = [];
+      for (let at = 0; at < body.length; at += size) {
+        const part = body.subarray(at, at + size);
+        records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
+      }
+      assert.deepEqual(readClientHello(Buffer.concat(records)), whole);
+    }
+    assert.deepEqual(readClientHello(await helloFor('')), { isTls: true, serverName: '' });
+  });
+
+  test('that is wrong at any byte is read as something or refused, and never throws', async () => {
+    const bytes = await helloFor('web.example');
+    for (let at = 0; at < bytes.length; at++)
+      for (const value of [0, 1, 0x7f, 0xff]) {
+        const changed = Buffer.from(bytes);
+        changed[at] = value;
+        readClientHello(changed);
+      }
+    for (const text of ['GET / HTTP/1.1', '\x16\x03\x01\x00\x00', '\x17', '\x16\x02'])
+      assert.deepEqual(readClientHello(Buffer.from(text, 'latin1')), { isTls: false });
+  });
+});

@@ -1,0 +1,64 @@
+/** What each port of the nodes serves of the routes that Gateways have. Pure. */
+import { appendAll } from '../../base/lists.ts';
+import { sortSteps } from '../../base/sort-steps.ts';
+import type { Steps } from '../../base/steps.ts';
+import type { SharedHosts } from '../snapshot/host-claims.ts';
+import type { Passthrough } from '../snapshot/snapshot.ts';
+import type { PlannedCertificate, PlannedListener } from '../snapshot/snapshot-plan.ts';
+import type { ResolvedListener } from './listeners.ts';
+import type { RankedRoute } from './route-rules.ts';
+import type { OwnRoute } from './verdicts.ts';
+
+interface PlacedRoute extends RankedRoute {
+  readonly hosts: readonly string[];
+}
+
+interface OpenPort {
+  readonly isTls: boolean;
+  readonly placed: PlacedRoute[];
+  readonly certificates: PlannedCertificate[];
+  readonly passthrough: Passthrough[];
+  /** The host names of listeners that are terminated. */
+  readonly terminated: string[];
+}
+
+export function* portsOf(
+  listeners: readonly ResolvedListener[],
+  own: readonly OwnRoute[],
+  shared: SharedHosts,
+): Steps<PlannedListener[]> {
+  const ports = new Map<number, OpenPort>();
+  for (const { listener, isTls, isPassthrough, isServed, certificates } of listeners) {
+    if (!isServed) continue;
+    const { port, hostname } = listener;
+    const open = ports.get(port) ?? { isTls, placed: [], certificates: [], passthrough: [], terminated: [] };
+    ports.set(port, open);
+    appendAll(open.certificates, certificates);
+    if (isTls && !isPassthrough && hostname !== undefined) open.terminated.push(hostname.toLowerCase());
+  }
+  for (const { converted, hostsByPort } of own) {
+    for (const [port, hosts] of hostsByPort) {
+      const { placed, passthrough } = ports.get(port)!;
+      for (const route of converted.routes) placed.push({ ...route, hosts });
+      if (converted.passthrough === undefined) continue;
+      for (const host of hosts)
+        if (shared.ingressBefore(port, host) === undefined) passthrough.push({ ...converted.passthrough, host });
+    }
+    yield;
+  }
+  const planned: PlannedListener[] = [];
+  for (const [port, { placed, ...open }] of ports) {
+    const routes = yield* sortSteps(placed, byRank);
+    planned.push({ port, ...open, routes });
+  }
+  return planned;
+}
+
+/** Routes come the oldest first, and a stable sort keeps them so where ranks are equal. */
+function byRank(a: RankedRoute, b: RankedRoute): number {
+  for (let at = 0; at < Math.max(a.rank.length, b.rank.length); at++) {
+    const difference = (b.rank[at] ?? 0) - (a.rank[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
