@@ -6,8 +6,15 @@ export class AnswerTooLongError extends Error {
   override readonly name = 'AnswerTooLongError';
 }
 
-/** The whole body. Rejects with {@link AnswerTooLongError} beyond so many bytes; the connection is dropped then. */
-export async function answerText(answer: HttpAnswer, maxBytes: number): Promise<string> {
+/**
+ * The whole body. Rejects with {@link AnswerTooLongError} beyond so many bytes; the connection is dropped then. `take` is told of
+ * each piece; what it answers is awaited before the next piece is read.
+ */
+export async function answerText(
+  answer: HttpAnswer,
+  maxBytes: number,
+  take?: (bytes: number) => Promise<void> | undefined,
+): Promise<string> {
   const text = new TextOfChunks();
   let bytes = 0;
   for await (const chunk of answer.body) {
@@ -17,6 +24,8 @@ export async function answerText(answer: HttpAnswer, maxBytes: number): Promise<
       throw new AnswerTooLongError(`the answer exceeds ${maxBytes} bytes`);
     }
     text.add(chunk);
+    const room = take?.(chunk.byteLength);
+    if (room !== undefined) await room;
   }
   return text.end();
 }

@@ -19,6 +19,7 @@ import type { HttpAnswer, Net } from '../../platform/net.ts';
 import { formatTraceparent } from '../../platform/trace-context.ts';
 import type { Span, SpanAttributes } from '../../platform/tracing.ts';
 import { isProgramError } from '../../platform/unexpected.ts';
+import { AnswerBudget, type AnswerLease } from './answer-budget.ts';
 import { answerErrorText } from './answer-error.ts';
 import { transportErrorText } from './transport-error.ts';
 import type { Destination, WebhookTarget } from './webhook-target.ts';
@@ -69,23 +70,57 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_ANSWER_PARTS = 200_000;
 
 export function createWebhookClient(deps: WebhookClientDeps): WebhookClient {
+  const answers = new AnswerBudget();
+  const holding = async <T>(use: (held: HeldAnswer) => Promise<T>): Promise<T> => {
+    const held = new HeldAnswer(answers);
+    try {
+      return await use(held);
+    } finally {
+      held.end();
+    }
+  };
   return {
-    post: async (target, call) => parseAnswer(deps.clock, await exchange(deps, { target, call, read: readAnswer })),
-    postUnanswered: async (target, call) => {
-      await exchange(deps, { target, call, read: skipAnswer });
-    },
+    post: (target, call) =>
+      holding(async (held) => parseAnswer(deps.clock, await exchange(deps, { target, call, held, read: readAnswer }))),
+    postUnanswered: (target, call) =>
+      holding(async (held) => {
+        await exchange(deps, { target, call, held, read: skipAnswer });
+      }),
   };
 }
 
+/** The place of one call's answer in the budget, from its first byte to its end. */
+class HeldAnswer {
+  readonly #budget: AnswerBudget;
+  #lease: AnswerLease | undefined;
+
+  constructor(budget: AnswerBudget) {
+    this.#budget = budget;
+  }
+
+  begin(server: string, signal: AbortSignal): void {
+    this.#lease = this.#budget.enter(server, signal);
+  }
+
+  take(bytes: number): Promise<void> | undefined {
+    return this.#lease?.take(bytes);
+  }
+
+  end(): void {
+    this.#lease?.end();
+  }
+}
+
 interface Exchange {
+  readonly held: HeldAnswer;
   readonly target: WebhookTarget;
   readonly call: WebhookCall;
   /** Rejects for an answer that is no success. `shown`: how texts of errors begin. */
-  readonly read: (answer: HttpAnswer, shown: string) => Promise<string>;
+  readonly read: (answer: HttpAnswer, shown: string, held: HeldAnswer) => Promise<string>;
 }
 
 /** What is read of a successful answer. */
-async function exchange(deps: WebhookClientDeps, { target, call, read }: Exchange): Promise<string> {
+async function exchange(deps: WebhookClientDeps, { target, call, held, read }: Exchange): Promise<string> {
   const seconds = Math.ceil(call.timeoutMs / 1000);
   const query = call.sendTimeout === false ? '' : `?timeout=${seconds}s`;
   const shown = `Post ${JSON.stringify(`${target.url}${query}`)}: `;
@@ -96,7 +131,8 @@ async function exchange(deps: WebhookClientDeps, { target, call, read }: Exchang
     span = call.span?.child('HTTP POST', { kind: 'client', attributes: requestAttributes(destination.url) });
     const answer = await send(deps, { target, call, destination, query, signal: limit.signal, span });
     span?.set({ 'http.response.status_code': answer.status });
-    const text = await read(answer, shown);
+    held.begin(new URL(destination.url).host, limit.signal);
+    const text = await read(answer, shown, held);
     span?.end();
     return text;
   } catch (error) {
@@ -177,16 +213,16 @@ function limitOf(
   };
 }
 
-async function readAnswer(answer: HttpAnswer, shown: string): Promise<string> {
-  const text = await answerText(answer, MAX_ANSWER_BYTES).catch((error: unknown) => {
+async function readAnswer(answer: HttpAnswer, shown: string, held: HeldAnswer): Promise<string> {
+  const text = await answerText(answer, MAX_ANSWER_BYTES, (bytes) => held.take(bytes)).catch((error: unknown) => {
     throw error instanceof AnswerTooLongError ? new WebhookCallError(shown + error.message, { cause: error }) : error;
   });
   if (!isSuccess(answer)) throw new WebhookCallError(answerErrorText(answer.status, text), { status: answer.status });
   return text;
 }
 
-function skipAnswer(answer: HttpAnswer, shown: string): Promise<string> {
-  return readAnswer(answer, shown).catch((error: unknown) => {
+function skipAnswer(answer: HttpAnswer, shown: string, held: HeldAnswer): Promise<string> {
+  return readAnswer(answer, shown, held).catch((error: unknown) => {
     const isLong = error instanceof WebhookCallError && error.cause instanceof AnswerTooLongError;
     if (isLong && isSuccess(answer)) return '';
     throw error;

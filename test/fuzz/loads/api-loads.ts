@@ -193,6 +193,26 @@ export const apiLoads: readonly Load[] = [
     },
   },
   {
+    name: 'forced applies of one object at once',
+    *objects() {
+      yield configMap('many', {});
+    },
+    async afterwards(cluster) {
+      const keys = times(2000, (at) => `k${at}`);
+      const apply = (manager: string, value: string): Promise<unknown> =>
+        cluster.client.raw({
+          method: 'PATCH',
+          path: `/api/v1/namespaces/default/configmaps/many?fieldManager=${manager}&force=true`,
+          headers: { 'content-type': 'application/apply-patch+yaml' },
+          body: Buffer.from(
+            `{"apiVersion":"v1","kind":"ConfigMap","data":{${keys.map((key) => `"${key}":"${value}"`).join()}}}`,
+          ),
+        });
+      for (const at of times(18, (n) => n)) await apply(`m${at}`, 'same');
+      await Promise.all(times(40, (at) => apply(`x${at}`, `v${at}`)));
+    },
+  },
+  {
     name: 'quota scopes × objects',
     *objects() {
       const hard = Object.fromEntries(times(10_000, (at) => [`count/r${at}.g.io`, '5']));
