@@ -133,6 +133,13 @@ describe('which rule takes a request', () => {
     assert.equal(Object.values(built.backends)[0]?.protocol, 'h2c');
   });
 
+  test('a gRPC route changes headers', () => {
+    const set = [{ name: 'x-a', value: '1' }];
+    const rules = [{ filters: [requestHeaders({ set })], ...backendTo('s') }];
+    const built = build({ grpcRoutes: [httpRoute(rules)] } as never);
+    assert.deepEqual(listenersOf(built.ports)[0]?.routes[0]?.filters?.requestHeaders?.set, [['x-a', '1']]);
+  });
+
   test('alternatives of a gRPC expression are those of the service or of the method', () => {
     const method = { type: 'RegularExpression', service: 'a\\.A|b\\.B', method: 'Get|Put' };
     const built = build({ grpcRoutes: [httpRoute([{ matches: [{ method }], ...backendTo('s') }] as never)] as never });
