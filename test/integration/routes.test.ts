@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer as createNetServer, connect, type AddressInfo, type Server } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { after, before, describe, it } from 'node:test';
@@ -317,6 +318,71 @@ describe('routes', () => {
     assert.match(stdout, /taken up by 1 of 1/);
     await cluster.kubectl('delete gateway gw');
     await cluster.kubectl('delete httproute --all');
+  });
+
+  it('passes TLS through by name, and verifies backends as a policy says', async () => {
+    const { certPem: cert, keyPem: key } = await authority.issue('CN=inner.example', ['inner.example']);
+    const secure = () => createTlsServer({ cert, key }, (_, answer) => answer.end('of the backend'));
+    await serveHere('passed', secure());
+    await serveHere('verified', secure());
+    const [plain, tls] = [await freePort(), await freePort()];
+    const object = (kind: string, name: string, spec: object) =>
+      cluster.apply({ apiVersion: 'gateway.networking.k8s.io/v1', kind, metadata: { name }, spec });
+    const listeners = [
+      { name: 'http', port: plain, protocol: 'HTTP' },
+      { name: 'tls', port: tls, protocol: 'TLS', tls: { mode: 'Passthrough' } },
+    ];
+    await object('Gateway', 'mixed', { gatewayClassName: 'keelson', listeners });
+    const to = (name: string) => [{ backendRefs: [{ name, port: 80 }] }];
+    const parentRefs = [{ name: 'mixed' }];
+    await object('TLSRoute', 'passed', { parentRefs, hostnames: ['inner.example'], rules: to('passed') });
+    await object('HTTPRoute', 'verified', { parentRefs, hostnames: ['web.example'], rules: to('verified') });
+    const caCertificateRefs = [{ group: '', kind: 'ConfigMap', name: 'authority' }];
+    const policy = (hostname: string) =>
+      object('BackendTLSPolicy', 'verified', {
+        targetRefs: [{ group: '', kind: 'Service', name: 'verified' }],
+        validation: { hostname, caCertificateRefs },
+      });
+    await policy('inner.example');
+    await cluster.kubectl('wait gateway/mixed --for=condition=Programmed --timeout=60s');
+    const answered = async (): Promise<string> => {
+      const client = request({ host: '127.0.0.1', port: plain, headers: { host: 'web.example' }, agent: false });
+      client.end();
+      const [answer] = (await once(client, 'response')) as [import('node:http').IncomingMessage];
+      let body = '';
+      for await (const chunk of answer) body += String(chunk);
+      return `${answer.statusCode} ${body}`;
+    };
+    const reasons = '{.status.ancestors[0].conditions[*].reason}';
+    const settled = (what: string, answer: RegExp, reason: string): Promise<unknown> =>
+      cluster.until(what, async () => {
+        const found = await cluster.kubectl(`get backendtlspolicy verified -o jsonpath=${reasons}`);
+        return answer.test(await answered()) && found === reason;
+      });
+    await settled('no authority', /^500 /, 'NoValidCACertificate InvalidCACertificateRef');
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'authority' },
+      data: { 'ca.crt': authority.caPem },
+    });
+    await settled('the authority', /^200 of the backend$/, 'Accepted ResolvedRefs');
+    await policy('other.example');
+    await settled('another name', /^502 /, 'Accepted ResolvedRefs');
+
+    const socket = connectTls({ host: '127.0.0.1', port: tls, servername: 'inner.example', ca: authority.caPem });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.authorized, true);
+    socket.end('GET / HTTP/1.1\r\nhost: inner.example\r\nconnection: close\r\n\r\n');
+    let text = '';
+    for await (const chunk of socket) text += String(chunk);
+    assert.match(text, /of the backend/);
+    for (const object of ['tlsroute/passed', 'backendtlspolicy/verified']) {
+      const { stdout } = await keelson(['why', object, '--data-dir', cluster.dataDir]);
+      assert.match(stdout, /1 of 1 parents|holds at 1 gateway/);
+    }
+    await cluster.kubectl('delete gateway mixed');
+    await cluster.kubectl('delete tlsroute,httproute,backendtlspolicy --all');
   });
 
   const gatewayPid = async (): Promise<number> => {
