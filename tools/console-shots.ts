@@ -18,6 +18,8 @@ const shots: readonly { readonly name: string; readonly at: string; readonly key
   { name: 'services', at: '#/topology/services?ns=shop' },
   { name: 'policies', at: '#/topology/policies?ns=shop&from=shop%2Fledger&to=shop%2Forders-0' },
   { name: 'volumes', at: '#/topology/volumes?ns=shop' },
+  { name: 'charts', at: '#/charts/deployments.apps?ns=shop' },
+  { name: 'charts-api', at: '#/charts/api' },
   { name: 'object', at: '#/object/deployments.apps/shop/front' },
   { name: 'edit', at: '#/object/deployments.apps/shop/front?tab=yaml&edit=1' },
   { name: 'palette', at: '#/list/events?ns=shop', keys: [':', 'd', 'e'] },

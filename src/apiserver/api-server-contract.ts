@@ -12,6 +12,7 @@ import type { Authenticator } from './authn/contract.ts';
 import type { Authorizer } from './authz/contract.ts';
 import { type RequestLimitsConfig } from './flowcontrol/request-limits.ts';
 import type { ResourceKey } from './generic-registry/resource-registry.ts';
+import type { SummaryDeps } from './metrics-api/node-summaries.ts';
 import type { NonResourceRoute } from './non-resource-routes.ts';
 import { type ObjectView } from './object-views.ts';
 import type { ObjectStore } from './registry/object-store.ts';
@@ -38,6 +39,8 @@ export interface ApiServerDeps {
   readonly tracer?: Tracer | undefined;
   /** What can be read about objects beside them. */
   readonly views?: readonly ObjectView[];
+  /** How kubelets are asked for the charts of the last hour. Absent: there are no charts. */
+  readonly charts?: SummaryDeps | undefined;
   /** The way to conversion webhooks; absent: what they would convert cannot be had. */
   readonly postConversionReview?: PostConversionReview;
   /** Further health checks. */

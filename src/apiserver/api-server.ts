@@ -11,6 +11,7 @@ import { startAutoRegistration } from './aggregation/auto-registration.ts';
 import type { ApiServer, ApiServerConfig, ApiServerDeps } from './api-server-contract.ts';
 import type { PostConversionReview } from './apiextensions/conversion.ts';
 import { CustomResources } from './apiextensions/custom-resources.ts';
+import { type Charts, createCharts } from './charts/charts.ts';
 import { COMPACTION_PERIOD_MS, startCompaction } from './compaction.ts';
 import { RunningWatches } from './endpoints/running-watches.ts';
 import type { MaxInFlight } from './filters/max-in-flight.ts';
@@ -60,6 +61,7 @@ class GenericApiServer implements ApiServer {
   readonly #fairness: FlowController | undefined;
   readonly #inFlight: MaxInFlight;
   readonly #refused: RefusedRequests;
+  readonly #charts: Charts | undefined;
   #started = false;
 
   constructor(deps: ApiServerDeps, config: ApiServerConfig) {
@@ -98,6 +100,7 @@ class GenericApiServer implements ApiServer {
     const limits = createRequestLimits({ clock, registry: storage.registry }, config);
     [this.#inFlight, this.#fairness] = [limits.inFlight, limits.fairness];
     const metrics = new RequestMetrics(this.#inFlight, storage.registry);
+    this.#charts = this.#createCharts(metrics);
     this.handler = buildHandlerChain({
       clock,
       log,
@@ -107,7 +110,7 @@ class GenericApiServer implements ApiServer {
       refused: this.#refused,
       aggregated: (scope) => this.#aggregator?.serve(scope),
       authenticators: deps.authenticators,
-      authorizers: deps.authorizers,
+      authorizers: this.#charts === undefined ? deps.authorizers : [this.#charts.authorizer, ...deps.authorizers],
       admission,
       podRequests: deps.podRequests ?? new PodRequests(clock),
       tracer: deps.tracer,
@@ -136,7 +139,7 @@ class GenericApiServer implements ApiServer {
       fairness: this.#fairness,
       refused: this.#refused,
       healthChecks: () => this.#healthChecks(),
-      further: routes,
+      further: this.#charts === undefined ? routes : [...routes, this.#charts.route],
       version,
       serverAddress,
     });
@@ -145,7 +148,20 @@ class GenericApiServer implements ApiServer {
   #views(): ObjectViews {
     const { views = [], storage } = this.#deps;
     const kept = storage.history === undefined ? [] : [historyView];
-    return new ObjectViews([...views, refusalsView(this.#refused), ...kept]);
+    const charts = this.#charts === undefined ? [] : [this.#charts.view];
+    return new ObjectViews([...views, refusalsView(this.#refused), ...kept, ...charts]);
+  }
+
+  #createCharts(metrics: RequestMetrics): Charts | undefined {
+    const { charts, authorizers } = this.#deps;
+    return (
+      charts &&
+      createCharts({
+        ...charts,
+        authorizers,
+        requestState: () => ({ ...metrics.totals(), openWatches: this.#watches.size }),
+      })
+    );
   }
 
   #createCustomResources(): CustomResources {
@@ -213,6 +229,7 @@ class GenericApiServer implements ApiServer {
 
   async stop(): Promise<void> {
     this.#started = false;
+    this.#charts?.stop();
     this.#custom.stop();
     for (const stop of this.#stops.splice(0)) stop();
     this.#watches.endAll();

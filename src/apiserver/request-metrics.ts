@@ -15,6 +15,9 @@ const SERIES_OF_A_STEP = 200;
 
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
 
+/** The bounds of the buckets, in seconds: what `RequestTotals` counts by. */
+export const DURATION_BUCKETS: readonly number[] = BUCKETS;
+
 /** Written out only when scraped: most series of a short-lived server never are. */
 type Labels = readonly (readonly [string, string])[];
 
@@ -34,6 +37,21 @@ interface Durations {
   total: number;
 }
 
+/** How long requests took: how many up to each bound of `DURATION_BUCKETS` and no earlier one, and how many in all. */
+export type DurationCounts = Pick<Readonly<Durations>, 'counts' | 'total'>;
+
+/** All requests that were answered so far. */
+export interface RequestTotals {
+  /** Short ones, without their waits for a turn. */
+  readonly reads: DurationCounts;
+  readonly writes: DurationCounts;
+  readonly watches: number;
+  readonly clientErrors: number;
+  readonly serverErrors: number;
+  readonly readsInFlight: number;
+  readonly writesInFlight: number;
+}
+
 function noDurations(): Durations {
   return { counts: BUCKETS.map(() => 0), sum: 0, total: 0 };
 }
@@ -44,6 +62,13 @@ function add(durations: Durations, seconds: number): void {
   const bucket = BUCKETS.findIndex((bound) => seconds <= bound);
   if (bucket >= 0) durations.counts[bucket]!++;
 }
+
+function addAll(total: Durations, { counts, total: more }: Durations): void {
+  total.total += more;
+  for (const [bucket, count] of counts.entries()) total.counts[bucket]! += count;
+}
+
+const READ_VERBS: ReadonlySet<string> = new Set(['GET', 'LIST']);
 
 const METRIC_VERBS: ReadonlyMap<string, string> = new Map([
   ['create', 'POST'],
@@ -166,6 +191,23 @@ export class RequestMetrics {
   /** Notes a request refused for overload. */
   terminated(): void {
     this.#terminations++;
+  }
+
+  /** Sums over all series. They fall when a resource is taken off: its series go with it. */
+  totals(): RequestTotals {
+    const [reads, writes] = [noDurations(), noDurations()];
+    let [watches, clientErrors, serverErrors] = [0, 0, 0];
+    for (const { labels, codes, served, whole } of this.#series.values()) {
+      const verb = labels.find(([name]) => name === 'verb')![1];
+      if (served !== undefined) addAll(READ_VERBS.has(verb) ? reads : writes, served);
+      else if (verb === 'WATCH') watches += whole.total;
+      for (const [code, count] of codes) {
+        if (code >= 500) serverErrors += count;
+        else if (code >= 400) clientErrors += count;
+      }
+    }
+    const { readOnly: readsInFlight, mutating: writesInFlight } = this.#inFlight;
+    return { reads, writes, watches, clientErrors, serverErrors, readsInFlight, writesInFlight };
   }
 
   /** Prometheus text, in steps: there are thousands of series of 26 lines. `watches`: watches running now. */

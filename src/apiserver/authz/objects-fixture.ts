@@ -45,11 +45,11 @@ export function createTestObjects(): TestObjects {
       tell(info, next, current);
       return next as never;
     },
-    onChange(info, listener) {
+    onChange(info, listener, { onlyLater } = { onlyLater: false }) {
       const mine = listener as unknown as Listener;
       const known = listeners.get(groupResourceOf(info)) ?? new Set();
       listeners.set(groupResourceOf(info), known.add(mine));
-      for (const object of all(info)) mine(object, undefined);
+      if (!onlyLater) for (const object of all(info)) mine(object, undefined);
       return () => void known.delete(mine);
     },
   };

@@ -50,7 +50,7 @@ class CachedObjectStore {
       : store.cache.list(store.prefixOf(namespace)).map((cell) => store.object(cell));
   }
 
-  onChange(info: ResourceInfo, listener: Listener): () => void {
+  onChange(info: ResourceInfo, listener: Listener, { onlyLater } = { onlyLater: false }): () => void {
     let leave: (() => void) | undefined;
     let followed: GenericStore | undefined;
     const follow = (): void => {
@@ -58,7 +58,7 @@ class CachedObjectStore {
       if (store === undefined || store.cache === followed?.cache) return;
       leave?.();
       followed = store;
-      leave = followStore(store, listener);
+      leave = followStore(store, listener, onlyLater);
     };
     follow();
     const unfollow = this.#registry.onChange(follow);
@@ -133,13 +133,13 @@ class CachedObjectStore {
   }
 }
 
-function followStore(store: GenericStore, listener: Listener): () => void {
+function followStore(store: GenericStore, listener: Listener, onlyLater: boolean): () => void {
   const leave = store.cache.listen((events) => {
     for (const { cell, previous, deleted } of events) {
       listener(deleted ? undefined : store.object(cell), previous && store.object(previous));
     }
   });
-  if (store.cache.loaded)
+  if (store.cache.loaded && !onlyLater)
     for (const cell of store.cache.list(store.cache.prefix)) listener(store.object(cell), undefined);
   return leave;
 }

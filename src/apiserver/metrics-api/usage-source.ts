@@ -3,15 +3,9 @@
  * asks every 15 s whether anybody wants to know or not.
  */
 import { Nodes } from '../../api/gen/resources.ts';
-import { stepByStep } from '../../base/steps.ts';
-import { jsonSteps } from '../../api/codec/json-steps.ts';
-import { answerText } from '../../platform/answer-text.ts';
 import { isNodeReady } from '../../component-helpers/nodes.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
-import type { Net, TlsOptions } from '../../platform/net.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
-import { kubeletBaseUrl } from '../streaming/kubelet-location.ts';
+import { type CpuAndMemory, type NodeSummary, readSummaries, type SummaryDeps } from './node-summaries.ts';
 
 /** A reading of a node or a container. */
 export interface Usage {
@@ -27,16 +21,6 @@ export interface NodeUsage {
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
-export interface UsageSourceDeps {
-  readonly objects: ObjectStore;
-  readonly net: Pick<Net, 'http'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly kubeletTls: () => TlsOptions;
-  /** Kinds of node addresses in the order they are tried; absent: as for logs. */
-  readonly addressTypes?: readonly string[] | undefined;
-}
-
 /** Readings of all nodes. */
 export interface UsageSource {
   /** By node; nodes that do not answer are left out. Readings are at most ten seconds old. */
@@ -44,30 +28,11 @@ export interface UsageSource {
 }
 
 const MAX_AGE_MS = 10_000;
-const AT_ONCE = 32;
-const TIMEOUT_MS = 10_000;
-/** The largest summary that is read. Some 500 containers with all their readings have a tenth of it. */
-const MAX_BYTES = 8 * 1024 * 1024;
-/** A volume has some 12, a container some 30: as many of either as so many bytes tell of. */
-const MAX_PARTS = 500_000;
 /** A rate needs two readings: after the first one ever, another follows. */
 const SECOND_READING_MS = 1100;
 
-interface CpuAndMemory {
-  readonly cpu?: { readonly time: string; readonly usageNanoCores?: number };
-  readonly memory?: { readonly workingSetBytes?: number };
-}
-
-interface Summary {
-  readonly node?: CpuAndMemory;
-  readonly pods?: readonly {
-    readonly podRef: { readonly namespace: string; readonly name: string };
-    readonly containers?: readonly (CpuAndMemory & { readonly name: string })[];
-  }[];
-}
-
 /** Makes it; nothing is read before the first call. */
-export function createUsageSource(deps: UsageSourceDeps): UsageSource {
+export function createUsageSource(deps: SummaryDeps): UsageSource {
   const { clock } = deps;
   let last: { readonly atMs: number; readonly usage: ReadonlyMap<string, NodeUsage> } | undefined;
   let reading: Promise<ReadonlyMap<string, NodeUsage>> | undefined;
@@ -99,36 +64,15 @@ function nodeNames(objects: ObjectStore): string[] {
     .map(({ metadata }) => metadata.name);
 }
 
-async function readNodes(deps: UsageSourceDeps, names: readonly string[]): Promise<Map<string, NodeUsage>> {
+async function readNodes(deps: SummaryDeps, names: readonly string[]): Promise<Map<string, NodeUsage>> {
   const found = new Map<string, NodeUsage>();
-  const waiting = [...names];
-  const work = async (): Promise<void> => {
-    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-      try {
-        found.set(name, usageOf(await readSummary(deps, name)));
-      } catch (error) {
-        deps.log.warn('no usage of a node', { node: name, err: error });
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, names.length) }, work));
+  await readSummaries(deps, names, (name, summary) => {
+    found.set(name, usageOf(summary));
+  });
   return found;
 }
 
-async function readSummary(deps: UsageSourceDeps, node: string): Promise<Summary> {
-  const { objects, net, clock, kubeletTls, addressTypes } = deps;
-  const answer = await net.http({
-    method: 'GET',
-    url: `${kubeletBaseUrl(objects, node, addressTypes)}/stats/summary?only_cpu_and_memory=true`,
-    tls: kubeletTls(),
-    timeoutMs: TIMEOUT_MS,
-  });
-  const text = await answerText(answer, MAX_BYTES);
-  if (answer.status !== 200) throw new Error(`the kubelet answered ${answer.status}: ${text.slice(0, 200)}`);
-  return (await stepByStep(jsonSteps(text, { maxParts: MAX_PARTS }), () => clock.yield())) as Summary;
-}
-
-function usageOf({ node, pods = [] }: Summary): NodeUsage {
+function usageOf({ node, pods = [] }: NodeSummary): NodeUsage {
   const found = new Map<string, ReadonlyMap<string, Usage>>();
   for (const { podRef, containers = [] } of pods) {
     const readings = containers.map((container) => [container.name, readingOf(container)] as const);

@@ -12,10 +12,11 @@ export interface ObjectStore {
   /** Newest cached object. */
   get<T extends KubernetesObject>(info: ResourceInfo<T>, namespace: string, name: string): Stored<T> | undefined;
   list<T extends KubernetesObject>(info: ResourceInfo<T>, namespace?: string): readonly Stored<T>[];
-  /** Calls back on every change, after the cache holds it; first with all that is there. */
+  /** Calls back on every change, after the cache holds it; first with all that is there, unless it is to be called `onlyLater`. */
   onChange<T extends KubernetesObject>(
     info: ResourceInfo<T>,
     listener: (object: Stored<T> | undefined, old: Stored<T> | undefined) => void,
+    options?: { readonly onlyLater: boolean },
   ): () => void;
   /** Reads from the store itself (linearizable), for decisions that must not be stale. */
   getFresh<T extends KubernetesObject>(

@@ -107,6 +107,7 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
         (route) => route !== undefined,
       ),
       aggregation: aggregation(deps, storage),
+      charts: deps.console && { ...kubeletAccess(deps, storage), log: platform.log.child('charts') },
       auditor: setup?.auditor,
       postConversionReview: createPostConversionReview({
         ...platform,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Access, allows, type Deed } from './access.ts';
+import { type Access, allows, allowsPath, type Deed } from './access.ts';
 
 const pods = { group: '', resource: 'pods' };
 const deployments = { group: 'apps', resource: 'deployments' };
@@ -8,6 +8,7 @@ const deployments = { group: 'apps', resource: 'deployments' };
 test('rules are read as by RBAC', () => {
   const access: Access = {
     complete: true,
+    pathRules: [],
     rules: [
       { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'pods/log'] },
       { verbs: ['*'], apiGroups: ['apps'], resources: ['*'], resourceNames: ['web'] },
@@ -25,5 +26,25 @@ test('rules are read as by RBAC', () => {
     [{ verb: 'patch', kind: deployments, subresource: 'scale', name: 'other' }, true],
   ];
   for (const [deed, allowed] of rows) assert.equal(allows(access, deed), allowed, JSON.stringify(deed));
-  assert.ok(allows({ rules: [], complete: false }, { verb: 'delete', kind: pods }), 'the server decides');
+  assert.ok(
+    allows({ rules: [], pathRules: [], complete: false }, { verb: 'delete', kind: pods }),
+    'the server decides',
+  );
+});
+
+test('rules of paths may end in a star', () => {
+  const access = (...nonResourceURLs: string[]): Access => ({
+    complete: true,
+    rules: [],
+    pathRules: [{ verbs: ['get'], nonResourceURLs }],
+  });
+  const rows: readonly [string, boolean][] = [
+    ['/metrics', true],
+    ['*', true],
+    ['/metrics*', true],
+    ['/metrics/*', false],
+    ['/metric', false],
+  ];
+  for (const [pattern, allowed] of rows) assert.equal(allowsPath(access(pattern), 'get', '/metrics'), allowed, pattern);
+  assert.equal(allowsPath(access('/metrics'), 'post', '/metrics'), false);
 });

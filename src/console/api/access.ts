@@ -1,11 +1,13 @@
 /** What the user may do, by the server's own reviews; asked once per namespace. */
-import type { ResourceRule, SelfSubjectRulesReview } from '../../api/gen/authorization-v1.ts';
+import type { NonResourceRule, ResourceRule, SelfSubjectRulesReview } from '../../api/gen/authorization-v1.ts';
 import { sendJson } from './http.ts';
 import type { Kind } from './kinds.ts';
 
 /** Rules that hold in a namespace. */
 export interface Access {
   readonly rules: readonly ResourceRule[];
+  /** Which paths outside the resources may be asked for, such as /metrics. */
+  readonly pathRules: readonly NonResourceRule[];
   /** False: an authorizer cannot list its rules, so that what no rule allows may be allowed all the same. */
   readonly complete: boolean;
 }
@@ -37,7 +39,11 @@ async function ask(namespace: string): Promise<Access> {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(review),
   });
-  return { rules: status?.resourceRules ?? [], complete: status?.incomplete !== true };
+  return {
+    rules: status?.resourceRules ?? [],
+    pathRules: status?.nonResourceRules ?? [],
+    complete: status?.incomplete !== true,
+  };
 }
 
 /** What is asked for: `pods`, `pods/log` by its subresource. */
@@ -59,6 +65,15 @@ export function allows({ rules, complete }: Access, { verb, kind, subresource = 
       (has(rule.resources, resource) ||
         (subresource !== '' && rule.resources?.includes(`*/${subresource}`) === true)) &&
       (!rule.resourceNames?.length || rule.resourceNames.includes(name)),
+  );
+}
+
+/** The same of a path; a rule's path may end in `*`. */
+export function allowsPath({ pathRules, complete }: Access, verb: string, path: string): boolean {
+  const matches = (pattern: string): boolean =>
+    pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
+  return (
+    !complete || pathRules.some(({ verbs, nonResourceURLs }) => has(verbs, verb) && nonResourceURLs?.some(matches))
   );
 }
 

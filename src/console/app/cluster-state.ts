@@ -1,6 +1,6 @@
 /** What the whole page knows of the cluster: its kinds, its namespaces, and what the user may do where. */
 import { computed, effect, signal } from '@preact/signals';
-import { type Access, accessIn, allows } from '../api/access.ts';
+import { type Access, accessIn, allows, allowsPath } from '../api/access.ts';
 import { discoverKinds } from '../api/discovery.ts';
 import { ApiError, sendJson } from '../api/http.ts';
 import { findKind, type Kind, kindId } from '../api/kinds.ts';
@@ -23,6 +23,11 @@ const here = signal<Access | undefined>(undefined);
 export function may(verb: string, kind: Kind, subresource = ''): boolean {
   const access = kind.namespaced && namespace.value !== '' ? here.value : everywhere.value;
   return access !== undefined && allows(access, { verb, kind, subresource });
+}
+
+/** Whether the user may get a path outside the resources. False until the rules are known. */
+export function mayGetPath(path: string): boolean {
+  return everywhere.value !== undefined && allowsPath(everywhere.value, 'get', path);
 }
 
 /** Kinds that can be listed where the page looks. */

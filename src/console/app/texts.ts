@@ -1,5 +1,6 @@
 /** Every text of the console, by subject. Objects' own texts come from the server. */
 import { count, numberText } from './number-text.ts';
+import { chartsTexts } from './charts-texts.ts';
 import { drainTexts } from './drain-texts.ts';
 import { topologyTexts } from './topology-texts.ts';
 
@@ -339,6 +340,7 @@ export const texts = {
     deleting: 'being deleted',
   },
   topology: topologyTexts,
+  charts: chartsTexts,
   flow: {
     tones: { good: 'ready', busy: 'not ready', bad: 'failing', done: 'ended', plain: '' },
     more: (left: number): string => `and ${numberText(left)} more`,

@@ -11,6 +11,17 @@ const EXEC: readonly Need[] = [
   { verb: 'create', resource: 'pods', subresource: 'exec' },
 ];
 
+/** Workloads that have charts: of their pods. */
+const WITH_CHARTS = [
+  'deployments.apps',
+  'replicasets.apps',
+  'statefulsets.apps',
+  'daemonsets.apps',
+  'jobs.batch',
+  'cronjobs.batch',
+  'replicationcontrollers',
+];
+
 /** Pods, and kinds whose pods' logs are shown together. */
 const WITH_LOGS = [
   'pods',
@@ -35,6 +46,28 @@ export const views: readonly ViewEntry[] = [
     title: texts.topology.title,
     menu: { icon: 'topology', kind: 'pods' },
     load: () => import('./topology/topology.tsx'),
+  },
+  {
+    name: 'charts',
+    title: texts.charts.title,
+    menu: { icon: 'charts', kind: 'pods' },
+    actions: [
+      {
+        key: 'c',
+        label: texts.charts.title,
+        needs: [{ verb: 'get' }],
+        applies: (kind) => ['nodes', 'pods'].includes(kindId(kind)),
+        href: (ref) => objectHref('charts', ref),
+      },
+      {
+        key: 'c',
+        label: texts.charts.title,
+        needs: [{ verb: 'get' }, { verb: 'list', resource: 'pods' }],
+        applies: (kind) => WITH_CHARTS.includes(kindId(kind)),
+        href: (ref) => objectHref('charts', ref),
+      },
+    ],
+    load: () => import('./charts/charts.tsx'),
   },
   {
     name: 'list',

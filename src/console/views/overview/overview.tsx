@@ -2,6 +2,7 @@
 import { namespace } from '../../app/router.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { texts } from '../../app/texts.ts';
+import { useChartsKept } from './use-charts-kept.ts';
 import { useLiveTable } from '../../parts/use-live-table.ts';
 import type { ViewProps } from '../contract.ts';
 import { ComponentsCard } from './components-card.tsx';
@@ -17,6 +18,7 @@ export function View(_props: ViewProps) {
   const nodes = useLiveTable(listableKind('nodes'), where);
   const deployments = useLiveTable(listableKind('deployments.apps'), where);
   const statefulSets = useLiveTable(listableKind('statefulsets.apps'), where);
+  useChartsKept(listableKind('nodes') ?? listableKind('pods'), where.namespace);
   return (
     <div class="overview">
       <h1>{texts.overview.title}</h1>

@@ -2,6 +2,7 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { listableKind } from '../../app/cluster-state.ts';
 import { listHref } from '../../app/places.ts';
+import { href } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Card } from './card.tsx';
 import { NodeUseSource, type UseSample } from '../../parts/node-use.ts';
@@ -36,6 +37,9 @@ export function UseCard() {
           </li>
         ))}
       </ul>
+      <p>
+        <a href={href(['charts', 'nodes'])}>{texts.charts.lastHour}</a>
+      </p>
     </Card>
   );
 }

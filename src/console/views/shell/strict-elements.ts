@@ -3,6 +3,7 @@
  * elements for which that is true: the text of a style element becomes an adopted style sheet, and a style attribute is set
  * through the style object. xterm has no setting for either.
  */
+import { releaseStyles } from '../../parts/adopt-styles.ts';
 
 let users = 0;
 
@@ -12,14 +13,6 @@ export function useStrictElements(): () => void {
   return () => {
     if (--users === 0) Reflect.deleteProperty(document, 'createElement');
   };
-}
-
-/** Adopts the rules of a text; the returned function takes them away. */
-export function adoptStyles(css: string): () => void {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  document.adoptedStyleSheets.push(sheet);
-  return () => release(sheet);
 }
 
 function replaceCreateElement(): void {
@@ -42,16 +35,12 @@ function adoptedStyle(element: HTMLElement): HTMLElement {
     },
     remove: {
       value() {
-        release(sheet);
+        releaseStyles(sheet);
         Element.prototype.remove.call(element);
       },
     },
   });
   return element;
-}
-
-function release(sheet: CSSStyleSheet): void {
-  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
 }
 
 function withStyleObject(element: HTMLElement): HTMLElement {

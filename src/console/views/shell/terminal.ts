@@ -2,7 +2,8 @@
 import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import rules from '@xterm/xterm/css/xterm.css';
-import { adoptStyles, useStrictElements } from './strict-elements.ts';
+import { adoptStyles } from '../../parts/adopt-styles.ts';
+import { useStrictElements } from './strict-elements.ts';
 
 export interface TerminalHandler {
   /** Keys and pasted text, as bytes. */
