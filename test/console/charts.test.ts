@@ -47,8 +47,8 @@ test('charts of nodes, pods, workloads and the API; by mouse, keys and as tables
   await page.getByRole('region', { name: 'Restarts' }).getByRole('slider').waitFor();
   assert.deepEqual(await accessibilityProblems(page), []);
 
-  const box = (await memory.getByRole('slider').boundingBox())!;
-  await page.mouse.move(box.x + box.width - 14, box.y + box.height / 2);
+  const box = (await memory.locator('.u-over').boundingBox())!;
+  await page.mouse.move(box.x + box.width - 3, box.y + box.height / 2);
   await memory
     .locator('.chart-time')
     .getByText(/^\d\d:\d\d:\d\d$/)
