@@ -208,7 +208,7 @@ it('why: a waiting pod names what the nodes lack; so does a failed wait; a bound
   assert.equal(big.now?.nodes[0]?.name, 'node-2', 'the nearest first');
   await assert.rejects(
     cluster.waitFor('pod/big', 'Ready', { within: '1m' }),
-    /\| node-2: Insufficient cpu; asks for 3000m cpu, .*\n.*\| node-1: /,
+    /\| node-2: Insufficient cpu; asks for 3 cpu, .*\n.*\| node-1: /,
   );
   await assert.rejects(why('none'), /pods "none" not found/);
 });
