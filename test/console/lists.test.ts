@@ -143,7 +143,7 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
   await page.locator('.grid .row').getByText('web-').waitFor();
   const offered = page.locator('nav.menu a');
   await page.locator('nav.menu').getByText('ConfigMaps').waitFor();
-  assert.deepEqual(await offered.allTextContents(), ['Overview', 'Topology', 'Pods', 'ConfigMaps']);
+  assert.deepEqual(await offered.allTextContents(), ['Overview', 'Topology', 'Charts', 'Pods', 'ConfigMaps']);
   await cluster.client.raw({ method: 'DELETE', path: '/api/v1/namespaces/default/serviceaccounts/reader' });
   // The page asks twice a minute; tokens are believed for ten seconds after they were last checked.
   await page.getByText('The session has ended').waitFor({ timeout: 90_000 });

@@ -41,16 +41,21 @@ export class NodeUseSource {
 
   /** Asks until the returned function is called. */
   start(): () => void {
-    const timer = setInterval(() => void this.#ask(), PERIOD_MS);
-    void this.#ask();
-    return () => clearInterval(timer);
+    let isOver = false;
+    const ask = (): void => void this.#ask(() => isOver);
+    const timer = setInterval(ask, PERIOD_MS);
+    ask();
+    return () => {
+      isOver = true;
+      clearInterval(timer);
+    };
   }
 
-  async #ask(): Promise<void> {
+  async #ask(isOver: () => boolean): Promise<void> {
     if (document.hidden) return;
     try {
       const { items } = await sendJson<{ items: readonly NodeMetrics[] }>(`/apis/metrics.k8s.io/v1beta1/nodes`);
-      if (items.length > MOST_NODES) return;
+      if (isOver() || items.length > MOST_NODES) return;
       if (items.some(({ metadata: { name } }) => !this.#allocatable.has(name))) await this.#readNodes();
       this.#take(items);
     } catch (error) {
