@@ -91,5 +91,5 @@ test('a block that inflates to a hundred times its limit is left before it does'
   });
   const bomb = deflateRawSync(Buffer.alloc(6_553_600), { finishFlush: constants.Z_SYNC_FLUSH });
   assert.throws(() => read(Buffer.concat([zlibHead, bomb])), /not inflated/);
-  assert.deepEqual(inflated, [65_535]);
+  assert.deepEqual(inflated, [8192]);
 });

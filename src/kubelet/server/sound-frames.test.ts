@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { constants, deflateRawSync } from 'node:zlib';
 import { readSpdyFrames, SPDY_TYPES, SPDY_ZLIB_HEAD, spdyControlFrame, spdyDataFrame } from '../../base/spdy-frames.ts';
+import type { FramePace } from '../../base/frame-input.ts';
 import { createHeaderReader } from '../../cri/spdy-headers.ts';
 import { inflateRaw } from '../../platform/node/compression.ts';
 import type { Duplex } from '../../platform/streams.ts';
@@ -32,7 +33,7 @@ const synStream = (id: number, headers: Buffer, isFirst = id === 1): Buffer =>
   );
 
 /** What a runtime gets of a client's bytes, which come a few at a time. */
-async function passed(bytes: Buffer): Promise<Buffer> {
+async function passed(bytes: Buffer, turns: FramePace = pace): Promise<Buffer> {
   async function* incoming(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 37) yield bytes.subarray(at, at + 37);
   }
@@ -44,7 +45,7 @@ async function passed(bytes: Buffer): Promise<Buffer> {
     closed: Promise.resolve(),
   };
   const out: Uint8Array[] = [];
-  for await (const chunk of withSoundFrames(client, inflateRaw, pace).incoming) out.push(chunk);
+  for await (const chunk of withSoundFrames(client, inflateRaw, turns).incoming) out.push(chunk);
   return Buffer.concat(out);
 }
 
@@ -107,4 +108,14 @@ test('headers cannot mean something else to the runtime', async () => {
   const read = createHeaderReader(inflateRaw);
   assert.deepEqual(Object.fromEntries(read(alone.subarray(18))), { a: 'b' });
   assert.equal(alone.subarray(-5).toString('hex'), '000000ffff');
+});
+
+test('others have their turn while headers inflate to much more than was sent', async () => {
+  const large = deflated(block({ a: 'x'.repeat(7000) }));
+  assert.ok(large.length < 70, `${large.length}`);
+  const frames = Array.from({ length: 60 }, (_, at) => synStream(2 * at + 1, large));
+  let turns = 0;
+  const out = await passed(Buffer.concat(frames), { turn: () => undefined, yield: async () => void turns++ });
+  assert.ok(out.length > 60 * 7000);
+  assert.ok(turns >= 6, `${turns}`);
 });

@@ -30,6 +30,9 @@ const LENGTHS: ReadonlyMap<number, number> = new Map([
   [SPDY_TYPES.goAway, 8],
   [SPDY_TYPES.windowUpdate, 8],
 ]);
+/** After so many bytes of inflated headers others have their turn; a block counts as so many more, for its inflater's start. */
+const TURN_BYTES = 64 * 1024;
+const BLOCK_BYTES = 4 * 1024;
 /** An empty stored block: makes inflaters hand out what came before it. */
 const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
@@ -51,6 +54,7 @@ async function* soundFrames(
 ): AsyncGenerator<Uint8Array> {
   const inflater = createHeaderInflater(inflate);
   let zlibHead: Uint8Array = SPDY_ZLIB_HEAD;
+  let inflatedBytes = 0;
   for await (const frame of readSpdyFrames(incoming, pace)) {
     if (frame.stream !== undefined) {
       yield spdyDataFrame(frame.stream, frame.payload, frame.flags);
@@ -64,6 +68,11 @@ async function* soundFrames(
     }
     if (frame.payload.length < at) throw refused(frame);
     const block = inflater(frame.payload.subarray(at));
+    inflatedBytes += block.length + BLOCK_BYTES;
+    if (inflatedBytes >= TURN_BYTES) {
+      inflatedBytes = 0;
+      await pace.yield();
+    }
     yield controlFrame(frame, Buffer.concat([frame.payload.subarray(0, at), zlibHead, stored(block), FLUSH]));
     zlibHead = Buffer.alloc(0);
   }
