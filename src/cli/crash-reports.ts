@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { errorMessage } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
 import { describeError } from '../platform/node/log.ts';
 import type { LastEnd } from './supervision.ts';
@@ -61,18 +62,26 @@ export function writeCrashReport(dataDir: string, report: CrashReport): string {
   const path = join(folder, `${report.time.replaceAll(/[:.]/g, '-')}-${report.pid}.json`);
   const text = JSON.stringify(report, undefined, 2);
   const short = text.length > LONGEST_REPORT ? JSON.stringify({ ...report, error: text.slice(0, 16_384) }) : text;
-  writeFileSync(path, `${short.slice(0, LONGEST_REPORT)}\n`, { mode: 0o600 });
+  try {
+    writeFileSync(path, `${short.slice(0, LONGEST_REPORT)}\n`, { mode: 0o600 });
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
   for (const old of reports(dataDir).slice(0, -KEPT)) rmSync(join(folder, old), { force: true });
   return path;
 }
 
-/** Report of the previous run, written now if that run could not write one, and a description of its end. */
+/**
+ * Report of the previous run, written now if that run could not write one, and a description of its end. Without room for
+ * it the start goes on: `path` is why there is none.
+ */
 export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path: string; readonly end: string } {
   const fatal = takeFatalError(dataDir, end.pid);
   const own = reports(dataDir).findLast((name) => name.endsWith(`-${end.pid}.json`));
   if (own !== undefined) return { path: join(folderOf(dataDir), own), end: 'unexpected error' };
   const described = fatal?.event ?? describeExit(end.exitCode);
-  const path = writeCrashReport(dataDir, {
+  const report: CrashReport = {
     time: new Date().toISOString(),
     version: VERSION,
     pid: end.pid,
@@ -80,8 +89,12 @@ export function reportOfLastEnd(dataDir: string, end: LastEnd): { readonly path:
     exitCode: end.exitCode,
     lastedSeconds: end.lastedSeconds,
     memory: fatal?.memory,
-  });
-  return { path, end: described };
+  };
+  try {
+    return { path: writeCrashReport(dataDir, report), end: described };
+  } catch (error) {
+    return { path: `none, ${errorMessage(error)}`, end: described };
+  }
 }
 
 /** File names of the reports, oldest first. */

@@ -28,7 +28,7 @@ export interface RestartStatus {
   readonly lastTime: string;
   /** How the run before this one ended: `signal SIGKILL`. */
   readonly lastEnd: string;
-  /** The crash report's file. */
+  /** The crash report's file, or `none` and why it could not be written. */
   readonly report: string;
 }
 

@@ -169,7 +169,7 @@ async function writeAtomic(request: {
     await fs.rename(beside, request.path);
   } catch (error) {
     await fs.rm(beside, { force: true });
-    throw error;
+    throw naming(request.path, error);
   }
   const directory = await fs.open(folder, 'r');
   try {
@@ -177,6 +177,13 @@ async function writeAtomic(request: {
   } finally {
     await directory.close();
   }
+}
+
+/** Errors of open files, such as that of a full disk, do not say which. */
+function naming(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || 'path' in error) return error;
+  error.message += ` '${path}'`;
+  return Object.assign(error, { path });
 }
 
 /** A file is watched through its directory: replacing it by a rename leaves a watch on the old file deaf. */
