@@ -16,7 +16,7 @@ import { workingCopy } from '../cluster/store/snapshots.ts';
 import type { CancelTimer } from '../platform/clock.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
 import { LOG_FILE_VARIABLE } from '../platform/node/log-rotation.ts';
-import { writeSettings } from './arguments/settings-file.ts';
+import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import { boundDaemonLogs } from './daemon-logs.ts';
 import { returnMemoryWhenIdle } from './idle-memory.ts';
 import type { InstanceStart } from './instance-start.ts';
@@ -142,7 +142,9 @@ async function remember(
 ): Promise<void> {
   const { server, role } = await cluster.status();
   const port = role === 'agent' ? {} : { 'https-port': new URL(server).port || '443' };
-  await writeSettings(files, dataDir, { ...start.settings, ...port, version: VERSION });
+  const { 'record-file': recordFile, 'ran-unrecorded': ranUnrecorded } = readSettings(dataDir);
+  const recording = { 'record-file': recordFile, 'ran-unrecorded': ranUnrecorded };
+  await writeSettings(files, dataDir, { ...start.settings, ...port, ...recording, version: VERSION });
   noteCluster(dataDir, log);
 }
 

@@ -23,12 +23,13 @@ import { createSqliteHistory } from '../storage/sqlite/history/sqlite-history.ts
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
-import { ScenarioRecorder } from '../testing/recording/scenario-recorder.ts';
 import { parseImages, type Scenario } from '../testing/scenario.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import type { InstanceStart } from './instance-start.ts';
+import { beginRecording, type Recording } from './recording.ts';
 import { runInstance, type RunnableCluster } from './run-instance.ts';
+import { supervision } from './supervision.ts';
 
 interface SimulateOptions extends ClusterOptions {
   readonly nodes: number;
@@ -59,8 +60,7 @@ class SimulatedCluster implements RunnableCluster {
   #cluster: Cluster | undefined;
   #listening: Listening | undefined;
   #store: Store | undefined;
-  /** Settles when the recording is on disk. */
-  #recording: Promise<void> = Promise.resolve();
+  #recording: Recording | undefined;
 
   constructor(platform: NodePlatform, options: SimulateOptions, progress: Progress) {
     this.#platform = platform;
@@ -75,7 +75,7 @@ class SimulatedCluster implements RunnableCluster {
     await makeDataDir({ files }, dataDir);
     await writeSettings(files, dataDir, { ...readSettings(dataDir), simulated: true });
     const images = imagesFile === undefined ? [] : await this.#readImages(imagesFile);
-    await this.#checkRecording();
+    this.#recording = await this.#record();
     const pki = await this.#progress.phase('certificates', () =>
       makePki(this.#platform, `${dataDir}/pki`, [localAddress({ bindAddress })]),
     );
@@ -98,7 +98,9 @@ class SimulatedCluster implements RunnableCluster {
       }),
     );
     this.#cluster = cluster;
-    const listening = await this.#listen(cluster, await this.#recorder(cluster));
+    const listening = await this.#listen(cluster, this.#recording);
+    if (this.#recording === undefined && store.kind === 'sqlite')
+      await writeSettings(files, dataDir, { ...readSettings(dataDir), 'ran-unrecorded': true });
     await files.writeFileAtomic(this.#kubeconfig, listening.kubeconfig, { mode: 0o600 });
     this.#listening = listening;
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
@@ -107,8 +109,8 @@ class SimulatedCluster implements RunnableCluster {
   }
 
   /** On the port that was chosen, or the first free one. */
-  async #listen(cluster: Cluster, recorder: ScenarioRecorder | undefined): Promise<Listening> {
-    const wrapHandler = recorder && ((handler: ApiHandler) => recorder.wrap(handler));
+  async #listen(cluster: Cluster, recording: Recording | undefined): Promise<Listening> {
+    const wrapHandler = recording && ((handler: ApiHandler) => recording.wrap(handler));
     const { httpsPort, bindAddress, name } = this.#options;
     for (let port = httpsPort ?? FIRST_PORT; ; port++) {
       try {
@@ -129,43 +131,23 @@ class SimulatedCluster implements RunnableCluster {
     return (clock) => createSqliteHistory({ path: `${dataDir}/history.db`, limits, clock, log: this.#platform.log });
   }
 
-  /** Nothing is missing in a recording, and no file is lost: it begins with an empty cluster, or goes on with its own. */
-  async #checkRecording(): Promise<void> {
-    const { recordFile, dataDir, store } = this.#options;
-    if (recordFile === undefined) return;
-    const { files } = this.#platform;
-    if (store.kind === 'etcd') throw new PreflightError('--record: what an etcd has already is not known');
-    const isOld = store.kind === 'sqlite' && (await files.exists(`${dataDir}/state.db`));
-    const isThere = await files.exists(recordFile);
-    if (isThere && !isOld) throw new PreflightError(`--record: ${recordFile} is there already`);
-    if (isOld && !isThere)
-      throw new PreflightError(
-        `--record: the cluster of ${dataDir} has objects that the scenario would lack; choose another --name or --data-dir`,
-      );
-  }
-
-  async #recorder(cluster: Cluster): Promise<ScenarioRecorder | undefined> {
-    const { recordFile, imagesFile, nodes } = this.#options;
+  /** Undefined without `--record`. */
+  async #record(): Promise<Recording | undefined> {
+    const { recordFile, imagesFile, nodes, dataDir, store } = this.#options;
     if (recordFile === undefined) return undefined;
-    const { files, clock, log } = this.#platform;
     const images =
       imagesFile === undefined
         ? undefined
-        : (parseYaml(await files.readText(imagesFile)).value as NonNullable<Scenario['images']>);
-    const recorder = new ScenarioRecorder({
-      clock,
+        : (parseYaml(await this.#platform.files.readText(imagesFile)).value as NonNullable<Scenario['images']>);
+    return await beginRecording(this.#platform, {
+      file: recordFile,
+      dataDir,
+      store: store.kind,
+      settings: readSettings(dataDir),
+      isRestart: supervision?.lastEnd !== undefined,
       cluster: { nodes, images },
-      earlier: (await files.exists(recordFile)) ? await files.readText(recordFile) : undefined,
-      find: (reference) => foundIn(cluster, reference),
-      onChange: (text) => {
-        this.#recording = this.#recording
-          .then(() => files.writeFileAtomic(recordFile, text, { mode: 0o600 }))
-          .catch((error: unknown) => log.error('the recording could not be written', { file: recordFile, err: error }));
-      },
+      find: (reference) => this.#cluster && foundIn(this.#cluster, reference),
     });
-    // What cannot be written is known before anything is done.
-    await files.writeFileAtomic(recordFile, recorder.file(), { mode: 0o600 });
-    return recorder;
   }
 
   async #readImages(file: string): Promise<SimImage[]> {
@@ -178,7 +160,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async stop(): Promise<void> {
     await this.#cluster?.stop();
-    await this.#recording;
+    await this.#recording?.close();
   }
 
   get #kubeconfig(): string {
@@ -238,10 +220,7 @@ class SimulatedCluster implements RunnableCluster {
 /** The object of that kind and name, custom kinds included; undefined when it is not there. */
 function foundIn(cluster: Cluster, reference: string): KubernetesObject | undefined {
   try {
-    const { info, namespace, name } = cluster.resolve(reference);
-    return cluster
-      .peek(info)
-      .find(({ metadata }) => metadata.name === name && (namespace === '' || metadata.namespace === namespace));
+    return cluster.peekOne(cluster.resolve(reference));
   } catch {
     return undefined; // A kind that only an aggregated server knows.
   }

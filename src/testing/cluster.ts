@@ -211,6 +211,11 @@ export class Cluster implements AsyncDisposable {
     return this.#state.objects()?.list(info) ?? [];
   }
 
+  /** One object as the API server holds it, found by its key: shared, not to be changed, and never a call away. */
+  peekOne({ info, namespace, name }: ResolvedReference): KubernetesObject | undefined {
+    return this.#state.objects()?.get(info, namespace, name);
+  }
+
   /** How full the store is. */
   async storeStatus(): Promise<StoreStatus> {
     return await this.#state.storeStatus();

@@ -30,6 +30,10 @@ export interface Settings extends Partial<Readonly<Record<(typeof REMEMBERED_FLA
   readonly 'kubeconfig-file'?: string | undefined;
   /** Whether its nodes are simulated. Absent for real clusters. */
   readonly simulated?: true | undefined;
+  /** The scenario that `--record` writes of what is done to it. */
+  readonly 'record-file'?: string | undefined;
+  /** Whether it has run without `--record`: no scenario has everything. */
+  readonly 'ran-unrecorded'?: true | undefined;
   /** The version of Keelson that ran last. */
   readonly version?: string;
 }

@@ -33,8 +33,8 @@ export interface RecorderDeps {
   readonly cluster: Pick<Scenario, 'nodes' | 'images'>;
   /** The object of `KIND/NAME`, if it is there. */
   readonly find: (reference: string) => KubernetesObject | undefined;
-  /** Called with the whole file after each step. */
-  readonly onChange: (file: string) => void;
+  /** Called after each step; `file` is another text from then on. */
+  readonly onChange: () => void;
   /** The file of an earlier life of the same cluster, to go on with. */
   readonly earlier?: string | undefined;
 }
@@ -42,7 +42,10 @@ export interface RecorderDeps {
 export class ScenarioRecorder {
   readonly #deps: RecorderDeps;
   readonly #name: string;
-  readonly #steps: ScenarioStep[];
+  /** Since the file's text was last asked for. */
+  #newSteps: ScenarioStep[];
+  /** YAML of the steps before those, each made once. */
+  #stepTexts = '';
   /** What no step can repeat. */
   readonly #missing: string[];
   readonly #cordons: Cordons = new Map();
@@ -53,7 +56,7 @@ export class ScenarioRecorder {
     this.#deps = deps;
     const { name = `Recorded ${formatTime(clock.nowMs())}`, steps = [] } = earlier === '' ? {} : parseScenario(earlier);
     this.#name = name;
-    this.#steps = [...steps];
+    this.#newSteps = [...steps];
     this.#missing = earlier
       .split('\n')
       .flatMap((line) => (line.startsWith(MISSING) ? [line.slice(MISSING.length)] : []));
@@ -64,12 +67,19 @@ export class ScenarioRecorder {
     return (request) => (MUTATING.has(request.method) ? this.#serve(handler, request) : handler(request));
   }
 
+  /** What the scenario lacks, for its reader. */
+  addMissing(text: string): void {
+    this.#missing.push(text);
+  }
+
   /** The scenario's file as it is now. */
   file(): string {
     const { nodes, images } = this.#deps.cluster;
-    const scenario = { name: this.#name, nodes, images, steps: this.#steps };
+    for (const step of this.#newSteps) this.#stepTexts += stringifyYaml([plain(step)]);
+    this.#newSteps = [];
     const missing = this.#missing.map((text) => MISSING + text.replaceAll(/\s+/g, ' '));
-    return `${[...HEAD, ...missing].join('\n')}\n${stringifyYaml(JSON.parse(JSON.stringify(scenario)))}`;
+    const steps = this.#stepTexts === '' ? 'steps: []\n' : `steps:\n${this.#stepTexts}`;
+    return `${[...HEAD, ...missing].join('\n')}\n${stringifyYaml(plain({ name: this.#name, nodes, images }))}${steps}`;
   }
 
   async #serve(handler: ApiHandler, request: ApiRequest): Promise<ApiResponse> {
@@ -85,7 +95,7 @@ export class ScenarioRecorder {
       if (info.isResourceRequest) this.#record({ info, params, contentType, body, target, answer: answerOf(response) });
     } catch (error) {
       this.#missing.push(`${request.method} ${request.path} (${String(error)})`);
-      this.#deps.onChange(this.file());
+      this.#deps.onChange();
     }
     return response;
   }
@@ -95,16 +105,21 @@ export class ScenarioRecorder {
     if (typeof steps === 'string') this.#missing.push(steps);
     else if (steps.length === 0) return;
     else this.#add(steps);
-    this.#deps.onChange(this.file());
+    this.#deps.onChange();
   }
 
   #add(steps: readonly ScenarioStep[]): void {
     const now = this.#deps.clock.monotonicMs();
     const passedMs = now - (this.#lastMs ?? now);
     this.#lastMs = now;
-    if (passedMs >= MIN_ADVANCE_MS) this.#steps.push({ advance: formatSpan(passedMs) });
-    appendAll(this.#steps, steps);
+    if (passedMs >= MIN_ADVANCE_MS) this.#newSteps.push({ advance: formatSpan(passedMs) });
+    appendAll(this.#newSteps, steps);
   }
+}
+
+/** As JSON has it: without what is undefined. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 /** The body, of which the bytes are kept as they are read. */
