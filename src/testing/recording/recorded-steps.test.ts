@@ -85,9 +85,45 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    request: 'PUT /api/v1/namespaces/default/configmaps/a (what it leaves out is removed)',
+    target: configMap(
+      {
+        ...{ name: 'a', namespace: 'default', uid: 'u', resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' },
+        ...{ finalizers: ['example.com/x'], labels: { x: 'y' }, annotations: LAST },
+      },
+      { data: { k: 'v' }, 'a/b~c': 1 },
+    ) as KubernetesObject,
+    body: configMap(
+      { name: 'a', namespace: 'default', uid: 'u', resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' },
+      { binaryData: { k: 'dg==' } },
+    ),
+    steps: [
+      {
+        patch: {
+          object: 'configmap/a',
+          json: [
+            { op: 'remove', path: '/metadata/finalizers' },
+            { op: 'remove', path: '/metadata/labels' },
+            { op: 'add', path: '/binaryData', value: { k: 'dg==' } },
+            { op: 'remove', path: '/data' },
+            { op: 'remove', path: '/a~1b~0c' },
+          ],
+        },
+      },
+    ],
+  },
+  {
     request: `PUT ${DEPLOYMENTS}/web/status`,
     body: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, status: { replicas: 2 } },
-    steps: [{ patch: { object: 'deployment/web', merge: { status: { replicas: 2 } }, subresource: 'status' } }],
+    steps: [
+      {
+        patch: {
+          object: 'deployment/web',
+          json: [{ op: 'add', path: '/status', value: { replicas: 2 } }],
+          subresource: 'status',
+        },
+      },
+    ],
   },
   {
     request: 'DELETE /api/v1/namespaces/shop/pods/p',

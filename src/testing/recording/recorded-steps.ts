@@ -24,6 +24,8 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 /** What servers fill in; a request that sends it says nothing by it. */
 const SERVER_FIELDS = new Set([
@@ -31,6 +33,8 @@ const SERVER_FIELDS = new Set([
   'resourceVersion',
   'creationTimestamp',
   'managedFields',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
   'generation',
   'selfLink',
 ]);
@@ -111,20 +115,42 @@ function patchStep(exchange: Exchange): ScenarioStep {
     : patched(target, { merge: withoutIdentity(patch) });
 }
 
-/** A whole object replaces the present one: its fields do, but for those that only the server writes. */
+/** A whole object replaces the present one: what it lacks is removed, but for what only the server writes. */
 function updateStep(exchange: Exchange): ScenarioStep {
-  const { info, body } = exchange;
+  const { info, body, target } = exchange;
   const object = referenceOf(exchange);
   const { metadata = {}, status, ...fields } = withoutIdentity(withoutServerFields(body as Manifest));
-  if (info.subresource === 'status') return patched({ object, subresource: 'status' }, { merge: { status } });
+  // Not as a merge, which would keep what the update leaves out.
+  if (info.subresource === 'status')
+    return patched({ object, subresource: 'status' }, { json: [{ op: 'add', path: '/status', value: status ?? {} }] });
   if (info.subresource !== '')
     return patched({ object, subresource: info.subresource }, { merge: { ...fields, status } });
-  const { name: _, namespace: _namespace, ...texts } = metadata;
-  const paths = [
-    ...Object.entries(texts).map(([name, value]) => [`/metadata/${name}`, value] as const),
-    ...Object.entries(fields).map(([name, value]) => [`/${name}`, value] as const),
+  const { metadata: metadataBefore = {}, ...fieldsBefore } = withoutIdentity(specOf(target));
+  const json = [
+    ...replacements('/metadata', withoutNames(metadataBefore), withoutNames(metadata)),
+    ...replacements('', fieldsBefore, fields),
   ];
-  return patched({ object }, { json: paths.map(([path, value]) => ({ op: 'add', path, value })) });
+  return patched({ object }, { json });
+}
+
+function specOf(target: KubernetesObject | undefined): Manifest {
+  const { status: _, ...fields } = withoutServerFields({ ...target } as Manifest);
+  return fields;
+}
+
+/** JSON patch operations that make the fields below a path what they are afterwards. */
+function replacements(path: string, before: Fields, after: Fields): object[] {
+  const operations = Object.entries(after).map(([name, value]) => ({ op: 'add', path: pointer(path, name), value }));
+  const removed = Object.keys(before).filter((name) => !(name in after));
+  return [...operations, ...removed.map((name) => ({ op: 'remove', path: pointer(path, name) }))];
+}
+
+function pointer(path: string, name: string): string {
+  return `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function withoutNames({ name: _, namespace: _namespace, ...texts }: Fields): Fields {
+  return texts;
 }
 
 function patched(target: { object: string; subresource?: string | undefined }, how: object): ScenarioStep {
