@@ -15,7 +15,7 @@ import {
   tokenFile,
   type UnitPlace,
 } from './service/install-service.ts';
-import { unitName, unitText, type ServiceRole } from './service/unit.ts';
+import { isAgentName, unitName, unitText, type ServiceRole } from './service/unit.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawInstall {
@@ -59,10 +59,15 @@ function withInstallOptions(command: Command): Command {
 async function install(role: ServiceRole, command: Command, raw: RawInstall): Promise<void> {
   const dataDir = resolve(raw.dataDir);
   const cluster = raw.name === undefined ? nameOfDataDir(dataDir) : checkClusterName(raw.name);
+  if (role === 'server' && isAgentName(cluster))
+    throw new UserError(
+      `--name: ${unitName(role, cluster)} is the unit of an agent: give the server another --name`,
+      2,
+    );
   const place = { dir: resolve(raw.unitDir ?? SYSTEM_UNITS), name: unitName(role, cluster) };
   const token = command.getOptionValueSource('token') === 'cli' ? raw.token : undefined;
   const flags = serviceFlags(command, OWN_FLAGS);
-  if (token !== undefined) flags.push(`--token-file=${tokenFile(place)}`);
+  if (token !== undefined) flags.push(`--token-file=${tokenFile({ ...place, dir: SYSTEM_UNITS })}`);
   const text = unitText({ role, dataDir, command: [...ownProgram(), role, ...flags] });
   if (raw.dryRun === true) {
     process.stdout.write(text);

@@ -4,14 +4,21 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { dataDirOption } from './cluster-options.ts';
 import { requireSystemd, SYSTEM_UNITS, uninstallServices } from './service/install-service.ts';
+import { isAgentName, unitName } from './service/unit.ts';
 import { UserError } from './usage-error.ts';
+
+interface RawUninstall {
+  readonly dataDir: string;
+  readonly name?: string;
+  readonly unitDir?: string;
+}
 
 export function uninstallCommand(): Command {
   return new Command('uninstall')
     .description('stop the service of a cluster and remove its unit; its pods and data stay')
     .addOption(dataDirOption())
     .option('--unit-dir <dir>', `remove the unit from this folder and leave systemd alone (default: ${SYSTEM_UNITS})`)
-    .action(async (raw: { dataDir: string; unitDir?: string }) => {
+    .action(async (raw: RawUninstall, command: Command) => {
       const dataDir = resolve(raw.dataDir);
       const dir = resolve(raw.unitDir ?? SYSTEM_UNITS);
       const { createNodePlatform } = await import('../platform/node/node-platform.ts');
@@ -21,15 +28,24 @@ export function uninstallCommand(): Command {
           await requireSystemd(platform);
           if (process.getuid?.() !== 0) throw new UserError('keelson uninstall needs root');
         }
-        const names = await uninstallServices(platform, { dir, dataDir, isRunning: raw.unitDir === undefined });
-        for (const name of names) process.stdout.write(`${dir}/${name} was removed\n`);
-        if (names.length === 0) process.stderr.write(`keelson: no service of the cluster in ${dataDir} is in ${dir}\n`);
-        else if (existsSync(dataDir))
-          process.stdout.write(
-            `next: keelson down --data-dir ${dataDir} stops the pods; --delete-data deletes the data too\n`,
-          );
+        const isRunning = raw.unitDir === undefined;
+        const names = command.getOptionValueSource('dataDir') === 'cli' ? [] : namesOfUnits(raw.name);
+        const removed = await uninstallServices(platform, { dir, dataDir, names, isRunning });
+        for (const { name } of removed) process.stdout.write(`${dir}/${name} was removed\n`);
+        if (removed.length === 0) throw new UserError(`no service of the cluster in ${dataDir} is in ${dir}`);
+        for (const left of new Set(removed.map((service) => service.dataDir)))
+          if (existsSync(left))
+            process.stdout.write(
+              `next: keelson down --data-dir ${left} stops the pods; --delete-data deletes the data too\n`,
+            );
       } finally {
         platform.close();
       }
     });
+}
+
+/** The units of a cluster by its name: its data directory may be any. */
+function namesOfUnits(cluster: string | undefined): string[] {
+  if (cluster === undefined) return [];
+  return [unitName('agent', cluster), ...(isAgentName(cluster) ? [] : [unitName('server', cluster)])];
 }

@@ -48,7 +48,7 @@ test(
     assert.match((await keelson('uninstall', ...place)).stdout, /keelson-svc\.service was removed\nnext: keelson down/);
     assert.deepEqual(readdirSync(units), []);
     const again = await keelson('uninstall', ...place);
-    assert.deepEqual([again.code, again.stdout], [0, '']);
+    assert.deepEqual([again.code, again.stdout], [1, '']);
     assert.match(again.stderr, /no service of the cluster in/);
   },
 );
@@ -60,13 +60,29 @@ test('a token is kept in a file of its own', async () => {
   assert.equal((await keelson('install', 'agent', ...place, ...join_)).code, 0);
   const unit = readFileSync(join(units, 'keelson-agent.service'), 'utf8');
   assert.ok(!unit.includes(token));
-  assert.ok(unit.includes(` --token-file=${units}/keelson-agent.service.token\n`));
+  // The folder of the machine on which the unit will run.
+  assert.ok(unit.includes(' --token-file=/etc/systemd/system/keelson-agent.service.token\n'));
   assert.equal(readFileSync(join(units, 'keelson-agent.service.token'), 'utf8'), `${token}\n`);
   assert.equal((await keelson('uninstall', ...place)).code, 0);
   assert.deepEqual(readdirSync(units), []);
 });
 
+test('a service is found by its name, whatever its data directory', async () => {
+  const install = ['install', 'server', '--data-dir', join(scratch, 'elsewhere'), '--unit-dir', units, '--name', 'els'];
+  assert.equal((await keelson(...install)).code, 0);
+  const second = await keelson(...install, '--name', 'els2');
+  assert.deepEqual([second.code, /keelson-els\.service is a service of/.test(second.stderr)], [1, true], second.stderr);
+  const { code, stdout } = await keelson('uninstall', '--name', 'els', '--unit-dir', units);
+  assert.deepEqual([code, stdout], [0, `${units}/keelson-els.service was removed\n`]);
+});
+
 test('wrong flags are refused when the service is installed', async () => {
-  const { code, stderr } = await keelson('install', 'server', '--https-port', '0', '--unit-dir', units);
-  assert.deepEqual([code, stderr], [2, 'keelson: --https-port: 0 is not a port between 1 and 65535\n']);
+  const install = ['install', 'server', '--data-dir', join(scratch, 'wrong'), '--unit-dir', units];
+  const port = await keelson(...install, '--https-port', '0');
+  assert.deepEqual([port.code, port.stderr], [2, 'keelson: --https-port: 0 is not a port between 1 and 65535\n']);
+  for (const name of ['agent', 'agent-dev']) {
+    const { code, stderr } = await keelson(...install, '--name', name);
+    assert.deepEqual([code, /is the unit of an agent: give the server another --name/.test(stderr)], [2, true], stderr);
+  }
+  assert.deepEqual(readdirSync(units), []);
 });

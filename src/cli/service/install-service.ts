@@ -30,7 +30,7 @@ export interface ServiceInstall extends UnitPlace {
 /** A start may wait for images or other servers. */
 const START_TIMEOUT_MS = 15 * 60_000;
 
-/** The file of a unit's join token. */
+/** The file of a unit's join token. A unit names it in the folder that systemd reads, wherever the unit is written. */
 export function tokenFile({ dir, name }: UnitPlace): string {
   return `${dir}/${name}.token`;
 }
@@ -54,10 +54,12 @@ export async function installService(deps: Deps, service: ServiceInstall): Promi
     throw new UserError(`${dir}/${name} was not written by keelson install: move it away, or choose another --name`);
   if (owner !== service.dataDir)
     throw new UserError(`${dir}/${name} is of the cluster in ${owner}: choose another --name`);
+  await refuseSecondUnit(deps, service);
   await files.makeDir(dir);
   if (token !== undefined) await files.writeFileAtomic(tokenFile(service), `${token}\n`, { mode: 0o600 });
   const changed = before !== text;
   if (changed) await files.writeFileAtomic(`${dir}/${name}`, text, { mode: 0o644 });
+  if (!text.includes(tokenFile({ dir: SYSTEM_UNITS, name }))) await files.remove(tokenFile(service));
   if (start) {
     await systemctl(deps, 'daemon-reload');
     await systemctl(deps, 'enable', name);
@@ -67,19 +69,43 @@ export async function installService(deps: Deps, service: ServiceInstall): Promi
   return changed ? 'written' : 'unchanged';
 }
 
-/** Stops and removes the units of a data directory. Resolves to their names. */
+/** Two services of one data directory would keep each other from starting. */
+async function refuseSecondUnit(deps: Deps, { dir, name, dataDir }: ServiceInstall): Promise<void> {
+  for (const other of await unitNames(deps, dir)) {
+    if (other === name || unitDataDir((await readUnit(deps, { dir, name: other })) ?? '') !== dataDir) continue;
+    throw new UserError(
+      `${dir}/${other} is a service of ${dataDir} already: keelson uninstall --data-dir ${dataDir} takes it away`,
+    );
+  }
+}
+
+interface RemovedService {
+  readonly name: string;
+  readonly dataDir: string;
+}
+
+interface ServiceUninstall {
+  readonly dir: string;
+  readonly dataDir: string;
+  /** Units that are of it too where `keelson install` wrote them, whatever their data directory. */
+  readonly names?: readonly string[];
+  readonly isRunning: boolean;
+}
+
+/** Stops and removes the units of a data directory. */
 export async function uninstallServices(
   deps: Deps,
-  { dir, dataDir, isRunning }: { readonly dir: string; readonly dataDir: string; readonly isRunning: boolean },
-): Promise<readonly string[]> {
-  const removed: string[] = [];
+  { dir, dataDir, names = [], isRunning }: ServiceUninstall,
+): Promise<readonly RemovedService[]> {
+  const removed: RemovedService[] = [];
   for (const name of await unitNames(deps, dir)) {
     const place = { dir, name };
-    if (unitDataDir((await readUnit(deps, place)) ?? '') !== dataDir) continue;
+    const owner = unitDataDir((await readUnit(deps, place)) ?? '');
+    if (owner === undefined || (owner !== dataDir && !names.includes(name))) continue;
     if (isRunning) await systemctl(deps, 'disable', '--now', name);
     await deps.files.remove(tokenFile(place));
     await deps.files.remove(`${dir}/${name}`);
-    removed.push(name);
+    removed.push({ name, dataDir: owner });
   }
   if (isRunning && removed.length > 0) await systemctl(deps, 'daemon-reload');
   return removed;

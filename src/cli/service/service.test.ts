@@ -48,6 +48,7 @@ describe('the unit', () => {
     for (const dataDir of ['/var/lib/keelson', '/srv/a b/ü%\n'])
       assert.equal(unitDataDir(unitText({ role: 'agent', command: ['/k'], dataDir })), dataDir);
     assert.equal(unitDataDir('[Service]\nExecStart=/x\n'), undefined);
+    assert.equal(unitDataDir('[Unit]\nX-Keelson-Data-Directory=/srv/100%\n'), undefined);
   });
 
   test('is named after the cluster', () => {
@@ -131,10 +132,12 @@ const service = (more: Partial<ServiceInstall> = {}): ServiceInstall => ({
 describe('installing', () => {
   test('writes and starts; again it changes nothing; a change restarts', async () => {
     const { files, exec, calls } = machine();
-    assert.equal(await installService({ files, exec }, service({ token: 't' })), 'written');
+    const command = ['/k', `--token-file=${SYSTEM_UNITS}/keelson.service.token`];
+    const first = unitText({ role: 'server', command, dataDir: '/d' });
+    assert.equal(await installService({ files, exec }, service({ text: first, token: 't' })), 'written');
     assert.deepEqual(calls.splice(0), ['daemon-reload', 'enable keelson.service', 'restart keelson.service']);
     assert.equal((await files.stat(`${SYSTEM_UNITS}/keelson.service.token`)).mode & 0o777, 0o600);
-    assert.equal(await installService({ files, exec }, service()), 'unchanged');
+    assert.equal(await installService({ files, exec }, service({ text: first })), 'unchanged');
     assert.deepEqual(calls.splice(0), ['daemon-reload', 'enable keelson.service', 'start keelson.service']);
     const text = unitText({ role: 'server', command: ['/k', '--x'], dataDir: '/d' });
     assert.equal(await installService({ files, exec }, service({ text })), 'written');
@@ -167,6 +170,29 @@ describe('installing', () => {
     assert.deepEqual(calls, []);
   });
 
+  test('a second unit of the same data directory is refused, under any name', async () => {
+    const { files, exec, calls } = machine();
+    await installService({ files, exec }, service());
+    calls.splice(0);
+    await assert.rejects(
+      installService({ files, exec }, service({ name: 'keelson-other.service', token: 't' })),
+      /^UserError: \/etc\/systemd\/system\/keelson\.service is a service of \/d already: keelson uninstall/,
+    );
+    assert.deepEqual(await files.readDir(SYSTEM_UNITS), ['keelson.service']);
+    assert.deepEqual(calls, []);
+  });
+
+  test('a token goes when the unit names it no longer', async () => {
+    const { files, exec } = machine();
+    const file = `${SYSTEM_UNITS}/keelson.service.token`;
+    const withToken = unitText({ role: 'server', command: ['/k', `--token-file=${file}`], dataDir: '/d' });
+    await installService({ files, exec }, service({ text: withToken, token: 't' }));
+    await installService({ files, exec }, service({ text: withToken }));
+    assert.equal(await files.readText(file), 't\n');
+    await installService({ files, exec }, service());
+    assert.equal(await files.exists(file), false);
+  });
+
   test('what systemd refuses is the error', async () => {
     const { files, exec } = machine();
     exec.program('systemctl', ({ args }) => (args[0] === 'restart' ? { exitCode: 1, stderr: 'Job failed\n' } : {}));
@@ -187,10 +213,14 @@ describe('installing', () => {
 test('uninstalling stops and removes each service of the data directory, once', async () => {
   const { files, exec, calls } = machine();
   await installService({ files, exec }, service({ token: 't' }));
-  await installService({ files, exec }, service({ name: 'keelson-agent-x.service', dataDir: '/d' }));
+  const text = unitText({ role: 'agent', command: ['/k'], dataDir: '/d' });
+  await files.writeFile(`${SYSTEM_UNITS}/keelson-agent-x.service`, text);
   calls.splice(0);
   const place = { dir: SYSTEM_UNITS, dataDir: '/d', isRunning: true };
-  assert.deepEqual(await uninstallServices({ files, exec }, place), ['keelson-agent-x.service', 'keelson.service']);
+  assert.deepEqual(await uninstallServices({ files, exec }, place), [
+    { name: 'keelson-agent-x.service', dataDir: '/d' },
+    { name: 'keelson.service', dataDir: '/d' },
+  ]);
   assert.deepEqual(calls.splice(0), [
     'disable --now keelson-agent-x.service',
     'disable --now keelson.service',
@@ -200,4 +230,16 @@ test('uninstalling stops and removes each service of the data directory, once', 
   assert.deepEqual(await uninstallServices({ files, exec }, place), []);
   assert.deepEqual(await uninstallServices({ files, exec }, { ...place, dir: '/nowhere' }), []);
   assert.deepEqual(calls, []);
+});
+
+test('uninstalling by a name finds its unit, whatever the data directory', async () => {
+  const { files, exec } = machine();
+  await installService({ files, exec }, service({ name: 'keelson-x.service', dataDir: '/d' }));
+  const place = { dir: SYSTEM_UNITS, dataDir: '/var/lib/keelson-x', isRunning: true };
+  assert.deepEqual(await uninstallServices({ files, exec }, place), []);
+  assert.deepEqual(await uninstallServices({ files, exec }, { ...place, names: ['keelson-x.service'] }), [
+    { name: 'keelson-x.service', dataDir: '/d' },
+  ]);
+  await files.writeFile(`${SYSTEM_UNITS}/keelson-x.service`, '[Service]\n');
+  assert.deepEqual(await uninstallServices({ files, exec }, { ...place, names: ['keelson-x.service'] }), []);
 });

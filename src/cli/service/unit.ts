@@ -26,6 +26,11 @@ export function unitName(role: ServiceRole, cluster: string): string {
   return `keelson${suffixes.join('')}.service`;
 }
 
+/** Whether the unit of a server of that cluster would have the name of an agent's. */
+export function isAgentName(cluster: string): boolean {
+  return cluster === 'agent' || cluster.startsWith('agent-');
+}
+
 export function unitText({ role, command, dataDir }: Service): string {
   return `[Unit]
 Description=Keelson ${role} (Kubernetes)
@@ -61,7 +66,11 @@ WantedBy=multi-user.target
 /** The data directory that the unit is of; undefined when `keelson install` did not write it. */
 export function unitDataDir(text: string): string | undefined {
   const [, encoded] = new RegExp(`^${DATA_DIR_KEY}=(.*)$`, 'm').exec(text) ?? [];
-  return encoded === undefined ? undefined : decodeURI(encoded);
+  try {
+    return encoded === undefined ? undefined : decodeURI(encoded);
+  } catch {
+    return undefined; // A stray %, which this program never writes.
+  }
 }
 
 /** A word as systemd reads it: specifiers and variables are escaped, and so is what would end the word. */
