@@ -58,7 +58,8 @@ async function earlierRecording(deps: Deps, start: RecordingStart): Promise<stri
   const hasObjects = store === 'sqlite' && (await files.exists(`${dataDir}/state.db`));
   if (hasObjects) refuseGap(start);
   const text = (await files.exists(file)) ? await written(file, () => files.readText(file)) : undefined;
-  if (hasObjects && text === undefined) throw new PreflightError(lacking(dataDir, `had objects when ${file} was taken away`));
+  if (hasObjects && text === undefined)
+    throw new PreflightError(lacking(dataDir, `had objects when ${file} was taken away`));
   if (text === undefined) return undefined;
   if (hasObjects) return checked(file, text);
   // A start that failed before its store was made.

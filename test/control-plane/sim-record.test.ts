@@ -55,8 +55,9 @@ test('what kubectl does to a simulated cluster is recorded and done again', asyn
     const { code, stderr } = await kubectl(...words);
     assert.equal(code, 0, `kubectl ${words.join(' ')}: ${stderr}`);
   };
-  const start = async (): Promise<() => Promise<void>> => {
-    const server = spawn(process.execPath, [keelsonProgram, ...(await args())], {
+  const start = async (isRecorded = true): Promise<() => Promise<void>> => {
+    const flags = (await args()).filter((flag) => isRecorded || !flag.startsWith('--record'));
+    const server = spawn(process.execPath, [keelsonProgram, ...flags], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     running.add(server);
@@ -119,6 +120,11 @@ test('what kubectl does to a simulated cluster is recorded and done again', asyn
   );
   const again = await keelson(['sim', 'run', '--seeds', '2', '--no-replays', file]);
   assert.equal(again.code, 0, `${again.stdout}${again.stderr}\n${text}`);
+
+  const stopUnrecorded = await start(false);
+  await stopUnrecorded();
+  const gap = await run(process.execPath, [keelsonProgram, ...(await args())]);
+  assert.deepEqual([gap.code, /has run without --record/.test(gap.stderr)], [1, true], gap.stderr);
 
   const refused = await run(process.execPath, [keelsonProgram, ...(await args()), `--data-dir=${folder}/other`]);
   assert.deepEqual([refused.code, /recorded\.yaml is there already/.test(refused.stderr)], [1, true], refused.stderr);

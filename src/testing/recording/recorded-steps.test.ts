@@ -88,7 +88,13 @@ const CASES: readonly Case[] = [
     request: 'PUT /api/v1/namespaces/default/configmaps/a (what it leaves out is removed)',
     target: configMap(
       {
-        ...{ name: 'a', namespace: 'default', uid: 'u', resourceVersion: '7', deletionTimestamp: '2026-01-01T00:00:00Z' },
+        ...{
+          name: 'a',
+          namespace: 'default',
+          uid: 'u',
+          resourceVersion: '7',
+          deletionTimestamp: '2026-01-01T00:00:00Z',
+        },
         ...{ finalizers: ['example.com/x'], labels: { x: 'y' }, annotations: LAST },
       },
       { data: { k: 'v' }, 'a/b~c': 1 },

@@ -93,6 +93,7 @@ it('requests make no text; the text has them all, in their order', async () => {
   await handler(createOf('d'));
   assert.deepEqual(namesIn(recorder.file()), ['a', 'b', 'c', 'd']);
   assert.equal(recorder.file(), recorder.file());
+  assert.match(recorder.file(), /^# Secrets .* plain text/m);
 });
 
 function createOf(name: string): ApiRequest {
@@ -111,5 +112,7 @@ function createOf(name: string): ApiRequest {
 }
 
 function namesIn(text: string): unknown[] {
-  return parseScenario(text).steps.map((step) => (step as { apply?: { metadata: { name: string } } }).apply?.metadata.name);
+  return parseScenario(text).steps.map(
+    (step) => (step as { apply?: { metadata: { name: string } } }).apply?.metadata.name,
+  );
 }

@@ -23,6 +23,7 @@ const MUTATING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const HEAD = [
   '# What was done to a simulated cluster. Run it with: keelson sim run -v FILE',
   '# It demands nothing yet: add wait, expect or rest where something has to be so (docs/scenario-steps.md).',
+  '# Secrets stand in it in plain text, as clients sent them: look through it before anybody else gets it.',
 ];
 
 const MISSING = '# Not recorded, as there is no step for it: ';
