@@ -19,7 +19,7 @@ export interface RecordingStart extends Pick<RecorderDeps, 'cluster' | 'find'> {
   readonly file: string;
   readonly dataDir: string;
   readonly store: ClusterOptions['store']['kind'];
-  /** Of earlier starts in the data directory. */
+  /** What earlier starts left in the data directory. */
   readonly settings: Settings;
   /** The supervisor has started the process again after an abnormal end. */
   readonly isRestart: boolean;

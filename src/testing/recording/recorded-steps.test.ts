@@ -108,8 +108,8 @@ const CASES: readonly Case[] = [
         patch: {
           object: 'configmap/a',
           json: [
-            { op: 'remove', path: '/metadata/finalizers' },
-            { op: 'remove', path: '/metadata/labels' },
+            { op: 'add', path: '/metadata/finalizers', value: [] },
+            { op: 'add', path: '/metadata/labels', value: {} },
             { op: 'add', path: '/binaryData', value: { k: 'dg==' } },
             { op: 'remove', path: '/data' },
             { op: 'remove', path: '/a~1b~0c' },

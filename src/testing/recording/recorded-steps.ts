@@ -127,8 +127,11 @@ function updateStep(exchange: Exchange): ScenarioStep {
     return patched({ object, subresource: info.subresource }, { merge: { ...fields, status } });
   const { metadata: metadataBefore = {}, ...fieldsBefore } = withoutIdentity(specOf(target));
   const json = [
-    ...replacements('/metadata', withoutNames(metadataBefore), withoutNames(metadata)),
-    ...replacements('', fieldsBefore, fields),
+    ...additions('/metadata', { ...emptied(metadataBefore), ...withoutNames(metadata) }),
+    ...additions('', fields),
+    ...Object.keys(fieldsBefore)
+      .filter((name) => !(name in fields))
+      .map((name) => ({ op: 'remove', path: pointer('', name) })),
   ];
   return patched({ object }, { json });
 }
@@ -138,11 +141,14 @@ function specOf(target: KubernetesObject | undefined): Manifest {
   return fields;
 }
 
-/** JSON patch operations that make the fields below a path what they are afterwards. */
-function replacements(path: string, before: Fields, after: Fields): object[] {
-  const operations = Object.entries(after).map(([name, value]) => ({ op: 'add', path: pointer(path, name), value }));
-  const removed = Object.keys(before).filter((name) => !(name in after));
-  return [...operations, ...removed.map((name) => ({ op: 'remove', path: pointer(path, name) }))];
+function additions(path: string, fields: Fields): object[] {
+  return Object.entries(fields).map(([name, value]) => ({ op: 'add', path: pointer(path, name), value }));
+}
+
+/** Empty values for all fields of metadata. Controllers write some too, so at replay they may not be there to be removed. */
+function emptied(metadata: Fields): Fields {
+  const empty = (value: unknown): unknown => (Array.isArray(value) ? [] : isFields(value) ? {} : '');
+  return Object.fromEntries(Object.entries(withoutNames(metadata)).map(([name, value]) => [name, empty(value)]));
 }
 
 function pointer(path: string, name: string): string {
