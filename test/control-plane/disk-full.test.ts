@@ -53,7 +53,7 @@ test('a cluster on a full disk', { skip: !isRoot && 'mounting needs root' }, asy
   process.kill(pid, 'SIGKILL');
   // Which write of a start is the first that fails depends on the last pages.
   const why =
-    /cannot use the data directory .*: database or disk is full|no space left on device, write '.*keelson-supervised/;
+    /cannot (use|open) .*keelson-supervised.*: database or disk is full|no space left on device, write '.*keelson-supervised/;
   await until('a start that fails', async () => why.test(readFileSync(log, 'utf8')));
 
   rmSync(ballast);
