@@ -173,6 +173,54 @@ const ROWS: readonly Row[] = [
     /first start/,
   ],
   [
+    'own routes to other nodes’ pods, also while stopped',
+    ranges,
+    {
+      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
+      routes: [
+        { cidr: '10.42.1.0/24', device: 'eth0', protocol: '199' },
+        { cidr: 'fd42:0:0:1::/64', device: 'eth0', protocol: '199' },
+      ],
+    },
+    'ok',
+    /^pods 10\.42/,
+  ],
+  [
+    'host routes of pods with point-to-point links',
+    ranges,
+    { ...HEALTHY, routes: [{ cidr: '10.42.0.7/32', device: 'veth1a2b3c4d', protocol: 'boot' }] },
+    'ok',
+    /^pods 10\.42/,
+  ],
+  [
+    'routes of another cluster over the pods',
+    ranges,
+    { ...HEALTHY, routes: [{ cidr: '10.0.0.0/8', device: 'eth0', protocol: '199' }] },
+    'warning',
+    /overlaps 10\.0\.0\.0\/8/,
+  ],
+  [
+    'a route of the same protocol over the services',
+    ranges,
+    { ...HEALTHY, routes: [{ cidr: '10.43.1.0/24', device: 'eth0', protocol: '199' }] },
+    'warning',
+    /10\.43\.0\.0\/16 overlaps/,
+  ],
+  [
+    'a network behind a veth over the pods',
+    ranges,
+    { ...HEALTHY, routes: [{ cidr: '10.42.7.0/24', device: 'veth0' }] },
+    'warning',
+    /routes to veth0/,
+  ],
+  [
+    'routes of the CNI plugin that the user brings',
+    ranges,
+    { ...withPart('settled', { ownCni: false }), routes: [{ cidr: '10.42.1.0/24', device: 'flannel.1' }] },
+    'ok',
+    /^pods 10\.42/,
+  ],
+  [
     'two families',
     ranges,
     {

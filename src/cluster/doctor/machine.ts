@@ -1,4 +1,5 @@
 /** What `keelson doctor` reads of a machine and of the cluster in a data directory, before anything is concluded. */
+import type { MachineRoute } from '../instance/preflight.ts';
 
 export interface Machine {
   readonly isRoot: boolean;
@@ -14,7 +15,7 @@ export interface Machine {
   readonly disk: DiskFacts | undefined;
   readonly firewall: FirewallFacts;
   /** Ranges that other devices have. */
-  readonly routes: readonly { readonly cidr: string; readonly device: string }[] | undefined;
+  readonly routes: readonly MachineRoute[] | undefined;
   /** `/etc/resolv.conf`; undefined: it is not there. */
   readonly resolvConf: string | undefined;
   readonly certificates: readonly CertificateFile[];

@@ -77,6 +77,20 @@ test('a port of the cluster itself is not taken; another program’s is, with it
   assert.equal((await readMachine(platform, { ...subject, pid: 12 })).ports[0]?.holder, undefined);
 });
 
+test('routes of other devices, with the protocol that says whose they are', async () => {
+  const platform = createSimPlatform();
+  const listed = [
+    { dst: 'default', gateway: '192.0.2.1', dev: 'eth0' },
+    { dst: '10.42.1.0/24', gateway: '192.0.2.3', dev: 'eth0', protocol: '199' },
+    { dst: '10.42.0.7', dev: 'veth1', scope: 'link' },
+  ];
+  platform.exec.program('ip', () => ({ stdout: JSON.stringify(listed) }));
+  assert.deepEqual((await readMachine(platform, subject)).routes, [
+    { cidr: '10.42.1.0/24', device: 'eth0', protocol: '199' },
+    { cidr: '10.42.0.7/32', device: 'veth1', protocol: undefined },
+  ]);
+});
+
 test('the firewall, the clock and the versions come from programs; without root the firewall is not asked', async () => {
   const platform = createSimPlatform();
   platform.exec.program('iptables', () => ({ stdout: '-P FORWARD DROP\n' }));

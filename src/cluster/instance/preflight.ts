@@ -114,11 +114,15 @@ async function programName(files: Files, pid: string): Promise<string> {
   return script === undefined ? name : (script.split('/').at(-1) ?? name);
 }
 
+/** A range, the device that has it, and who made the route (a name or number of `ip route`'s `proto`). */
+export interface MachineRoute {
+  readonly cidr: string;
+  readonly device: string;
+  readonly protocol?: string | undefined;
+}
+
 /** The machine's routes to ranges that matter, without the default route and without devices of ours. */
-export async function foreignRoutes(
-  exec: Exec,
-  ownDevices: readonly string[],
-): Promise<readonly { readonly cidr: string; readonly device: string }[]> {
+export async function foreignRoutes(exec: Exec, ownDevices: readonly string[]): Promise<readonly MachineRoute[]> {
   const result = await exec.run('ip', ['-json', 'route', 'show', 'table', 'all']);
   if (result.exitCode !== 0)
     throw new PreflightError(`cannot read the routes of this machine: ${result.stderr.trim()}`);
@@ -126,6 +130,7 @@ export async function foreignRoutes(
     dst?: string;
     dev?: string;
     type?: string;
+    protocol?: string;
   }[];
   return routes
     .filter(
@@ -134,6 +139,7 @@ export async function foreignRoutes(
     .map((r) => ({
       cidr: (r.dst ?? '').includes('/') ? (r.dst ?? '') : `${r.dst}/${(r.dst ?? '').includes(':') ? 128 : 32}`,
       device: r.dev ?? '?',
+      protocol: r.protocol,
     }));
 }
 

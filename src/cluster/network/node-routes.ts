@@ -29,7 +29,7 @@ export interface NodeRoutesConfig {
 }
 
 /** Marks our routes: `proto 199`. */
-const ROUTE_PROTOCOL = '199';
+export const ROUTE_PROTOCOL = '199';
 /** flannel's, which firewalls of clusters know. */
 const VXLAN_PORT = 8472;
 const VXLAN_OVERHEAD = 50;

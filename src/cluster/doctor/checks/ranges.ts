@@ -1,6 +1,9 @@
 /** Address ranges of pods and services beside the machine's routes. */
 import { cidrsOverlap, parseCidr, rangesOf } from '../../../base/cidr.ts';
+import type { MachineRoute } from '../../instance/preflight.ts';
+import { ROUTE_PROTOCOL } from '../../network/node-routes.ts';
 import { warning, worstOf, type Check } from '../finding.ts';
+import type { SettledFacts } from '../machine.ts';
 
 export const ranges: Check = {
   name: 'ranges',
@@ -9,8 +12,9 @@ export const ranges: Check = {
     if (settled === undefined) return { level: 'ok', message: 'a first start takes ranges that nothing routes' };
     // A warning only: a server without a node routes nothing, and a start keeps to what was settled.
     const own = [...rangesOf(settled.clusterCidr), ...rangesOf(settled.serviceCidr)];
+    const foreign = routes.filter((route) => !isOwn(route, settled));
     const problems = own.flatMap((range) =>
-      routes
+      foreign
         .filter(({ cidr }) => overlap(cidr, range))
         .map(({ cidr, device }) =>
           warning(`${range} overlaps ${cidr}, which this machine routes to ${device}`, `another range for ${device}`),
@@ -19,6 +23,17 @@ export const ranges: Check = {
     return worstOf(problems, `pods ${settled.clusterCidr}, services ${settled.serviceCidr}`);
   },
 };
+
+/** Inside the pods' ranges: to other nodes' pods, to pods with point-to-point links, and all of a CNI plugin of the user's. */
+function isOwn({ cidr, device, protocol }: MachineRoute, { clusterCidr, ownCni }: SettledFacts): boolean {
+  if (!rangesOf(clusterCidr).some((range) => holds(range, cidr))) return false;
+  return protocol === ROUTE_PROTOCOL || !ownCni || (device.startsWith('veth') && /\/(32|128)$/.test(cidr));
+}
+
+function holds(range: string, part: string): boolean {
+  const [whole, own] = [parseCidr(range), parseCidr(part)];
+  return overlap(range, part) && whole !== undefined && own !== undefined && own.prefixLength >= whole.prefixLength;
+}
 
 function overlap(left: string, right: string): boolean {
   const [a, b] = [parseCidr(left), parseCidr(right)];
