@@ -33,6 +33,7 @@ const HEALTHY: Machine = {
     ownContainerd: true,
     ownCni: true,
     bridge: 'kl123456',
+    isMember: false,
   },
   kernel: {
     release: '6.1.0-18-amd64',
@@ -346,6 +347,32 @@ const ROWS: readonly Row[] = [
     /restart Keelson/,
   ],
   [
+    'the client certificate of a stopped agent that ended',
+    certificates,
+    member(certificate('kubelet-client-current.pem', -1, { renewsItself: true })),
+    'error',
+    /kubelet-client-current\.pem ended on .*keelson token create on a server, then start with --token/,
+  ],
+  [
+    'the client certificate of an agent that cannot be read',
+    certificates,
+    member({
+      path: '/d/pki/kubelet-client-current.pem',
+      isAuthority: false,
+      renewsItself: true,
+      error: 'no PEM',
+    }),
+    'error',
+    /cannot be read: no PEM.*keelson token create/,
+  ],
+  [
+    'the serving certificate of an agent that ended',
+    certificates,
+    member(certificate('kubelet-server-current.pem', -1, { renewsItself: true })),
+    'warning',
+    /a start renews it/,
+  ],
+  [
     'one that ends soon',
     certificates,
     withFiles(certificate('admin.crt', 29)),
@@ -380,6 +407,10 @@ const ROWS: readonly Row[] = [
 
 function taken(more: { readonly isSettled: boolean }): Machine {
   return { ...HEALTHY, ports: [{ ...HEALTHY.ports[0]!, holder: 'nginx (pid 7)', ...more }] };
+}
+
+function member(file: CertificateFile): Machine {
+  return { ...withPart('settled', { isMember: true }), certificates: [file] };
 }
 
 function withFiles(...files: readonly CertificateFile[]): Machine {

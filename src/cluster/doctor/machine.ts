@@ -30,6 +30,8 @@ export interface SettledFacts {
   readonly ownContainerd: boolean;
   readonly ownCni: boolean;
   readonly bridge: string;
+  /** It joined a cluster of other machines as an agent. */
+  readonly isMember: boolean;
 }
 
 export interface KernelFacts {

@@ -42,7 +42,7 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
     isRoot,
     dataDir,
     pid,
-    settled: instance && settledFacts(instance, own),
+    settled: instance && { ...settledFacts(instance, own), isMember: file?.servers !== undefined },
     kernel: await readKernel(deps, isRoot),
     cgroups: await readCgroups(files),
     ports: await readPorts(deps, file, pid),
@@ -56,7 +56,7 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
   };
 }
 
-function settledFacts(instance: Instance, own: OwnPrograms): SettledFacts {
+function settledFacts(instance: Instance, own: OwnPrograms): Omit<SettledFacts, 'isMember'> {
   const { clusterCidr, serviceCidr, bridge } = instance;
   return { clusterCidr, serviceCidr, bridge, dnsAddress: dnsAddress(serviceCidr), ...own };
 }

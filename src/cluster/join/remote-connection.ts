@@ -3,6 +3,7 @@
  * the first start and renewed by itself afterwards, and a serving certificate that the control plane signs once the node
  * has registered. Upstream: the kubelet's TLS bootstrapping, --rotate-certificates and serverTLSBootstrap.
  */
+import { isReason } from '../../api/status-error.ts';
 import type { Client } from '../../client/client.ts';
 import { measuredNet } from '../../client/measured-net.ts';
 import { createRestClient } from '../../client/rest-client.ts';
@@ -27,7 +28,7 @@ export interface RemoteConnectionConfig {
 
 /** The connection and what keeps it. */
 export interface RemoteConnection extends NodeConnection {
-  /** Loads or gets the client certificate. Rejects with `PreflightError` when there is none and no token. */
+  /** Loads or gets the client certificate. Rejects with `PreflightError` when there is none and no token that is taken. */
   open(signal: AbortSignal): Promise<void>;
   /** Renews certificates until the signal aborts. */
   keep(signal: AbortSignal): Promise<void>;
@@ -51,7 +52,7 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
   const own = { nodeName: instance.nodeName, dir: instance.pkiDir, nodeIps: () => config.nodeIps };
   const clientCertificate: CertificateManager = createNodeCertificate(
     platform,
-    { ...own, kind: 'kubelet-client' },
+    { ...own, kind: 'kubelet-client', isRefusal: (error) => isReason(error, 'Unauthorized') },
     () => (clientCertificate.current() === undefined ? (stranger ?? kubelet) : kubelet),
   );
   const serving = createNodeCertificate(platform, { ...own, kind: 'kubelet-server' }, () => kubelet);
@@ -61,12 +62,16 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
     server,
     caPem,
     async open(signal) {
-      if (stranger === undefined && !(await clientCertificate.load())) {
-        const joined = await platform.files.exists(clientCertificate.file);
-        const why = joined ? 'this machine’s certificate is over' : 'this machine has not joined yet';
-        throw new PreflightError(`${why}; --token is needed (keelson token create)`);
-      }
-      await clientCertificate.ensure(signal);
+      const isKept = await clientCertificate.load();
+      const joined = await platform.files.exists(clientCertificate.file);
+      const why = joined ? 'this machine’s certificate is over' : 'this machine has not joined yet';
+      if (!isKept && stranger === undefined)
+        throw new PreflightError(`${why}; --token is needed (keelson token create, on a server)`);
+      await clientCertificate.ensure(signal).catch((error: unknown) => {
+        if (!isReason(error, 'Unauthorized')) throw error;
+        const refused = 'the servers refuse the token, which is over or unknown';
+        throw new PreflightError(`${why}, and ${refused}; a new --token is needed (keelson token create, on a server)`);
+      });
     },
     keep: async (signal) => {
       await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)]);

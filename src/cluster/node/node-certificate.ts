@@ -17,6 +17,8 @@ export interface NodeCertificateConfig {
   readonly nodeIps?: () => readonly string[];
   /** A configured certificate, used while there is no file. */
   readonly configured?: KeyPairPem;
+  /** Whether asking again for the first one is in vain. */
+  readonly isRefusal?: (error: unknown) => boolean;
 }
 
 const SIGNERS = {
@@ -27,7 +29,7 @@ const SIGNERS = {
 /** `client` is called whenever a request is sent. */
 export function createNodeCertificate(
   platform: Platform,
-  { kind, nodeName, dir, nodeIps, configured }: NodeCertificateConfig,
+  { kind, nodeName, dir, nodeIps, configured, isRefusal }: NodeCertificateConfig,
   client: () => Client,
 ): CertificateManager {
   const { files, clock, crypto, random } = platform;
@@ -53,6 +55,7 @@ export function createNodeCertificate(
       dir,
       name: kind,
       configured,
+      isRefusal,
       subject: () => ({
         commonName: `system:node:${nodeName}`,
         organizations: ['system:nodes'],

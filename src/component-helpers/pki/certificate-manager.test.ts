@@ -99,6 +99,24 @@ describe('the certificate of a node', () => {
     await clock.drive(keeping);
   });
 
+  it('is not asked for again after three refusals in a row', async () => {
+    const platform = createSimPlatform();
+    const answers = ['refused', 'refused', 'away', 'refused', 'refused', 'refused'];
+    const asked: number[] = [];
+    const manager = createCertificateManager(
+      { ...platform, sign: () => Promise.reject(new Error(answers[asked.push(platform.clock.nowMs()) - 1])) },
+      {
+        dir: '/pki',
+        name: 'kubelet-client',
+        subject: () => ({ commonName: 'n', organizations: [] }),
+        isRefusal: (error) => error instanceof Error && error.message === 'refused',
+      },
+    );
+    const ensured = platform.clock.drive(manager.ensure(new AbortController().signal));
+    await assert.rejects(ensured, /^Error: refused$/);
+    assert.equal(asked.length, answers.length);
+  });
+
   it('is asked for until somebody signs; one that is over is of no use', async () => {
     const { clock, make, asked, setSigns } = await setUp();
     const stop = new AbortController();

@@ -11,6 +11,8 @@ import { createRequest, type CertificateDeps, type KeyPairPem } from './certific
 import { readCertificate } from './read-certificate.ts';
 
 const RETRY_MS = 5_000;
+/** A server that has just started may refuse what it does not know yet. */
+const REFUSALS = 3;
 const WALL_CHECK_MS = 60 * 60_000;
 
 /** Who is asked, and where the result is kept. */
@@ -38,6 +40,8 @@ export interface CertificateManagerConfig {
     readonly dnsNames?: readonly string[];
     readonly ipAddresses?: readonly string[];
   };
+  /** Whether asking again for the first one is in vain. Absent: it is asked for until somebody signs. */
+  readonly isRefusal?: (error: unknown) => boolean;
 }
 
 export interface CertificateManager {
@@ -47,7 +51,7 @@ export interface CertificateManager {
   readonly file: string;
   /** Reads the kept or given one; whether there is one that still holds. Asks nobody. */
   load(): Promise<boolean>;
-  /** Loads or gets the first; resolves when there is one. Rejects only on the signal's abort. */
+  /** Loads or gets the first; resolves when there is one. Rejects on the signal's abort, and after three refusals in a row. */
   ensure(signal: AbortSignal): Promise<KeyPairPem>;
   /** Renews until the signal aborts. Never rejects. */
   keep(signal: AbortSignal): Promise<void>;
@@ -100,8 +104,13 @@ class Manager implements CertificateManager {
 
   async #getFirst(signal: AbortSignal): Promise<KeyPairPem> {
     await this.load();
+    let refusals = 0;
     while (this.#current === undefined) {
-      await this.#renew(signal).catch((error: unknown) => this.#failed(error, signal));
+      await this.#renew(signal).catch((error: unknown) => {
+        refusals = this.#config.isRefusal?.(error) === true ? refusals + 1 : 0;
+        if (refusals === REFUSALS) throw error;
+        this.#failed(error, signal);
+      });
       if (this.#current === undefined) await this.#deps.clock.sleep(RETRY_MS, signal);
     }
     return this.#current;

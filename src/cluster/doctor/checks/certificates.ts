@@ -22,10 +22,17 @@ export const certificates: Check = {
   },
 };
 
-function problemsOf(file: CertificateFile, nowMs: number, { pid }: Machine): Finding[] {
+/** An agent's own, without which it asks for another with a token alone. */
+const MEMBERSHIP = '/kubelet-client-current.pem';
+const JOIN_AGAIN = 'keelson token create on a server, then start with --token';
+
+function problemsOf(file: CertificateFile, nowMs: number, { pid, settled }: Machine): Finding[] {
   const { path, times, error, isAuthority, renewsItself } = file;
-  if (times === undefined) return [failure(`${path} cannot be read: ${error}`, 'restore it from a backup')];
+  const needsToken = settled?.isMember === true && path.endsWith(MEMBERSHIP);
+  if (times === undefined)
+    return [failure(`${path} cannot be read: ${error}`, needsToken ? JOIN_AGAIN : 'restore it from a backup')];
   const { notBeforeMs, notAfterMs } = times;
+  if (needsToken && nowMs >= notAfterMs) return [failure(`${path} ended on ${dateText(notAfterMs)}`, JOIN_AGAIN)];
   // A start makes those anew that have less than a third of their life left; an authority is what all others trust.
   const cure = isAuthority
     ? 'no start renews an authority: make a new cluster and move the objects'
