@@ -244,7 +244,10 @@ const ROWS: readonly Row[] = [
     firewall,
     withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'policy drop;' }] }),
     'warning',
-    /nft insert rule inet mine fwd iifname "kl123456" accept/,
+    new RegExp(
+      'nft insert rule inet mine fwd ip saddr 10.42.0.0/16 accept && ' +
+        'nft insert rule inet mine fwd ip daddr 10.42.0.0/16 accept.* /etc/nftables.conf',
+    ),
   ],
   [
     'ufw',
@@ -261,6 +264,55 @@ const ROWS: readonly Row[] = [
     /iptables -I INPUT -s 10\.42\.0\.0\/16 -j ACCEPT/,
   ],
   [
+    'an INPUT chain that drops, beside Keelson’s own accepts of forwarded packets',
+    firewall,
+    withPart('firewall', {
+      iptables:
+        '-P INPUT DROP\n-P FORWARD DROP\n-A INPUT -j ufw-before-input\n-A ufw-user-input ! -s 10.42.0.0/16 -j ACCEPT\n' +
+        '-A FORWARD -s 10.42.0.0/16 -m comment --comment keelson-123456 -j ACCEPT\n',
+    }),
+    'warning',
+    /ufw allow from 10\.42\.0\.0\/16/,
+  ],
+  [
+    'an INPUT chain that refuses the pods by name',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT DROP\n-A INPUT -s 10.42.0.0/16 -j DROP\n' }),
+    'warning',
+    /may not reach this node/,
+  ],
+  [
+    'a ufw that lets pods in',
+    firewall,
+    withPart('firewall', { iptables: '-P INPUT DROP\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n' }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'an INPUT chain that drops IPv6',
+    firewall,
+    {
+      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
+      firewall: { iptables: '-P INPUT ACCEPT\n', ip6tables: '-P INPUT DROP\n', droppingChains: [] },
+    },
+    'warning',
+    /→ ip6tables -I INPUT -s fd42::\/56 -j ACCEPT$/,
+  ],
+  [
+    'a ufw that lets pods of both families in',
+    firewall,
+    {
+      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
+      firewall: {
+        iptables: '-P INPUT DROP\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n',
+        ip6tables: '-P INPUT DROP\n-A ufw6-user-input -s fd42::/56 -j ACCEPT\n',
+        droppingChains: [],
+      },
+    },
+    'ok',
+    /drops nothing/,
+  ],
+  [
     'one that lets pods in',
     firewall,
     withPart('firewall', { iptables: '-P INPUT DROP\n-A INPUT -s 10.42.0.0/16 -j ACCEPT\n' }),
@@ -273,6 +325,56 @@ const ROWS: readonly Row[] = [
     withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl123456" accept' }] }),
     'ok',
     /drops nothing/,
+  ],
+  [
+    'a foreign chain that lets every bridge of Keelson pass',
+    firewall,
+    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl*" accept' }] }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'a foreign chain that lets the bridge pass where pods have point-to-point links',
+    firewall,
+    {
+      ...withPart('kernel', { hasBridgeNetfilter: false }),
+      firewall: { iptables: undefined, droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl*" accept' }] },
+    },
+    'warning',
+    /ip saddr 10\.42/,
+  ],
+  [
+    'a foreign chain that lets the ranges of pods pass',
+    firewall,
+    withPart('firewall', {
+      droppingChains: [{ chain: 'ip mine fwd', rules: '\t\tip saddr { 10.42.0.0/16, 192.0.2.0/24 } accept\n' }],
+    }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'a foreign chain that drops the pods by name',
+    firewall,
+    withPart('firewall', { droppingChains: [{ chain: 'ip mine fwd', rules: '\t\tip saddr 10.42.0.0/16 drop\n' }] }),
+    'warning',
+    /drops forwarded/,
+  ],
+  [
+    'a foreign chain of a family that pods have not',
+    firewall,
+    withPart('firewall', { droppingChains: [{ chain: 'ip6 mine fwd', rules: 'policy drop;' }] }),
+    'ok',
+    /drops nothing/,
+  ],
+  [
+    'a foreign chain that drops IPv6',
+    firewall,
+    {
+      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
+      firewall: { iptables: undefined, droppingChains: [{ chain: 'ip6 mine fwd', rules: 'policy drop;' }] },
+    },
+    'warning',
+    /→ nft insert rule ip6 mine fwd ip6 saddr fd42::\/56 accept && nft/,
   ],
   [
     'a firewalld that trusts the pods',

@@ -90,6 +90,8 @@ export interface DiskFacts {
 export interface FirewallFacts {
   /** `iptables -S`; undefined: there is no iptables, or it was not tried without root. */
   readonly iptables: string | undefined;
+  /** `ip6tables -S`, likewise. */
+  readonly ip6tables?: string | undefined;
   /** Chains of nftables at the forward hook with policy drop, without those of iptables. */
   readonly droppingChains: readonly DroppingChain[];
   /** Ranges that firewalld trusts; absent where it does not run. */

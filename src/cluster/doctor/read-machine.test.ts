@@ -94,6 +94,7 @@ test('routes of other devices, with the protocol that says whose they are', asyn
 test('the firewall, the clock and the versions come from programs; without root the firewall is not asked', async () => {
   const platform = createSimPlatform();
   platform.exec.program('iptables', () => ({ stdout: '-P FORWARD DROP\n' }));
+  platform.exec.program('ip6tables', () => ({ stdout: '-P INPUT DROP\n' }));
   platform.exec.program('nft', ({ args }) => {
     if (args[0] === '--version') return { stdout: 'nftables v1.0.6\n' };
     if (args.includes('chain')) return { stdout: args.join(' ') };
@@ -106,6 +107,7 @@ test('the firewall, the clock and the versions come from programs; without root 
   const { firewall, clock, programs } = await readMachine(platform, subject);
   assert.deepEqual(firewall, {
     iptables: '-P FORWARD DROP\n',
+    ip6tables: '-P INPUT DROP\n',
     droppingChains: [{ chain: 'inet t c', rules: 'list chain inet t c' }],
     firewalldTrusts: ['10.42.0.0/16', '10.43.0.0/16'],
   });

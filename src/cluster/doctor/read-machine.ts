@@ -117,6 +117,7 @@ async function readFirewall(deps: Deps, isRoot: boolean): Promise<FirewallFacts>
   );
   return {
     iptables: await output(deps, 'iptables', ['-w', '-S']),
+    ip6tables: await output(deps, 'ip6tables', ['-w', '-S']),
     droppingChains,
     // It fails where firewalld does not run.
     firewalldTrusts: (await output(deps, 'firewall-cmd', ['--zone=trusted', '--list-sources']))?.trim().split(/\s+/),

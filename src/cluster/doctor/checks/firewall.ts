@@ -1,5 +1,5 @@
 /** Rules of the machine's own firewall that drop what pods send to one another and to this machine. */
-import { rangesOf } from '../../../base/cidr.ts';
+import { rangeFamily, rangesOf } from '../../../base/cidr.ts';
 import { dropsForwarded } from '../../network/forward-accepts.ts';
 import { warning, worstOf, type Check, type Finding } from '../finding.ts';
 import type { DroppingChain, Machine } from '../machine.ts';
@@ -10,13 +10,13 @@ const [PODS, SERVICES] = ['10.42.0.0/16', '10.43.0.0/16'];
 export const firewall: Check = {
   name: 'firewall',
   check(machine) {
-    const { iptables, droppingChains, firewalldTrusts } = machine.firewall;
+    const { iptables, ip6tables, droppingChains, firewalldTrusts } = machine.firewall;
     if (!machine.isRoot) return warning('only root can read it', 'sudo keelson doctor');
-    const forwards = iptables !== undefined && dropsForwarded(iptables);
+    const forwards = [iptables, ip6tables].some((listing) => listing !== undefined && dropsForwarded(listing));
     return worstOf(
       [
-        ...chains(machine, droppingChains),
-        ...inputProblem(machine, iptables ?? ''),
+        ...droppingChains.flatMap((chain) => chainProblem(machine, chain)),
+        ...podRanges(machine).flatMap((range) => inputProblem(machine, range)),
         ...firewalldProblem(machine, firewalldTrusts),
       ],
       forwards
@@ -26,40 +26,58 @@ export const firewall: Check = {
   },
 };
 
-function podRange({ settled }: Machine): string {
-  return rangesOf(settled?.clusterCidr ?? PODS)[0] ?? PODS;
+/** One per family of the pods. */
+function podRanges({ settled }: Machine): readonly string[] {
+  return rangesOf(settled?.clusterCidr ?? PODS);
 }
 
-function chains(machine: Machine, dropping: readonly DroppingChain[]): Finding[] {
-  const bridge = machine.settled?.bridge ?? 'kl*';
-  const range = podRange(machine);
-  // A rule that names the bridge or the range is somebody's answer to this warning.
-  return dropping
-    .filter(({ rules }) => !rules.includes(`"${bridge}"`) && !rules.includes(` ${range} `))
-    .map(({ chain }) =>
-      warning(
-        `the nftables chain ${chain} drops forwarded packets, those of pods too`,
-        `nft insert rule ${chain} iifname "${bridge}" accept, and the same with oifname`,
-      ),
-    );
+function chainProblem(machine: Machine, { chain, rules }: DroppingChain): Finding[] {
+  const [family] = chain.split(' ');
+  const closed = podRanges(machine)
+    .filter((range) => family === 'ip' ? rangeFamily(range) === 4 : family !== 'ip6' || rangeFamily(range) === 6)
+    .filter((range) => !letsPass(machine, rules, range));
+  if (closed.length === 0) return [];
+  const cures = closed.flatMap((range) => {
+    const kind = rangeFamily(range) === 6 ? 'ip6' : 'ip';
+    return ['saddr', 'daddr'].map((side) => `nft insert rule ${chain} ${kind} ${side} ${range} accept`);
+  });
+  return [
+    warning(
+      `the nftables chain ${chain} drops forwarded packets, those of pods too`,
+      `${cures.join(' && ')}, and the same rules in /etc/nftables.conf`,
+    ),
+  ];
+}
+
+/** A rule that accepts the range is somebody's answer; one that accepts the bridge is where pods are behind one. */
+function letsPass({ settled, kernel }: Machine, rules: string, range: string): boolean {
+  const bridges = kernel.hasBridgeNetfilter ? ['"kl*"', ...(settled === undefined ? [] : [`"${settled.bridge}"`])] : [];
+  const accepting = rules.split('\n').filter((rule) => /\baccept\b/.test(rule));
+  return accepting.some((rule) => rule.split(/[\s,]+/).some((word) => word === range || bridges.includes(word)));
 }
 
 /** As ufw sets it up: what comes in is dropped, so pods do not reach the API server on their own node. */
-function inputProblem(machine: Machine, iptables: string): Finding[] {
-  const range = podRange(machine);
-  if (!/^-P INPUT DROP$/m.test(iptables) || iptables.includes(`-s ${range} `)) return [];
-  const hasUfw = /^-A INPUT -j ufw-/m.test(iptables);
+function inputProblem({ firewall: { iptables, ip6tables } }: Machine, range: string): Finding[] {
+  const [program, listing = ''] = rangeFamily(range) === 6 ? ['ip6tables', ip6tables] : ['iptables', iptables];
+  const lines = listing.split('\n');
+  // Keelson's own accepts name the range at FORWARD.
+  const answer = (line: string): boolean =>
+    /^-A (INPUT|ufw6?-user-input) .*-j ACCEPT$/.test(line) && line.includes(` -s ${range} `) && !line.includes(' ! -s ');
+  if (!lines.includes('-P INPUT DROP') || lines.some(answer)) return [];
+  const hasUfw = lines.some((line) => /^-A INPUT -j ufw6?-/.test(line));
   return [
     warning(
-      `iptables drops what comes in: pods (${range}) may not reach this node`,
-      hasUfw ? `ufw allow from ${range}` : `iptables -I INPUT -s ${range} -j ACCEPT`,
+      `${program} drops what comes in: pods (${range}) may not reach this node`,
+      hasUfw ? `ufw allow from ${range}` : `${program} -I INPUT -s ${range} -j ACCEPT`,
     ),
   ];
 }
 
 function firewalldProblem(machine: Machine, trusts: readonly string[] | undefined): Finding[] {
-  const services = rangesOf(machine.settled?.serviceCidr ?? SERVICES)[0] ?? SERVICES;
-  const missing = [podRange(machine), services].filter((range) => trusts !== undefined && !trusts.includes(range));
+  const services = rangesOf(machine.settled?.serviceCidr ?? SERVICES);
+  const missing = [...podRanges(machine), ...services].filter(
+    (range) => trusts !== undefined && !trusts.includes(range),
+  );
   if (missing.length === 0) return [];
   const sources = missing.map((range) => `--add-source=${range}`).join(' ');
   return [
