@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { parseTime } from '../../api/time.ts';
 import { certificates } from './checks/certificates.ts';
 import { cgroups } from './checks/cgroups.ts';
+import { directory } from './checks/directory.ts';
 import { disk } from './checks/disk.ts';
 import { dns } from './checks/dns.ts';
 import { firewall } from './checks/firewall.ts';
@@ -26,6 +27,7 @@ const HEALTHY: Machine = {
   isRoot: true,
   dataDir: '/d',
   pid: undefined,
+  instanceError: undefined,
   settled: {
     clusterCidr: '10.42.0.0/16',
     serviceCidr: '10.43.0.0/16',
@@ -54,6 +56,7 @@ const HEALTHY: Machine = {
   firewall: { iptables: '-P INPUT ACCEPT\n-P FORWARD ACCEPT\n', droppingChains: [] },
   routes: [{ cidr: '192.0.2.0/24', device: 'eth0' }],
   resolvConf: 'nameserver 192.0.2.53\n',
+  hasSystemdResolvConf: false,
   certificates: [certificate('apiserver.crt', 300)],
   programs: {
     missing: [],
@@ -136,6 +139,13 @@ const ROWS: readonly Row[] = [
     withPart('programs', { containerd: 'containerd containerd.io 1.5.11 abc' }),
     'error',
     /containerd 1\.5\.11 is older than 1\.6/,
+  ],
+  [
+    'an nft that service rules of nftables are not made for',
+    programs,
+    withPart('programs', { nft: 'nftables v0.9.8 (E.D.S.)' }),
+    'warning',
+    /nft 0\.9\.8 is older than 1\.0\.1.*→ .*--proxy-mode iptables/,
   ],
   ['a program without a version', programs, withPart('programs', { runc: 'runc' }), 'warning', /runc says no version/],
   [
@@ -231,6 +241,21 @@ const ROWS: readonly Row[] = [
     'warning',
     /fd42::\/56 overlaps/,
   ],
+  [
+    'a broken instance.json',
+    directory,
+    { ...HEALTHY, settled: undefined, instanceError: 'the data directory is broken: x' },
+    'error',
+    /broken: x → .*from a backup.*keelson down --delete-data --data-dir \/d/,
+  ],
+  [
+    'an instance.json of another user',
+    directory,
+    { ...HEALTHY, isRoot: false, settled: undefined, instanceError: 'cannot read x: EACCES: permission denied' },
+    'error',
+    /→ sudo keelson doctor$/,
+  ],
+  ['no data directory yet', directory, { ...HEALTHY, settled: undefined }, 'ok', /no cluster yet in \/d/],
   ['routes that cannot be read', ranges, { ...HEALTHY, routes: undefined }, 'warning', /iproute2/],
   [
     'a FORWARD chain that drops',
@@ -396,9 +421,16 @@ const ROWS: readonly Row[] = [
   [
     'a resolver on loopback',
     dns,
-    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.53\n' },
+    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.53\n', hasSystemdResolvConf: true },
     'warning',
     /resolv-conf=\/run\/systemd/,
+  ],
+  [
+    'a resolver on loopback that is not systemd’s',
+    dns,
+    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.1\n' },
+    'warning',
+    /→ --kubelet-arg resolv-conf=FILE/,
   ],
   ['a loop', dns, { ...HEALTHY, resolvConf: 'nameserver 10.43.0.10\n' }, 'error', /asks itself/],
   [
@@ -408,8 +440,34 @@ const ROWS: readonly Row[] = [
     'warning',
     /pods get the first 3/,
   ],
-  ['a clock that went back', time, withPart('clock', { lastWriteMs: NOW_MS + DAY_MS }), 'error', /the clock went back/],
-  ['a clock that runs free', time, withPart('clock', { isSynchronized: false }), 'warning', /chrony/],
+  [
+    'a clock that went back',
+    time,
+    withPart('clock', { lastWriteMs: NOW_MS + DAY_MS }),
+    'error',
+    /the clock went back → set the clock/,
+  ],
+  [
+    'a clock that runs free',
+    time,
+    withPart('clock', { isSynchronized: false }),
+    'warning',
+    /→ a time service: apt-get/,
+  ],
+  [
+    'a clock that chrony has not synchronized yet',
+    time,
+    withPart('clock', { isSynchronized: false, service: 'chrony' }),
+    'warning',
+    /→ systemctl status chrony/,
+  ],
+  [
+    'a clock that another time service has not synchronized yet',
+    time,
+    withPart('clock', { isSynchronized: false, service: 'systemd-timesyncd' }),
+    'warning',
+    /→ systemctl status systemd-timesyncd/,
+  ],
   [
     'a clock of which nothing is known',
     time,

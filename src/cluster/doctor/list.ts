@@ -1,6 +1,7 @@
 /** Every check of `keelson doctor`, in the order they are shown. A new one: a file and a line here. */
 import { certificates } from './checks/certificates.ts';
 import { cgroups } from './checks/cgroups.ts';
+import { directory } from './checks/directory.ts';
 import { disk } from './checks/disk.ts';
 import { dns } from './checks/dns.ts';
 import { firewall } from './checks/firewall.ts';
@@ -17,6 +18,7 @@ export const CHECKS: readonly Check[] = [
   cgroups,
   modules,
   programs,
+  directory,
   ports,
   ranges,
   firewall,

@@ -6,6 +6,8 @@ export interface Machine {
   readonly dataDir: string;
   /** The process of the cluster; absent: it is stopped, or there is none. */
   readonly pid: number | undefined;
+  /** Why the file of what was settled at the first start cannot be read; undefined: it can, or is not there. */
+  readonly instanceError: string | undefined;
   /** What the cluster has settled; absent before the first start. */
   readonly settled: SettledFacts | undefined;
   readonly kernel: KernelFacts;
@@ -18,6 +20,8 @@ export interface Machine {
   readonly routes: readonly MachineRoute[] | undefined;
   /** `/etc/resolv.conf`; undefined: it is not there. */
   readonly resolvConf: string | undefined;
+  /** systemd-resolved's list of the servers it asks itself. */
+  readonly hasSystemdResolvConf: boolean;
   readonly certificates: readonly CertificateFile[];
   readonly programs: ProgramFacts;
 }
@@ -73,6 +77,8 @@ export interface ClockFacts {
   readonly nowMs: number;
   /** Whether a time service keeps it right; undefined: no program says so. */
   readonly isSynchronized: boolean | undefined;
+  /** The time service that runs or is enabled, where the clock is not synchronized. */
+  readonly service?: 'chrony' | 'systemd-timesyncd' | undefined;
   /** When the newest file of the cluster was written. */
   readonly lastWriteMs: number | undefined;
 }

@@ -77,6 +77,30 @@ test('a port of the cluster itself is not taken; another program’s is, with it
   assert.equal((await readMachine(platform, { ...subject, pid: 12 })).ports[0]?.holder, undefined);
 });
 
+test('a broken instance.json is a fact among others', async () => {
+  for (const text of ['{"format": 1, "clusterCidr"', '{"format": 1, "clusterCidr": "10.42.0.0/16"}', '{"format": 7}']) {
+    const platform = createSimPlatform();
+    await write(platform, { '/d/instance.json': text, '/etc/resolv.conf': 'nameserver 192.0.2.1\n' });
+    const { instanceError, settled, resolvConf, ports } = await readMachine(platform, subject);
+    assert.match(instanceError ?? '', /instance\.json/, text);
+    assert.deepEqual([settled, resolvConf, ports.length], [undefined, 'nameserver 192.0.2.1\n', 2]);
+  }
+});
+
+test('a clock that is not synchronized: which service there is', async () => {
+  const platform = createSimPlatform();
+  platform.exec.program('timedatectl', () => ({ stdout: 'NTP=no\nNTPSynchronized=no\n' }));
+  assert.deepEqual((await readMachine(platform, subject)).clock.service, undefined);
+  platform.exec.program('timedatectl', () => ({ stdout: 'NTP=yes\nNTPSynchronized=no\n' }));
+  const { clock } = await readMachine(platform, subject);
+  assert.deepEqual([clock.isSynchronized, clock.service], [false, 'systemd-timesyncd']);
+  platform.exec.program('chronyc', () => ({ stdout: 'Leap status     : Not synchronised\n' }));
+  const other = (await readMachine(platform, subject)).clock;
+  assert.deepEqual([other.isSynchronized, other.service], [false, 'chrony']);
+  platform.exec.program('timedatectl', () => ({ stdout: 'NTP=yes\nNTPSynchronized=yes\n' }));
+  assert.equal((await readMachine(platform, subject)).clock.isSynchronized, true);
+});
+
 test('routes of other devices, with the protocol that says whose they are', async () => {
   const platform = createSimPlatform();
   const listed = [

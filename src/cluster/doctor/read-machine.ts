@@ -1,14 +1,15 @@
 /** Reads what the checks of `keelson doctor` conclude from. Changes nothing; what cannot be read is absent. */
-import { hasErrorCode } from '../../base/errors.ts';
+import { errorMessage, hasErrorCode } from '../../base/errors.ts';
 import { largest } from '../../base/lists.ts';
 import type { ExecResult } from '../../platform/exec.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { deriveInstance, type Instance } from '../instance/instance.ts';
+import { deriveInstance } from '../instance/instance.ts';
 import { readInstanceFile, type InstanceFile } from '../instance/instance-file.ts';
 import { findPrograms, foreignRoutes, holdsPort, portHolder, type OwnPrograms } from '../instance/preflight.ts';
 import { HTTPS_PORT, KUBELET_PORT, ownDevices, programsOf } from '../instance/prepare-instance.ts';
 import { foreignDroppingChains } from '../network/forward-accepts.ts';
 import { dnsAddress } from '../network/pod-network.ts';
+import { SYSTEMD_RESOLV_CONF } from './checks/dns.ts';
 import type {
   ClockFacts,
   DiskFacts,
@@ -31,18 +32,17 @@ export interface DoctorSubject {
   readonly pid: number | undefined;
 }
 
-/** Throws `PreflightError` where the data directory is broken. */
 export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<Machine> {
   const { files } = deps;
   const { dataDir, isRoot, pid } = subject;
-  const file = await readInstanceFile(files, dataDir);
-  const instance = file && deriveInstance({ ...file, dataDir }, (text) => deps.crypto.sha256Hex(text));
+  const { file, settled, instanceError } = await readInstance(deps, dataDir);
   const own = programsOf(file ?? {});
   return {
     isRoot,
     dataDir,
     pid,
-    settled: instance && { ...settledFacts(instance, own), isMember: file?.servers !== undefined },
+    instanceError,
+    settled,
     kernel: await readKernel(deps, isRoot),
     cgroups: await readCgroups(files),
     ports: await readPorts(deps, file, pid),
@@ -51,14 +51,36 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
     firewall: await readFirewall(deps, isRoot),
     routes: await foreignRoutes(deps.exec, ownDevices(deps, dataDir)).catch(() => undefined),
     resolvConf: await files.readText('/etc/resolv.conf').catch(() => undefined),
+    hasSystemdResolvConf: await files.exists(SYSTEMD_RESOLV_CONF),
     certificates: await readCertificates(deps, dataDir),
     programs: await readPrograms(deps, own),
   };
 }
 
-function settledFacts(instance: Instance, own: OwnPrograms): Omit<SettledFacts, 'isMember'> {
-  const { clusterCidr, serviceCidr, bridge } = instance;
-  return { clusterCidr, serviceCidr, bridge, dnsAddress: dnsAddress(serviceCidr), ...own };
+interface ReadInstance {
+  readonly file?: InstanceFile | undefined;
+  readonly settled: SettledFacts | undefined;
+  readonly instanceError: string | undefined;
+}
+
+async function readInstance(deps: Deps, dataDir: string): Promise<ReadInstance> {
+  let file: InstanceFile | undefined;
+  try {
+    file = await readInstanceFile(deps.files, dataDir);
+    return { file, settled: file && settledFacts(deps, file, dataDir), instanceError: undefined };
+  } catch (error) {
+    const message = errorMessage(error);
+    const instanceError =
+      file === undefined ? message : `the data directory is broken: ${dataDir}/instance.json: ${message}`;
+    return { settled: undefined, instanceError };
+  }
+}
+
+/** Throws for ranges that are none. */
+function settledFacts({ crypto }: Deps, file: InstanceFile, dataDir: string): SettledFacts {
+  const { clusterCidr, serviceCidr, bridge } = deriveInstance({ ...file, dataDir }, (text) => crypto.sha256Hex(text));
+  const isMember = file.servers !== undefined;
+  return { clusterCidr, serviceCidr, bridge, dnsAddress: dnsAddress(serviceCidr), isMember, ...programsOf(file) };
 }
 
 async function readPorts(
@@ -86,14 +108,17 @@ async function readClock(deps: Deps, dataDir: string): Promise<ClockFacts> {
     if (stat !== undefined) times.push(stat.mtimeMs);
   }
   const lastWriteMs = times.length === 0 ? undefined : largest(times);
-  return { nowMs: deps.clock.nowMs(), isSynchronized: await isSynchronized(deps), lastWriteMs };
+  return { nowMs: deps.clock.nowMs(), ...(await readTimeService(deps)), lastWriteMs };
 }
 
-async function isSynchronized(deps: Deps): Promise<boolean | undefined> {
-  const systemd = await output(deps, 'timedatectl', ['show', '--property=NTPSynchronized', '--value']);
-  if (systemd !== undefined) return systemd.trim() === 'yes';
+async function readTimeService(deps: Deps): Promise<Pick<ClockFacts, 'isSynchronized' | 'service'>> {
+  const systemd = await output(deps, 'timedatectl', ['show', '--property=NTP', '--property=NTPSynchronized']);
+  if (systemd !== undefined && /^NTPSynchronized=yes$/m.test(systemd)) return { isSynchronized: true };
+  // It fails where chrony does not run.
   const chrony = await output(deps, 'chronyc', ['-n', 'tracking']);
-  return chrony === undefined ? undefined : /^Leap status\s*: Normal$/m.test(chrony);
+  if (chrony !== undefined) return { isSynchronized: /^Leap status\s*: Normal$/m.test(chrony), service: 'chrony' };
+  if (systemd === undefined) return { isSynchronized: undefined };
+  return { isSynchronized: false, service: /^NTP=yes$/m.test(systemd) ? 'systemd-timesyncd' : undefined };
 }
 
 /** The file system of the directory, or of the nearest one above it that is there. */

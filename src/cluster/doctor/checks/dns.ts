@@ -4,11 +4,12 @@ import { failure, warning, worstOf, type Check, type Finding } from '../finding.
 
 /** Limits of the C library, which upstream's kubelet keeps to. */
 const [MAX_SERVERS, MAX_DOMAINS] = [3, 32];
-const SYSTEMD = '/run/systemd/resolve/resolv.conf';
+/** The servers that systemd-resolved asks itself. */
+export const SYSTEMD_RESOLV_CONF = '/run/systemd/resolve/resolv.conf';
 
 export const dns: Check = {
   name: 'dns',
-  check({ resolvConf, settled }) {
+  check({ resolvConf, settled, hasSystemdResolvConf }) {
     const edit = 'nameserver lines in /etc/resolv.conf';
     if (resolvConf === undefined)
       return failure('there is no /etc/resolv.conf: names outside the cluster do not resolve', edit);
@@ -22,7 +23,9 @@ export const dns: Check = {
       problems.push(
         warning(
           'the name server listens on loopback: pods of dnsPolicy Default cannot reach it',
-          `--kubelet-arg resolv-conf=${SYSTEMD}, or another file with its servers`,
+          hasSystemdResolvConf
+            ? `--kubelet-arg resolv-conf=${SYSTEMD_RESOLV_CONF}`
+            : '--kubelet-arg resolv-conf=FILE, a file with the servers that it asks',
         ),
       );
     if (servers.length > MAX_SERVERS)

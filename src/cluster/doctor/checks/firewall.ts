@@ -34,7 +34,7 @@ function podRanges({ settled }: Machine): readonly string[] {
 function chainProblem(machine: Machine, { chain, rules }: DroppingChain): Finding[] {
   const [family] = chain.split(' ');
   const closed = podRanges(machine)
-    .filter((range) => family === 'ip' ? rangeFamily(range) === 4 : family !== 'ip6' || rangeFamily(range) === 6)
+    .filter((range) => (family === 'ip' ? rangeFamily(range) === 4 : family !== 'ip6' || rangeFamily(range) === 6))
     .filter((range) => !letsPass(machine, rules, range));
   if (closed.length === 0) return [];
   const cures = closed.flatMap((range) => {
@@ -62,7 +62,9 @@ function inputProblem({ firewall: { iptables, ip6tables } }: Machine, range: str
   const lines = listing.split('\n');
   // Keelson's own accepts name the range at FORWARD.
   const answer = (line: string): boolean =>
-    /^-A (INPUT|ufw6?-user-input) .*-j ACCEPT$/.test(line) && line.includes(` -s ${range} `) && !line.includes(' ! -s ');
+    /^-A (INPUT|ufw6?-user-input) .*-j ACCEPT$/.test(line) &&
+    line.includes(` -s ${range} `) &&
+    !line.includes(' ! -s ');
   if (!lines.includes('-P INPUT DROP') || lines.some(answer)) return [];
   const hasUfw = lines.some((line) => /^-A INPUT -j ufw6?-/.test(line));
   return [

@@ -21,9 +21,15 @@ export const programs: Check = {
       known.push(`${name} ${version ?? line}`);
       if (version === undefined)
         problems.push(warning(`${name} says no version: ${line}`, `${name} of the distribution`));
-      else if (!isAtLeast(version, oldest))
-        problems.push(failure(`${name} ${version} is older than ${oldest}`, `a newer ${name}`));
+      else if (!isAtLeast(version, oldest)) problems.push(tooOld(name, version, oldest));
     }
     return worstOf(problems, known.join(', '));
   },
 };
+
+/** Without nftables services the rest of Keelson's rules still loads into an old nft. */
+function tooOld(name: string, version: string, oldest: string): Finding {
+  const text = `${name} ${version} is older than ${oldest}`;
+  if (name !== 'nft') return failure(text, `a newer ${name}`);
+  return warning(`${text}, which nftables service rules are made for`, 'a newer nft, or --proxy-mode iptables');
+}
