@@ -1,8 +1,8 @@
 /** `keelson doctor` on this machine: before a cluster, beside one that runs, and on a stopped one whose port is taken. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -51,19 +51,31 @@ test('a machine and its cluster are examined whatever runs', async () => {
 
   const down = await keelson('down');
   assert.equal(down.code, 0, down.stderr);
-  const other = createServer().listen(port, '127.0.0.1');
+  // Another program's port is put in the settled one's place: the port just freed may be anybody's by now.
+  const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
+  const { port: taken } = other.address() as AddressInfo;
+  const file = join(dataDir, 'instance.json');
+  const settled = readFileSync(file, 'utf8');
+  assert.ok(settled.includes(`"httpsPort": ${port}`), settled);
+  writeFileSync(file, settled.replace(`"httpsPort": ${port}`, `"httpsPort": ${taken}`));
   try {
     const stopped = await examine();
     assert.equal(stopped.code, 1);
     assert.equal(stopped.byName.get('ports')?.level, 'error');
     assert.match(
       stopped.byName.get('ports')!.message,
-      new RegExp(`${port} \\(API server\\) is taken by \\S+ \\(pid ${process.pid}\\)`),
+      new RegExp(`${taken} \\(API server\\) is taken by \\S+ \\(pid ${process.pid}\\)`),
     );
   } finally {
     other.close();
   }
   writeFileSync(join(dataDir, 'pki', 'admin.crt'), 'broken');
   assert.match((await examine()).byName.get('certificates')!.message, /admin\.crt cannot be read/);
+
+  writeFileSync(file, settled.slice(0, 20));
+  const broken = await examine();
+  assert.match(broken.byName.get('directory')!.message, /instance\.json/);
+  assert.equal(broken.byName.size, before.byName.size);
+  writeFileSync(file, settled);
 });

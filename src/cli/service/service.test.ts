@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { serverOptions } from '../server.ts';
@@ -36,6 +36,15 @@ describe('the unit', () => {
     assert.match(verify(file), /kill mode/, 'what it refuses is seen');
   });
 
+  test('is not blamed for what systemd says of other units', () => {
+    const own = [
+      '/tmp/x/keelson.service:7: Failed to parse kill mode',
+      'keelson.service: Command /x is not executable',
+    ];
+    const others = ['/lib/systemd/system/a.service:3: Unknown key', 'a.service: Wants keelson.service: not found', ''];
+    assert.equal(linesAbout('keelson.service', [...others, ...own].join('\n')), own.join('\n'));
+  });
+
   test('escapes what systemd would expand, and quotes what would end a word', () => {
     const text = unitText({ role: 'server', command: ['/k', ...HARD_WORDS], dataDir: '/x' });
     assert.ok(
@@ -64,10 +73,19 @@ describe('the unit', () => {
   });
 });
 
-/** What systemd says of a unit; it exits with 0 where it ignores a line. */
+/** What systemd says of a unit, without what it says of the machine's others; it exits with 0 where it ignores a line. */
 function verify(file: string): string {
-  const { stdout, stderr } = spawnSync(SYSTEMD_ANALYZE, ['verify', file], { encoding: 'utf8' });
-  return stdout + stderr;
+  const { stdout, stderr, error } = spawnSync(SYSTEMD_ANALYZE, ['verify', file], { encoding: 'utf8', timeout: 60_000 });
+  assert.ifError(error);
+  return linesAbout(basename(file), stdout + stderr);
+}
+
+/** Lines that begin with the unit's path or name. */
+function linesAbout(name: string, output: string): string {
+  const lines = output
+    .split('\n')
+    .filter((line) => (/^(\S+): /.exec(line)?.[1] ?? '').split('/').some((part) => part.split(':')[0] === name));
+  return lines.join('\n');
 }
 
 describe('the flags of a service', () => {
