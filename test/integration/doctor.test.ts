@@ -37,7 +37,10 @@ test('a chain that drops is found, until the rule is there that the doctor names
   assert.equal(found?.level, 'warning');
   assert.match(found.message, new RegExp(`the nftables chain ${CHAIN} drops`));
   const [cure, file] = (found.cure ?? '').split(/, (?=and the same rules in)/);
-  assert.ok(cure?.startsWith('nft insert rule ') && file?.endsWith('/etc/nftables.conf'), found.cure);
+  assert.ok(
+    cure !== undefined && cure.startsWith('nft insert rule ') && file?.endsWith('/etc/nftables.conf'),
+    found.cure,
+  );
   assert.equal((await firewallAfter(...DROPPING, cure))?.level, 'ok');
 });
 
