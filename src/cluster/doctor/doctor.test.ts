@@ -1,84 +1,24 @@
 /** Every check on made-up machines: what it finds, how bad that is, and what it advises. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseTime } from '../../api/time.ts';
 import { certificates } from './checks/certificates.ts';
 import { cgroups } from './checks/cgroups.ts';
 import { directory } from './checks/directory.ts';
 import { disk } from './checks/disk.ts';
-import { dns } from './checks/dns.ts';
-import { firewall } from './checks/firewall.ts';
 import { kernel } from './checks/kernel.ts';
 import { modules } from './checks/modules.ts';
 import { ports } from './checks/ports.ts';
 import { programs } from './checks/programs.ts';
-import { ranges } from './checks/ranges.ts';
 import { time } from './checks/time.ts';
-import { worstOf, type Check, type Level } from './finding.ts';
+import { worstOf } from './finding.ts';
 import type { CertificateFile, Machine } from './machine.ts';
+import { certificate, DAY_MS, GIB, HEALTHY, NOW_MS, withPart, type Row } from './machine-fixture.ts';
+import { NETWORK_ROWS } from './network-rows-fixture.ts';
 import { examine, reportText } from './report.ts';
 import { isAtLeast, versionIn } from './versions.ts';
 
-const NOW_MS = parseTime('2026-01-01T00:00:00Z');
-const DAY_MS = 86_400_000;
-const GIB = 1_073_741_824;
-
-const HEALTHY: Machine = {
-  isRoot: true,
-  dataDir: '/d',
-  pid: undefined,
-  instanceError: undefined,
-  settled: {
-    clusterCidr: '10.42.0.0/16',
-    serviceCidr: '10.43.0.0/16',
-    dnsAddress: '10.43.0.10',
-    ownContainerd: true,
-    ownCni: true,
-    bridge: 'kl123456',
-    isMember: false,
-  },
-  kernel: {
-    release: '6.1.0-18-amd64',
-    fileSystems: ['ext4', 'overlay'],
-    namespaces: ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'],
-    hasSeccomp: true,
-    hasBridgeNetfilter: true,
-    modules: ['overlay', 'br_netfilter', 'nf_tables'],
-    nftError: undefined,
-    ipForward: true,
-  },
-  cgroups: { version: 2, controllers: ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids'] },
-  ports: [
-    { port: 6443, purpose: 'API server', flag: '--https-port', isSettled: true, isOurs: false, holder: undefined },
-  ],
-  clock: { nowMs: NOW_MS, isSynchronized: true, lastWriteMs: NOW_MS - DAY_MS },
-  disk: { path: '/d', totalBytes: 100 * GIB, availableBytes: 50 * GIB, totalInodes: 1000, availableInodes: 900 },
-  firewall: { iptables: '-P INPUT ACCEPT\n-P FORWARD ACCEPT\n', droppingChains: [] },
-  routes: [{ cidr: '192.0.2.0/24', device: 'eth0' }],
-  resolvConf: 'nameserver 192.0.2.53\n',
-  hasSystemdResolvConf: false,
-  certificates: [certificate('apiserver.crt', 300)],
-  programs: {
-    missing: [],
-    containerd: 'containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3',
-    runc: 'runc version 1.1.5+ds1',
-    nft: 'nftables v1.0.6 (Lester Gooch #5)',
-  },
-};
-
-function certificate(name: string, days: number, more: Partial<CertificateFile> = {}): CertificateFile {
-  const times = { notBeforeMs: NOW_MS - 100 * DAY_MS, notAfterMs: NOW_MS + days * DAY_MS };
-  return { path: `/d/pki/${name}`, isAuthority: name === 'ca.crt', renewsItself: false, times, ...more };
-}
-
-/** Replaces some facts of one part. */
-function withPart<K extends keyof Machine>(part: K, facts: Partial<Machine[K]>): Machine {
-  return { ...HEALTHY, [part]: { ...(HEALTHY[part] as object), ...facts } };
-}
-
-type Row = readonly [what: string, check: Check, machine: Machine, level: Level, text: RegExp];
-
 const ROWS: readonly Row[] = [
+  ...NETWORK_ROWS,
   ['an old kernel', kernel, withPart('kernel', { release: '4.18.0-553.el8' }), 'error', /4\.18.* older than 4\.19/],
   [
     'a kernel before nftables services',
@@ -170,78 +110,6 @@ const ROWS: readonly Row[] = [
     /^6443 \(API server\) ours$/,
   ],
   [
-    'a route over the pods',
-    ranges,
-    { ...HEALTHY, routes: [{ cidr: '10.42.7.0/24', device: 'tun0' }] },
-    'warning',
-    /10\.42\.0\.0\/16 overlaps 10\.42\.7\.0\/24.*tun0/,
-  ],
-  [
-    'the same route before the first start',
-    ranges,
-    { ...HEALTHY, settled: undefined, routes: [{ cidr: '10.42.7.0/24', device: 'tun0' }] },
-    'ok',
-    /first start/,
-  ],
-  [
-    'own routes to other nodes’ pods, also while stopped',
-    ranges,
-    {
-      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
-      routes: [
-        { cidr: '10.42.1.0/24', device: 'eth0', protocol: '199' },
-        { cidr: 'fd42:0:0:1::/64', device: 'eth0', protocol: '199' },
-      ],
-    },
-    'ok',
-    /^pods 10\.42/,
-  ],
-  [
-    'host routes of pods with point-to-point links',
-    ranges,
-    { ...HEALTHY, routes: [{ cidr: '10.42.0.7/32', device: 'veth1a2b3c4d', protocol: 'boot' }] },
-    'ok',
-    /^pods 10\.42/,
-  ],
-  [
-    'routes of another cluster over the pods',
-    ranges,
-    { ...HEALTHY, routes: [{ cidr: '10.0.0.0/8', device: 'eth0', protocol: '199' }] },
-    'warning',
-    /overlaps 10\.0\.0\.0\/8/,
-  ],
-  [
-    'a route of the same protocol over the services',
-    ranges,
-    { ...HEALTHY, routes: [{ cidr: '10.43.1.0/24', device: 'eth0', protocol: '199' }] },
-    'warning',
-    /10\.43\.0\.0\/16 overlaps/,
-  ],
-  [
-    'a network behind a veth over the pods',
-    ranges,
-    { ...HEALTHY, routes: [{ cidr: '10.42.7.0/24', device: 'veth0' }] },
-    'warning',
-    /routes to veth0/,
-  ],
-  [
-    'routes of the CNI plugin that the user brings',
-    ranges,
-    { ...withPart('settled', { ownCni: false }), routes: [{ cidr: '10.42.1.0/24', device: 'flannel.1' }] },
-    'ok',
-    /^pods 10\.42/,
-  ],
-  [
-    'two families',
-    ranges,
-    {
-      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
-      routes: [{ cidr: 'fd42::/64', device: 'wg0' }],
-    },
-    'warning',
-    /fd42::\/56 overlaps/,
-  ],
-  [
     'a broken instance.json',
     directory,
     { ...HEALTHY, settled: undefined, instanceError: 'the data directory is broken: x' },
@@ -256,190 +124,6 @@ const ROWS: readonly Row[] = [
     /→ sudo keelson doctor$/,
   ],
   ['no data directory yet', directory, { ...HEALTHY, settled: undefined }, 'ok', /no cluster yet in \/d/],
-  ['routes that cannot be read', ranges, { ...HEALTHY, routes: undefined }, 'warning', /iproute2/],
-  [
-    'a FORWARD chain that drops',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT ACCEPT\n-P FORWARD DROP\n' }),
-    'ok',
-    /puts accepts for pods before/,
-  ],
-  [
-    'a foreign chain that drops',
-    firewall,
-    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'policy drop;' }] }),
-    'warning',
-    new RegExp(
-      'nft insert rule inet mine fwd ip saddr 10.42.0.0/16 accept && ' +
-        'nft insert rule inet mine fwd ip daddr 10.42.0.0/16 accept.* /etc/nftables.conf',
-    ),
-  ],
-  [
-    'ufw',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT DROP\n-P FORWARD DROP\n-A INPUT -j ufw-before-input\n' }),
-    'warning',
-    /ufw allow from 10\.42\.0\.0\/16/,
-  ],
-  [
-    'an INPUT chain that drops',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT DROP\n' }),
-    'warning',
-    /iptables -I INPUT -s 10\.42\.0\.0\/16 -j ACCEPT/,
-  ],
-  [
-    'an INPUT chain that drops, beside Keelson’s own accepts of forwarded packets',
-    firewall,
-    withPart('firewall', {
-      iptables:
-        '-P INPUT DROP\n-P FORWARD DROP\n-A INPUT -j ufw-before-input\n-A ufw-user-input ! -s 10.42.0.0/16 -j ACCEPT\n' +
-        '-A FORWARD -s 10.42.0.0/16 -m comment --comment keelson-123456 -j ACCEPT\n',
-    }),
-    'warning',
-    /ufw allow from 10\.42\.0\.0\/16/,
-  ],
-  [
-    'an INPUT chain that refuses the pods by name',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT DROP\n-A INPUT -s 10.42.0.0/16 -j DROP\n' }),
-    'warning',
-    /may not reach this node/,
-  ],
-  [
-    'a ufw that lets pods in',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT DROP\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n' }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'an INPUT chain that drops IPv6',
-    firewall,
-    {
-      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
-      firewall: { iptables: '-P INPUT ACCEPT\n', ip6tables: '-P INPUT DROP\n', droppingChains: [] },
-    },
-    'warning',
-    /→ ip6tables -I INPUT -s fd42::\/56 -j ACCEPT$/,
-  ],
-  [
-    'a ufw that lets pods of both families in',
-    firewall,
-    {
-      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
-      firewall: {
-        iptables: '-P INPUT DROP\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n',
-        ip6tables: '-P INPUT DROP\n-A ufw6-user-input -s fd42::/56 -j ACCEPT\n',
-        droppingChains: [],
-      },
-    },
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'one that lets pods in',
-    firewall,
-    withPart('firewall', { iptables: '-P INPUT DROP\n-A INPUT -s 10.42.0.0/16 -j ACCEPT\n' }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'a foreign chain that lets pods pass',
-    firewall,
-    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl123456" accept' }] }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'a foreign chain that lets every bridge of Keelson pass',
-    firewall,
-    withPart('firewall', { droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl*" accept' }] }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'a foreign chain that lets the bridge pass where pods have point-to-point links',
-    firewall,
-    {
-      ...withPart('kernel', { hasBridgeNetfilter: false }),
-      firewall: { iptables: undefined, droppingChains: [{ chain: 'inet mine fwd', rules: 'iifname "kl*" accept' }] },
-    },
-    'warning',
-    /ip saddr 10\.42/,
-  ],
-  [
-    'a foreign chain that lets the ranges of pods pass',
-    firewall,
-    withPart('firewall', {
-      droppingChains: [{ chain: 'ip mine fwd', rules: '\t\tip saddr { 10.42.0.0/16, 192.0.2.0/24 } accept\n' }],
-    }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'a foreign chain that drops the pods by name',
-    firewall,
-    withPart('firewall', { droppingChains: [{ chain: 'ip mine fwd', rules: '\t\tip saddr 10.42.0.0/16 drop\n' }] }),
-    'warning',
-    /drops forwarded/,
-  ],
-  [
-    'a foreign chain of a family that pods have not',
-    firewall,
-    withPart('firewall', { droppingChains: [{ chain: 'ip6 mine fwd', rules: 'policy drop;' }] }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'a foreign chain that drops IPv6',
-    firewall,
-    {
-      ...withPart('settled', { clusterCidr: '10.42.0.0/16,fd42::/56' }),
-      firewall: { iptables: undefined, droppingChains: [{ chain: 'ip6 mine fwd', rules: 'policy drop;' }] },
-    },
-    'warning',
-    /→ nft insert rule ip6 mine fwd ip6 saddr fd42::\/56 accept && nft/,
-  ],
-  [
-    'a firewalld that trusts the pods',
-    firewall,
-    withPart('firewall', { firewalldTrusts: ['10.42.0.0/16', '10.43.0.0/16'] }),
-    'ok',
-    /drops nothing/,
-  ],
-  [
-    'firewalld',
-    firewall,
-    withPart('firewall', { firewalldTrusts: [''] }),
-    'warning',
-    /--add-source=10\.42\.0\.0\/16 --add-source=10\.43\.0\.0\/16 &&/,
-  ],
-  ['a firewall that only root sees', firewall, { ...HEALTHY, isRoot: false }, 'warning', /sudo keelson doctor/],
-  ['no resolv.conf', dns, { ...HEALTHY, resolvConf: undefined }, 'error', /there is no \/etc\/resolv\.conf/],
-  ['no name server', dns, { ...HEALTHY, resolvConf: '# nameserver 192.0.2.1\n' }, 'error', /names no server/],
-  [
-    'a resolver on loopback',
-    dns,
-    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.53\n', hasSystemdResolvConf: true },
-    'warning',
-    /resolv-conf=\/run\/systemd/,
-  ],
-  [
-    'a resolver on loopback that is not systemd’s',
-    dns,
-    { ...HEALTHY, resolvConf: 'nameserver 127.0.0.1\n' },
-    'warning',
-    /→ --kubelet-arg resolv-conf=FILE/,
-  ],
-  ['a loop', dns, { ...HEALTHY, resolvConf: 'nameserver 10.43.0.10\n' }, 'error', /asks itself/],
-  [
-    'four servers',
-    dns,
-    { ...HEALTHY, resolvConf: 'nameserver 192.0.2.1\n'.repeat(4) },
-    'warning',
-    /pods get the first 3/,
-  ],
   [
     'a clock that went back',
     time,
