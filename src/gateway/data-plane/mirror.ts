@@ -2,7 +2,7 @@
  * Copies of requests for other backends, whose answers are read and dropped. They hold up nothing: one that does not keep pace
  * with the request's body, or takes too long, is given up, and beyond a number none is made.
  */
-import type { BackendRequest, BodyTarget } from './backends/backend-call.ts';
+import { NotSentError, type BackendRequest, type BodyTarget } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
@@ -16,16 +16,19 @@ const MAX_UNDER_WAY = 500;
 export interface Mirror {
   write(chunk: Buffer): void;
   end(): void;
+  /** The request will not be whole: its copy ends, unless that has all of it. */
+  cut(): void;
 }
 
+type MirrorBackends = Pick<Backends, 'order' | 'call' | 'failed'>;
 type MirroredRequest = Omit<BackendRequest, 'sendBody'> & { readonly clientAddress: string };
 
 export class Mirrors {
   readonly #clock: Clock;
-  readonly #backends: Backends;
+  readonly #backends: MirrorBackends;
   #underWay = 0;
 
-  constructor(clock: Clock, backends: Backends) {
+  constructor(clock: Clock, backends: MirrorBackends) {
     this.#clock = clock;
     this.#backends = backends;
   }
@@ -39,16 +42,23 @@ export class Mirrors {
     const call = this.#backends.call(endpoint, { ...request, sendBody }, backend);
     this.#underWay++;
     let isOver = false;
+    let isCancelled = false;
+    const cancel = (): void => {
+      isCancelled = true;
+      body.drop();
+      call.cancel();
+    };
     let cancelTimer: CancelTimer = () => undefined;
     const startTimer = (): void => {
       cancelTimer();
-      if (!isOver) cancelTimer = this.#clock.setTimer(MAX_MS, () => call.cancel());
+      if (!isOver) cancelTimer = this.#clock.setTimer(MAX_MS, cancel);
     };
     const over = (): void => {
       if (isOver) return;
       isOver = true;
       this.#underWay--;
       cancelTimer();
+      if (request.hasBody && !body.isSent) cancel();
     };
     startTimer();
     call.answer.then(
@@ -57,17 +67,21 @@ export class Mirrors {
         if (answer.closed) over();
         else answer.once('close', over).resume();
       },
-      () => {
+      (error: unknown) => {
+        if (error instanceof NotSentError && !isCancelled) this.#backends.failed(endpoint);
         over();
-        this.#backends.failed(endpoint);
       },
     );
     return {
       write(chunk) {
+        if (isOver || isCancelled) return;
         startTimer();
-        if (!body.write(chunk)) call.cancel();
+        if (!body.write(chunk)) cancel();
       },
       end: () => body.end(),
+      cut() {
+        if (request.hasBody && !body.isEnded) cancel();
+      },
     };
   }
 }
@@ -77,8 +91,20 @@ class PendingBody {
   #target: BodyTarget | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #isEnded = false;
   #isBlocked = false;
+  #isDropped = false;
+  #isEnded = false;
+  #isSent = false;
+
+  /** Whether the request's body has ended. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether the target has got the whole body. */
+  get isSent(): boolean {
+    return this.#isSent;
+  }
 
   open(target: BodyTarget): void {
     this.#target = target;
@@ -91,6 +117,7 @@ class PendingBody {
 
   /** False: too much waits. */
   write(chunk: Buffer): boolean {
+    if (this.#isDropped) return true;
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes > MAX_PENDING_BYTES) return false;
@@ -103,10 +130,18 @@ class PendingBody {
     this.#flush();
   }
 
+  /** Nothing is sent any more, nor kept. */
+  drop(): void {
+    this.#isDropped = true;
+    [this.#chunks, this.#bytes] = [[], 0];
+  }
+
   #flush(): void {
-    if (this.#target === undefined || this.#isBlocked) return;
+    if (this.#target === undefined || this.#isBlocked || this.#isDropped || this.#isSent) return;
     for (const chunk of this.#chunks) this.#isBlocked = !this.#target.write(chunk) || this.#isBlocked;
     [this.#chunks, this.#bytes] = [[], 0];
-    if (this.#isEnded) this.#target.end([]);
+    if (!this.#isEnded) return;
+    this.#isSent = true;
+    this.#target.end([]);
   }
 }
