@@ -181,6 +181,29 @@ test('a mirror gets a copy, body included, and its answer changes nothing', asyn
   assert.deepEqual(copies, ['POST /x copied']);
 });
 
+test('a copy ends with a request that is cut or has no backend to go to', async () => {
+  const plane = await startPlane();
+  const gone = { protocol: 'http', endpoints: [{ address: '127.0.0.1', port: 1 }] } as const;
+  const taking = await startBackend((message) => message.resume());
+  for (const b of [gone, taking]) {
+    const m = await startBackend((message) => message.resume());
+    const arrived = once(m.server, 'request') as Promise<[IncomingMessage]>;
+    const mirrors = [{ backend: 'm', numerator: 1, denominator: 1 }];
+    await plane.serve([route({ filters: { mirrors } })], { b, m });
+    const { client } = upload(plane.port);
+    client.write('begun');
+    if (b === taking) {
+      const [copy] = await arrived;
+      client.destroy();
+      while (!copy.destroyed) await turn();
+      assert.equal(copy.complete, false);
+    } else {
+      const [socket] = await Promise.race([arrived.then(([copy]) => [copy.socket]), once(m.server, 'connection')]);
+      while (!socket.destroyed) await turn();
+    }
+  }
+});
+
 test('mirrors beside each other get their own shares', async () => {
   const plane = await startPlane();
   const counts = { half: 0, quarter: 0, all: 0 };

@@ -61,6 +61,8 @@ class Forwarding {
   async run(): Promise<void> {
     const { exchange, route } = this.#forwarded;
     exchange.onGone(() => this.#end());
+    // After the end of the whole body this does nothing.
+    exchange.body.once('close', () => this.#cutMirrors());
     this.#failAfter(route.requestTimeoutMs);
     if (!exchange.hasBody) this.#startResponseTimer();
     try {
@@ -165,6 +167,7 @@ class Forwarding {
       if (isWhole || this.#isOver) return;
       this.#isOver = true;
       this.#cancelTimers();
+      this.#cutMirrors();
       target.abort(errorCode());
     };
     body.on('error', onCut);
@@ -176,6 +179,7 @@ class Forwarding {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimers();
+    this.#cutMirrors();
     this.#call?.cancel();
     if (this.#answerBody === undefined) answerText(this.#forwarded.exchange, status, text);
     else this.#answerBody.abort();
@@ -185,11 +189,16 @@ class Forwarding {
     for (const cancel of this.#timers) cancel();
   }
 
+  #cutMirrors(): void {
+    for (const mirror of this.#forwarded.mirrors) mirror.cut();
+  }
+
   /** Nobody waits for the answer any more. */
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimers();
+    this.#cutMirrors();
     this.#call?.cancel();
     this.#answerBody?.abort();
   }

@@ -119,3 +119,25 @@ test('a mirror that has the whole request answers on its own time', async () => 
   await backend.answer();
   assert.deepEqual([backend.hasEnd, backend.isCancelled], [true, false]);
 });
+
+test('a copy whose request is cut ends with it; one without a body is whole at once', async () => {
+  for (const hasBody of [true, false]) {
+    const backend = new FakeBackend();
+    backend.start({ hasBody }).cut();
+    assert.equal(backend.isCancelled, hasBody);
+    await backend.fail(new NotSentError(new Error('cancelled')));
+    assert.deepEqual(backend.failed, hasBody ? [] : [ENDPOINT]);
+  }
+});
+
+test('an endpoint is avoided after a connection that failed, not after one that broke or was given up', async () => {
+  for (const [error, expected] of [
+    [new NotSentError(new Error('refused')), [ENDPOINT]],
+    [new Error('reset'), []],
+  ] as const) {
+    const backend = new FakeBackend();
+    backend.start({ hasBody: false });
+    await backend.fail(error);
+    assert.deepEqual(backend.failed, expected);
+  }
+});
