@@ -6,40 +6,73 @@ export type ClientHello = { readonly isTls: true; readonly serverName: string } 
 const [HANDSHAKE, CLIENT_HELLO, SERVER_NAME, HOST_NAME] = [22, 1, 0, 0];
 const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
-/** The longest message that is read; browsers send some two thousand bytes. */
+/** Raw bytes of the longest message that is read; browsers send some two thousand. */
 const MAX_BYTES = 64 * 1024;
+/** A message comes in one record or a few; records of single bytes are not collected without end. */
+const MAX_RECORDS = 64;
 const NO_TLS: ClientHello = { isTls: false };
 
-export function readClientHello(bytes: Buffer): ClientHello | undefined {
-  const message = handshakeOf(bytes);
-  if (message === undefined || 'isTls' in message) return message;
-  if (message.length > 0 && message[0] !== CLIENT_HELLO) return NO_TLS;
-  if (message.length < MESSAGE_HEADER) return undefined;
-  const length = message.readUIntBE(1, 3);
-  if (length > MAX_BYTES) return NO_TLS;
-  if (message.length < MESSAGE_HEADER + length) return undefined;
-  try {
-    return { isTls: true, serverName: serverNameIn(message.subarray(MESSAGE_HEADER, MESSAGE_HEADER + length)) };
-  } catch (error) {
-    // A length that leads beyond the message.
-    if (error instanceof RangeError) return NO_TLS;
-    throw error;
-  }
-}
+/** Takes the bytes of a connection as they come, each of them once. */
+export class ClientHelloReader {
+  #rawBytes = 0;
+  #records = 0;
+  /** Of the record whose header is not whole. */
+  readonly #header: number[] = [];
+  /** So much of the record's content is still to come. */
+  #left = 0;
+  /** Content of the records so far. */
+  readonly #content: Buffer[] = [];
+  #contentBytes = 0;
+  /** Its type and length. */
+  #messageHeader: Buffer | undefined;
 
-/** The handshake bytes that are there, which may come in several records. */
-function handshakeOf(bytes: Buffer): Buffer | ClientHello | undefined {
-  const parts: Buffer[] = [];
-  for (let at = 0; at < bytes.length;) {
-    if (bytes[at] !== HANDSHAKE) return parts.length > 0 ? Buffer.concat(parts) : NO_TLS;
-    if (bytes.length > at + 1 && bytes[at + 1] !== 3) return NO_TLS;
-    if (bytes.length < at + RECORD_HEADER) break;
-    const length = bytes.readUInt16BE(at + 3);
-    if (length === 0) return NO_TLS;
-    parts.push(bytes.subarray(at + RECORD_HEADER, at + RECORD_HEADER + length));
-    at += RECORD_HEADER + length;
+  /** Takes the bytes that follow; undefined: more decide. */
+  read(chunk: Buffer): ClientHello | undefined {
+    this.#rawBytes += chunk.length;
+    for (let at = 0; at < chunk.length;) {
+      if (this.#left === 0) {
+        if (!this.#takesHeaderByte(chunk[at++]!)) return NO_TLS;
+        continue;
+      }
+      const part = chunk.subarray(at, at + this.#left);
+      at += part.length;
+      this.#left -= part.length;
+      this.#content.push(part);
+      this.#contentBytes += part.length;
+      const hello = this.#helloSoFar();
+      if (hello !== undefined) return hello;
+    }
+    return this.#rawBytes >= MAX_BYTES ? NO_TLS : undefined;
   }
-  return parts.length === 0 ? undefined : Buffer.concat(parts);
+
+  /** False: it begins no record of a handshake, or one too many. */
+  #takesHeaderByte(byte: number): boolean {
+    const header = this.#header;
+    header.push(byte);
+    if (header.length === 1) return byte === HANDSHAKE && ++this.#records <= MAX_RECORDS;
+    if (header.length === 2) return byte === 3;
+    if (header.length < RECORD_HEADER) return true;
+    this.#left = header[3]! * 256 + header[4]!;
+    header.length = 0;
+    return this.#left > 0;
+  }
+
+  #helloSoFar(): ClientHello | undefined {
+    if (this.#content[0]![0] !== CLIENT_HELLO) return NO_TLS;
+    if (this.#contentBytes < MESSAGE_HEADER) return undefined;
+    this.#messageHeader ??= Buffer.concat(this.#content);
+    const length = this.#messageHeader.readUIntBE(1, 3);
+    if (length > MAX_BYTES) return NO_TLS;
+    if (this.#contentBytes < MESSAGE_HEADER + length) return undefined;
+    const message = Buffer.concat(this.#content).subarray(MESSAGE_HEADER, MESSAGE_HEADER + length);
+    try {
+      return { isTls: true, serverName: serverNameIn(message) };
+    } catch (error) {
+      // A length that leads beyond the message.
+      if (error instanceof RangeError) return NO_TLS;
+      throw error;
+    }
+  }
 }
 
 /** '' where the client names none. */

@@ -6,15 +6,19 @@ import type { Clock } from '../../platform/clock.ts';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /** True: HTTP/2. False: something else. Undefined: more bytes decide. */
-export function beginsHttp2(bytes: Buffer): boolean | undefined {
-  const length = Math.min(bytes.length, PREFACE.length);
-  if (!bytes.subarray(0, length).equals(PREFACE.subarray(0, length))) return false;
-  return length === PREFACE.length ? true : undefined;
+export function http2Detector(): (chunk: Buffer) => boolean | undefined {
+  let matched = 0;
+  return (chunk) => {
+    const length = Math.min(chunk.length, PREFACE.length - matched);
+    if (!chunk.subarray(0, length).equals(PREFACE.subarray(matched, matched + length))) return false;
+    matched += length;
+    return matched === PREFACE.length ? true : undefined;
+  };
 }
 
 /**
- * Calls back with what `decide` makes of the first bytes once it is no longer undefined; the socket gives the bytes again. A
- * client that sends too little in time is cut off.
+ * Calls back with what `decide` makes of the first bytes once it is no longer undefined; the socket gives the bytes again.
+ * `decide` gets each chunk once. A client that ends before, or sends too little in time, is cut off.
  */
 export function withFirstBytes<T>(
   socket: Socket,
@@ -25,33 +29,28 @@ export function withFirstBytes<T>(
   }: {
     readonly clock: Clock;
     readonly limitMs: number;
-    readonly decide: (bytes: Buffer, isEnd: boolean) => T | undefined;
+    readonly decide: (chunk: Buffer) => T | undefined;
   },
   callback: (decision: T) => void,
 ): void {
-  let bytes: Buffer = Buffer.alloc(0);
+  const chunks: Buffer[] = [];
   const stop = (): void => {
     cancel();
     socket.off('data', onData).off('end', onEnd).off('close', stop).off('error', onError);
   };
-  const settle = (isEnd: boolean): void => {
-    const decision = decide(bytes, isEnd);
-    if (decision === undefined) {
-      if (!isEnd) return;
-      stop();
-      socket.destroy();
-      return;
-    }
+  const onData = (chunk: Buffer): void => {
+    chunks.push(chunk);
+    const decision = decide(chunk);
+    if (decision === undefined) return;
     stop();
     socket.pause();
-    if (bytes.length > 0) socket.unshift(bytes);
+    socket.unshift(Buffer.concat(chunks));
     callback(decision);
   };
-  const onData = (chunk: Buffer): void => {
-    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
-    settle(false);
+  const onEnd = (): void => {
+    stop();
+    socket.destroy();
   };
-  const onEnd = (): void => settle(true);
   const onError = (): void => {
     socket.destroy();
   };

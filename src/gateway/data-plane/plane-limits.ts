@@ -10,7 +10,7 @@ const MAX_REQUESTS = 16_384;
 
 export interface PlaneLimits {
   readonly connections: ConnectionCount;
-  /** Connections that have switched to another protocol count as long as they last. */
+  /** Connections that have switched to another protocol, or go to backends as they are, count as long as they last. */
   readonly requests: ConnectionCount;
 }
 

@@ -14,9 +14,9 @@ import type { Log } from '../../platform/log.ts';
 import { Http2Sessions } from '../../platform/node/http2-sessions.ts';
 import { Pipelines } from '../../platform/node/pipelines.ts';
 import { contextOf } from '../../platform/node/sni.ts';
-import { readClientHello } from './client-hello.ts';
+import { ClientHelloReader } from './client-hello.ts';
 import { answerText, type Exchange } from './exchange.ts';
-import { beginsHttp2, withFirstBytes } from './first-bytes.ts';
+import { http2Detector, withFirstBytes } from './first-bytes.ts';
 import { Http1Exchange, hasBody, malformedHead } from './http1-front.ts';
 import { Http2Exchange, malformedHttp2Head } from './http2-front.ts';
 import { refuseUpgrade } from './upgrade.ts';
@@ -186,7 +186,7 @@ export class PortServer {
     const startHttp1 = server.listeners('connection').at(-1) as (socket: Socket) => void;
     server.off('connection', startHttp1);
     server.on('connection', (socket: Socket) =>
-      this.#whenKnown(socket, beginsHttp2, (isHttp2) => {
+      this.#whenKnown(socket, http2Detector(), (isHttp2) => {
         if (isHttp2) return this.#startHttp2(socket);
         startHttp1.call(server, socket);
         socket.resume();
@@ -196,7 +196,7 @@ export class PortServer {
   }
 
   /** Calls back once the first bytes of the connection say what it is. */
-  #whenKnown<T>(socket: Socket, decide: (bytes: Buffer) => T | undefined, callback: (decision: T) => void): void {
+  #whenKnown<T>(socket: Socket, decide: (chunk: Buffer) => T | undefined, callback: (decision: T) => void): void {
     this.#silent.add(socket);
     socket.once('close', () => this.#silent.delete(socket));
     withFirstBytes(socket, { clock: this.#deps.clock, limitMs: HEAD_TIMEOUT_MS, decide }, (decision) => {
@@ -226,9 +226,12 @@ export class PortServer {
     server.on('connection', (socket: Socket) => {
       const { router } = this.#deps;
       if (!router.hasPassthrough(this.#port)) return startTls.call(server, socket);
-      this.#whenKnown(socket, readClientHello, (hello) => {
-        if (!hello.isTls) socket.destroy();
-        else if (!router.servePassthrough(socket, this.#port, hello.serverName)) startTls.call(server, socket);
+      const reader = new ClientHelloReader();
+      const decide = (chunk: Buffer) => reader.read(chunk);
+      this.#whenKnown(socket, decide, (hello) => {
+        if (!hello.isTls) return void socket.destroy();
+        const enter = (): boolean => this.#begin(socket.remoteAddress ?? '', socket);
+        if (!router.servePassthrough(socket, this.#port, hello.serverName, enter)) startTls.call(server, socket);
       });
     });
     return server;

@@ -74,11 +74,14 @@ export class Router {
     return this.#names.get(port)?.hasPassthrough === true;
   }
 
-  /** Takes a TLS connection that goes to a backend as it is, or to nobody. False: it is to be terminated. */
-  servePassthrough(socket: Socket, port: number, serverName: string): boolean {
+  /**
+   * Takes a TLS connection that goes to a backend as it is, or to nobody. False: it is to be terminated. `enter` counts the
+   * connection to the backend; false: there are too many.
+   */
+  servePassthrough(socket: Socket, port: number, serverName: string, enter: () => boolean): boolean {
     const owner = this.#names.get(port)?.ownerOf(serverName);
     if (owner === 'terminated') return false;
-    if (owner === undefined) socket.destroy();
+    if (owner === undefined || !enter()) socket.destroy();
     else {
       const joined = passThrough(socket, owner, { ...this.#deps, weights: this.#weights, known: this.#backends });
       background(this.#deps.log, 'a TLS connection could not be joined to its backend', joined);

@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import type { Backend, Listener, Passthrough } from '../snapshot/snapshot.ts';
-import { readClientHello } from './client-hello.ts';
-import { atEnd, endAll, portOf, route, startBackend, startPlane } from './data-plane-fixture.ts';
+import { ClientHelloReader, type ClientHello } from './client-hello.ts';
+import { atEnd, endAll, portOf, route, startBackend, startPlane, turn } from './data-plane-fixture.ts';
+import { withFirstBytes } from './first-bytes.ts';
+import { createPlaneLimits, type PlaneLimits } from './plane-limits.ts';
 
 let authority: TestAuthority;
 before(async () => {
@@ -37,8 +41,13 @@ const passing = (host: string, backend: string, source = `TLSRoute ns/${backend}
   backends: [{ backend, weight: 1 }],
 });
 
-async function startPassthrough(passthrough: readonly Passthrough[], more: Partial<Listener> = {}) {
-  const made = await startPlane();
+async function startPassthrough(
+  passthrough: readonly Passthrough[],
+  more: Partial<Listener> = {},
+  clock?: Clock,
+  limits?: PlaneLimits,
+) {
+  const made = await startPlane(clock, limits);
   const backends: Record<string, Backend> = {};
   for (const name of new Set(passthrough.flatMap((one) => one.backends.map(({ backend }) => backend))))
     if (name !== 'missing') backends[name] = await startTlsBackend(name);
@@ -136,6 +145,26 @@ describe('a port that passes all TLS through', () => {
   });
 });
 
+test('joined connections count as two: their backends have room among the files of the process', async () => {
+  const limits = createPlaneLimits({ total: 16 });
+  const { tlsPort } = await startPassthrough([passing('a.example', 'a.example')], {}, undefined, limits);
+  const open = async (): Promise<TLSSocket | undefined> => {
+    const socket = connectTls({ host: '127.0.0.1', port: tlsPort, servername: 'a.example', rejectUnauthorized: false });
+    socket.on('error', () => undefined);
+    atEnd(() => socket.destroy());
+    const isOpen = await Promise.race([
+      once(socket, 'secureConnect').then(() => true),
+      new Promise<false>((resolve) => socket.once('close', () => resolve(false))),
+    ]).catch(() => false);
+    return isOpen ? socket : undefined;
+  };
+  const first = [await open(), await open()];
+  assert.ok(first.every((socket) => socket !== undefined));
+  assert.equal(await open(), undefined);
+  first[0]?.destroy();
+  while ((await open()) === undefined) await turn();
+});
+
 describe('a port that terminates some names', () => {
   test('the most specific name decides', async () => {
     const certificates = [{ names: [''], ...(await authority.issue('CN=own', ['own'])) }];
@@ -161,28 +190,85 @@ describe('the first message of a client', () => {
     const client = connectTls({ host: '127.0.0.1', port: portOf(server), servername });
     client.on('error', () => undefined);
     atEnd(() => client.destroy());
-    const [socket] = (await once(server, 'connection')) as [import('node:net').Socket];
+    const [socket] = (await once(server, 'connection')) as [Socket];
     const [bytes] = (await once(socket, 'data')) as [Buffer];
     socket.destroy();
     return bytes;
   }
 
+  const read = (bytes: Buffer): ClientHello | undefined => new ClientHelloReader().read(bytes);
+
+  /** The message in records of `size` bytes. */
+  function inRecords(hello: Buffer, size: number): Buffer {
+    const body = hello.subarray(5);
+    const records: Buffer[] = [];
+    for (let at = 0; at < body.length; at += size) {
+      const part = body.subarray(at, at + size);
+      records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
+    }
+    return Buffer.concat(records);
+  }
+
   test('is read at any length, and in any records', async () => {
     const bytes = await helloFor('Web.Example');
     const whole = { isTls: true, serverName: 'web.example' };
-    assert.deepEqual(readClientHello(bytes), whole);
+    assert.deepEqual(read(bytes), whole);
     for (let length = 0; length < bytes.length; length++)
-      assert.equal(readClientHello(bytes.subarray(0, length)), undefined, String(length));
-    const body = bytes.subarray(5);
-    for (const size of [1, 7, 100]) {
-      const records: Buffer[] = [];
-      for (let at = 0; at < body.length; at += size) {
-        const part = body.subarray(at, at + size);
-        records.push(Buffer.from([22, 3, 1, 0, part.length]), part);
-      }
-      assert.deepEqual(readClientHello(Buffer.concat(records)), whole);
+      assert.equal(read(bytes.subarray(0, length)), undefined, String(length));
+    for (const size of [40, 100, 200]) {
+      const records = inRecords(bytes, size);
+      assert.deepEqual(read(records), whole);
+      const reader = new ClientHelloReader();
+      const answers = Array.from(records, (byte) => reader.read(Buffer.from([byte])));
+      assert.deepEqual([...new Set(answers)], [undefined, answers.at(-1)]);
+      assert.deepEqual(answers.at(-1), whole);
     }
-    assert.deepEqual(readClientHello(await helloFor('')), { isTls: true, serverName: '' });
+    assert.deepEqual(read(await helloFor('')), { isTls: true, serverName: '' });
+  });
+
+  function recordOf(content: Buffer): Buffer {
+    return Buffer.concat([Buffer.from([22, 3, 1, content.length >> 8, content.length & 0xff]), content]);
+  }
+
+  test('in more than 64 records, or beyond 64 KiB, is refused', async () => {
+    const clock = new VirtualClock();
+    const { tlsPort } = await startPassthrough([passing('', 'all')], {}, clock);
+    const begun = Buffer.from([1, 0, 0xff, 0xff]);
+    const many = inRecords(Buffer.concat([Buffer.alloc(5), begun, Buffer.alloc(61)]), 1);
+    const long = Buffer.concat(Array.from({ length: 4 }, () => recordOf(Buffer.alloc(16_384))));
+    long.set(begun, 5);
+    for (const bytes of [many, long]) {
+      const socket = connect({ host: '127.0.0.1', port: tlsPort });
+      socket.on('error', () => undefined);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write(bytes);
+      socket.resume();
+      await closed;
+    }
+  });
+
+  test('that comes byte by byte is copied once or twice, not again with each byte', (context) => {
+    const socket = new Socket();
+    atEnd(() => socket.destroy());
+    const { concat } = Buffer;
+    let copied = 0;
+    context.mock.method(Buffer, 'concat', (list: readonly Uint8Array[]) => {
+      const whole = concat(list);
+      copied += whole.length;
+      return whole;
+    });
+    const length = 16_000;
+    const bytes = recordOf(concat([Buffer.from([1, 0, length >> 8, length & 0xff]), Buffer.alloc(length)]));
+    const reader = new ClientHelloReader();
+    let decision: ClientHello | undefined;
+    withFirstBytes(
+      socket,
+      { clock: new VirtualClock(), limitMs: 1000, decide: (chunk) => reader.read(chunk) },
+      (hello) => (decision = hello),
+    );
+    for (const byte of bytes) socket.emit('data', Buffer.from([byte]));
+    assert.deepEqual(decision, { isTls: true, serverName: '' });
+    assert.ok(copied < 3 * bytes.length, String(copied));
   });
 
   test('that is wrong at any byte is read as something or refused, and never throws', async () => {
@@ -191,9 +277,9 @@ describe('the first message of a client', () => {
       for (const value of [0, 1, 0x7f, 0xff]) {
         const changed = Buffer.from(bytes);
         changed[at] = value;
-        readClientHello(changed);
+        read(changed);
       }
     for (const text of ['GET / HTTP/1.1', '\x16\x03\x01\x00\x00', '\x17', '\x16\x02'])
-      assert.deepEqual(readClientHello(Buffer.from(text, 'latin1')), { isTls: false });
+      assert.deepEqual(read(Buffer.from(text, 'latin1')), { isTls: false });
   });
 });
