@@ -3,7 +3,7 @@ import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } f
 import type { Clock } from '../../../platform/clock.ts';
 import { headerObject, type HeaderLines } from '../header-lines.ts';
 import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
-import { tlsOptions } from './verify-backend.ts';
+import { tlsOptions, verificationId } from './verify-backend.ts';
 import {
   CONNECT_TIMEOUT_MS,
   NotSentError,
@@ -27,8 +27,6 @@ export class Http2Connector implements Connector {
   readonly #clock: Clock;
   readonly #isTls: boolean;
   readonly #connections = new Map<string, Connection[]>();
-  /** By the backend's object: connections that are verified differently are not shared. */
-  readonly #verifications = new WeakMap<Backend, string>();
 
   constructor(clock: Clock, isTls: boolean) {
     this.#clock = clock;
@@ -69,7 +67,10 @@ export class Http2Connector implements Connector {
   }
 
   #connectionTo(endpoint: Endpoint, backend: Backend, authority: string): Connection {
-    const key = `${endpoint.address} ${endpoint.port} ${this.#verificationKey(backend)}`;
+    const { verification } = backend;
+    // Connections that are verified differently are not shared.
+    const verified = verification === undefined ? '' : verificationId(verification);
+    const key = `${endpoint.address} ${endpoint.port} ${verified}`;
     const list = this.#connections.get(key) ?? [];
     const free = list.find(({ session, streams }) => {
       const { maxConcurrentStreams = STREAMS_PER_CONNECTION } = session.connecting ? {} : session.remoteSettings;
@@ -85,13 +86,6 @@ export class Http2Connector implements Connector {
       if (list.length === 0 && this.#connections.get(key) === list) this.#connections.delete(key);
     });
     return made;
-  }
-
-  #verificationKey(backend: Backend): string {
-    if (backend.verification === undefined) return '';
-    const known = this.#verifications.get(backend) ?? JSON.stringify(backend.verification);
-    this.#verifications.set(backend, known);
-    return known;
   }
 
   #open({ address, port }: Endpoint, options: object): Connection {

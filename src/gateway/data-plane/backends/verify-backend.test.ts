@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer } from 'node:http2';
-import { createServer } from 'node:https';
+import { Agent, createServer } from 'node:https';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../../platform/node/certificates-fixture.ts';
 import type { Backend } from '../../snapshot/snapshot.ts';
 import { atEnd, endAll, get, portOf, raw, route, startPlane } from '../data-plane-fixture.ts';
-import { checkAltNames } from './verify-backend.ts';
+import { checkAltNames, tlsOptions } from './verify-backend.ts';
 
 let authority: TestAuthority;
 let stranger: TestAuthority;
@@ -124,4 +124,40 @@ test('names of certificates', () => {
     assert.ok(!has(all, 'DNS', name), name);
   for (const uri of ['a.example', 'spiffe://x', 'b"']) assert.ok(!has(all, 'URI', uri), uri);
   assert.ok(!has('', 'DNS', 'a.example'));
+});
+
+test('names within entries of other types are no names of the certificate', () => {
+  const wanted = [
+    { type: 'DNS', value: 'victim.example' },
+    { type: 'URI', value: 'spiffe://victim' },
+  ] as const;
+  for (const type of ['email', 'DirName', 'othername', 'Registered ID', 'DNS', 'URI'])
+    for (const hidden of ['DNS:victim.example', 'URI:spiffe://victim', 'DNS:*.example'])
+      for (const value of [`a\\u002c ${hidden}`, `a, ${hidden}`, `a\\", ${hidden}`, `a, ${hidden}, b`]) {
+        const subjectaltname = `${type}:"${value}", IP Address:10.0.0.1`;
+        assert.ok(checkAltNames(wanted, { subjectaltname }) instanceof Error, subjectaltname);
+        const beside = { subjectaltname: `${subjectaltname}, DNS:victim.example` };
+        assert.equal(checkAltNames(wanted, beside), undefined, beside.subjectaltname);
+      }
+});
+
+test('a certificate whose names cannot be read has none', () => {
+  for (const subjectaltname of ['email:"a, DNS:a.example', 'DNS:"\\x", DNS:a.example', 'a, DNS:a.example', '"', ':'])
+    assert.ok(checkAltNames([{ type: 'DNS', value: 'a.example' }], { subjectaltname }) instanceof Error, subjectaltname);
+});
+
+test('authorities are parsed once for all connections that are verified alike, and are no part of their keys', () => {
+  const verification = { serverName: 'a.example', caPem: authority.caPem };
+  const optionsOf = (more: Partial<Verification>) =>
+    tlsOptions({ verification: { ...verification, ...more } }, 'b.example') as Record<string, unknown>;
+  const one = optionsOf({});
+  assert.ok(one['secureContext'] !== undefined);
+  assert.equal(optionsOf({})['secureContext'], one['secureContext']);
+  assert.equal(optionsOf({})['sessionIdContext'], one['sessionIdContext']);
+  const others = [{ caPem: stranger.caPem }, { altNames: [{ type: 'DNS', value: 'x.example' }] }] as const;
+  for (const other of others) assert.notEqual(optionsOf(other)['sessionIdContext'], one['sessionIdContext']);
+  assert.doesNotMatch(new Agent().getName({ host: 'h', ...one }), /CERTIFICATE/);
+  // Those not used for long are let go.
+  for (let count = 0; count < 300; count++) optionsOf({ serverName: `${count}.example` });
+  assert.notEqual(optionsOf({})['secureContext'], one['secureContext']);
 });

@@ -1,11 +1,14 @@
 /** How the TLS of a backend is verified, as options of Node's clients. */
 import { createHash } from 'node:crypto';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { checkServerIdentity, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
 import type { Backend } from '../../snapshot/snapshot.ts';
 
-type AltNames = NonNullable<NonNullable<Backend['verification']>['altNames']>;
+type Verification = NonNullable<Backend['verification']>;
+type AltNames = NonNullable<Verification['altNames']>;
 
-const ALT_NAME = /(?:^|, )(DNS|URI):("(?:[^"\\]|\\.)*"|[^,]*)/g;
+/** One entry of Node's text of alternative names; values with special characters are JSON strings. */
+const ALT_NAME = /([^:,"]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y;
+const MAX_CONTEXTS = 256;
 
 /** Without `verification` the certificate may be any. `authority`: host and port that the client asked for. */
 export function tlsOptions({ verification }: Pick<Backend, 'verification'>, authority: string): object {
@@ -13,25 +16,46 @@ export function tlsOptions({ verification }: Pick<Backend, 'verification'>, auth
     const servername = authority.replace(/:\d*$/, '');
     return { servername: /^[\d.]+$|^\[/.test(servername) ? '' : servername, rejectUnauthorized: false };
   }
-  const { serverName: servername, caPem, altNames } = verification;
-  if (altNames === undefined) return { servername, ca: caPem };
-  return {
+  const { serverName: servername, altNames } = verification;
+  const options = {
     servername,
-    ca: caPem,
+    secureContext: contextOf(verification),
+    // Node.js shares connections by this option, but neither by the context nor by the function below.
+    sessionIdContext: verificationId(verification),
+  };
+  if (altNames === undefined) return options;
+  return {
+    ...options,
     checkServerIdentity: (_name: string, certificate: PeerCertificate) => checkAltNames(altNames, certificate),
-    // Node.js shares connections by its options, but not by that function.
-    sessionIdContext: idOf(altNames),
   };
 }
 
-const ids = new WeakMap<AltNames, string>();
+const ids = new WeakMap<Verification, string>();
+/** By the id of what is verified, the one used last at the end: parsing authorities takes longer than a handshake. */
+const contexts = new Map<string, SecureContext>();
 
-/** OpenSSL takes 32 characters. */
-function idOf(altNames: AltNames): string {
+/** The same for all that verify alike. */
+export function verificationId(verification: Verification): string {
+  const { serverName, caPem, altNames } = verification;
   const known =
-    ids.get(altNames) ?? createHash('sha256').update(JSON.stringify(altNames)).digest('base64').slice(0, 32);
-  ids.set(altNames, known);
+    ids.get(verification) ??
+    createHash('sha256')
+      .update(JSON.stringify([serverName, caPem, altNames]))
+      .digest('base64');
+  ids.set(verification, known);
   return known;
+}
+
+function contextOf(verification: Verification): SecureContext {
+  const id = verificationId(verification);
+  const context = contexts.get(id) ?? createSecureContext({ ca: verification.caPem });
+  contexts.delete(id);
+  contexts.set(id, context);
+  for (const oldest of contexts.keys()) {
+    if (contexts.size <= MAX_CONTEXTS) break;
+    contexts.delete(oldest);
+  }
+  return context;
 }
 
 /** An error where none of the names is among the certificate's. */
@@ -39,13 +63,9 @@ export function checkAltNames(
   wanted: AltNames,
   { subjectaltname = '' }: Pick<PeerCertificate, 'subjectaltname'>,
 ): Error | undefined {
-  const uris = new Set<string>();
-  const hosts = new Set<string>();
-  for (const [, type, text = ''] of subjectaltname.matchAll(ALT_NAME)) {
-    const value = text.startsWith('"') ? (JSON.parse(text) as string) : text;
-    if (type === 'URI') uris.add(value);
-    else hosts.add(value.toLowerCase());
-  }
+  const names = altNamesIn(subjectaltname);
+  if (names === undefined) return new Error('the names of the certificate cannot be read');
+  const { uris, hosts } = names;
   const isThere = wanted.some(({ type, value }) =>
     type === 'URI'
       ? uris.has(value)
@@ -55,6 +75,36 @@ export function checkAltNames(
   );
   if (isThere) return undefined;
   return new Error(`the certificate has none of the names ${wanted.map(({ value }) => value).join(', ')}`);
+}
+
+/**
+ * All entries are read in order, so that none is looked for within another, whether or not Node.js escapes commas in them
+ * (CVE-2021-44532). Undefined: the text is malformed.
+ */
+function altNamesIn(text: string): { readonly uris: Set<string>; readonly hosts: Set<string> } | undefined {
+  const [uris, hosts] = [new Set<string>(), new Set<string>()];
+  for (let at = 0; at < text.length; at = ALT_NAME.lastIndex) {
+    ALT_NAME.lastIndex = at;
+    const [, type, raw = ''] = ALT_NAME.exec(text) ?? [];
+    if (type === undefined) return undefined;
+    if (type !== 'URI' && type !== 'DNS') continue;
+    const value = unquoted(raw);
+    if (value === undefined) return undefined;
+    if (type === 'URI') uris.add(value);
+    // Others are no names of hosts, and could be taken for several.
+    else if (/^[\w*.-]+$/.test(value)) hosts.add(value.toLowerCase());
+  }
+  return { uris, hosts };
+}
+
+function unquoted(raw: string): string | undefined {
+  if (!raw.startsWith('"')) return raw;
+  try {
+    return JSON.parse(raw) as string;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** Names of the certificate alone count, neither its subject nor its addresses. */
