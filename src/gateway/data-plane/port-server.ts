@@ -146,8 +146,9 @@ export class PortServer {
   #onUpgrade(message: http.IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     const malformed = malformedHead(message);
-    if (malformed !== undefined) return refuseUpgrade(socket, 400, malformed);
-    if (!this.#begin(socket.remoteAddress ?? '', socket)) return refuseUpgrade(socket, 503, TOO_MANY);
+    const refuse = (status: number, text: string): void => refuseUpgrade(socket, this.#deps.clock, { status, text });
+    if (malformed !== undefined) return refuse(400, malformed);
+    if (!this.#begin(socket.remoteAddress ?? '', socket)) return refuse(503, TOO_MANY);
     this.#guard(socket, () => this.#deps.router.serveUpgrade(message, socket, head, this.#port));
   }
 

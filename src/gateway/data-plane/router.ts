@@ -112,8 +112,9 @@ export class Router {
       isTls: 'encrypted' in socket,
     };
     const decision = this.#decide(asked, port);
-    if (decision.kind === 'answer') return refuseUpgrade(socket, decision.status, decision.text);
-    if (decision.kind === 'redirect') return refuseUpgrade(socket, 404, 'a redirect switches no protocol');
+    const { clock } = this.#deps;
+    if (decision.kind === 'answer') return refuseUpgrade(socket, clock, decision);
+    if (decision.kind === 'redirect') return refuseUpgrade(socket, clock, NO_REDIRECT);
     const { method, clientAddress } = asked;
     const protocol = message.headers.upgrade ?? '';
     background(
@@ -178,6 +179,7 @@ export class Router {
 
 const MAX_COUNTED_MIRRORS = 10_000;
 
+const NO_REDIRECT = { status: 404, text: 'a redirect switches no protocol' };
 const MALFORMED: Decision = { kind: 'answer', status: 400, text: 'malformed request' };
 const NOT_FOUND: Decision = { kind: 'answer', status: 404, text: 'no route for this host and path' };
 const TOO_MUCH_WORK: Decision = { kind: 'answer', status: 503, text: 'the routes have too many expressions' };

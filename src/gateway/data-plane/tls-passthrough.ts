@@ -10,9 +10,6 @@ import type { Backends } from './backends/backends.ts';
 import { joinConnections } from './join-connections.ts';
 import type { WeightedChoice } from './weighted-choice.ts';
 
-/** Peers that are gone without a word are found so. */
-const KEEP_ALIVE_MS = 60_000;
-
 /** Who serves a name: a route, this process itself, or nobody. */
 type Owner = Passthrough | 'terminated' | undefined;
 
@@ -71,10 +68,9 @@ export async function passThrough(
       upstream.destroy();
       return;
     }
-    for (const one of [socket, upstream]) one.setKeepAlive(true, KEEP_ALIVE_MS);
     // What one side has ended, the other may still answer.
     socket.allowHalfOpen = true;
-    joinConnections(socket, upstream);
+    joinConnections(socket, upstream, clock);
     return;
   }
   socket.destroy();

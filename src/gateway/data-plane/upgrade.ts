@@ -4,7 +4,6 @@
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import { headLines } from './backends/http1-backend.ts';
 import { tlsOptions } from './backends/verify-backend.ts';
@@ -12,8 +11,12 @@ import { CONNECT_TIMEOUT_MS, type BackendRequest } from './backends/backend-call
 import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Backend, Endpoint, Route } from '../snapshot/snapshot.ts';
-import { joinConnections } from './join-connections.ts';
+import { destroyOnceSent, joinConnections } from './join-connections.ts';
 import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
+import { pump } from './pump.ts';
+
+/** A client that was refused may take so long for the last of its answer. */
+const REFUSED_MS = 10_000;
 
 /** A request to switch, with its backend. */
 export interface UpgradeRequest {
@@ -41,16 +44,29 @@ export async function forwardUpgrade(
     if (await tryEndpoint(clock, endpoint, upgrade)) return;
     backends.failed(endpoint);
   }
-  refuseUpgrade(socket, 502, 'the backend cannot be reached');
+  refuseUpgrade(socket, clock, { status: 502, text: 'the backend cannot be reached' });
 }
 
-/** Answers a request to switch and ends its connection. */
-export function refuseUpgrade(socket: Duplex, status: number, text: string): void {
+/** Answers a request to switch and ends its connection, whether or not the client ends its side. */
+export function refuseUpgrade(
+  socket: Socket,
+  clock: Clock,
+  { status, text }: { readonly status: number; readonly text: string },
+): void {
   const body = `${text}\n`;
   const head = `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\ncontent-type: text/plain; charset=utf-8\r\n`;
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  leave(socket, clock);
 }
 
+/** What the client still sends is dropped: unread, it would let the answer be lost. */
+function leave(socket: Socket, clock: Clock): void {
+  destroyOnceSent(socket, clock, REFUSED_MS);
+  socket.resume();
+}
+
+const LATE = { status: 504, text: 'no answer in time' };
+const BROKEN = { status: 502, text: 'the backend ended the request' };
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   404: 'Not Found',
@@ -95,12 +111,12 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
       cancel();
       socket.off('close', onClientGone);
       if (isConnected && !socket.destroyed)
-        refuseUpgrade(socket, isLate ? 504 : 502, isLate ? 'no answer in time' : 'the backend ended the request');
+        refuseUpgrade(socket, clock, isLate ? LATE : BROKEN);
       resolve(isConnected || socket.destroyed);
     });
     client.once('response', (answer) => {
       cancel();
-      refusedByBackend(socket, answer, upgrade);
+      refusedByBackend(clock, answer, upgrade);
       resolve(true);
     });
     client.once('upgrade', (answer, backendSocket, backendHead) => {
@@ -110,7 +126,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
       );
       if (backendHead.length > 0) socket.write(backendHead);
       if (upgrade.head.length > 0) backendSocket.write(upgrade.head);
-      joinConnections(socket, backendSocket);
+      joinConnections(socket, backendSocket, clock);
       resolve(true);
     });
     client.end();
@@ -118,10 +134,20 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
 }
 
 /** The backend answers as to any request; the connection ends with it. */
-function refusedByBackend(socket: Socket, answer: IncomingMessage, upgrade: UpgradeRequest): void {
+function refusedByBackend(clock: Clock, answer: IncomingMessage, upgrade: UpgradeRequest): void {
+  const { socket } = upgrade;
   const lines = changed(answer.rawHeaders, upgrade);
   socket.write(headText(answer, [...lines, 'connection', 'close']));
-  answer.pipe(socket);
+  socket.resume();
+  const target = {
+    write: (chunk: Buffer) => socket.write(chunk),
+    onDrain: (callback: () => void) => void socket.on('drain', callback),
+  };
+  const onEnd = (): void => {
+    socket.end();
+    leave(socket, clock);
+  };
+  pump(answer, target, clock, { onEnd, onStalled: () => socket.destroy() });
   answer.on('error', () => socket.destroy());
 }
 
