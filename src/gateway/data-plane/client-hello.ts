@@ -16,14 +16,14 @@ const NO_TLS: ClientHello = { isTls: false };
 export class ClientHelloReader {
   #rawBytes = 0;
   #records = 0;
-  /** Of the record whose header is not whole. */
+  /** The bytes so far of a record header that is not whole. */
   readonly #header: number[] = [];
-  /** So much of the record's content is still to come. */
+  /** How many bytes of the record's content are still to come. */
   #left = 0;
   /** Content of the records so far. */
   readonly #content: Buffer[] = [];
   #contentBytes = 0;
-  /** Its type and length. */
+  /** The message's type and length, with what came beside them. */
   #messageHeader: Buffer | undefined;
 
   /** Takes the bytes that follow; undefined: more decide. */

@@ -10,6 +10,7 @@ import {
   type BackendRequest,
   type BodyTarget,
 } from './backends/backend-call.ts';
+import { turn } from './data-plane-fixture.ts';
 import { Mirrors, type Mirror } from './mirror.ts';
 
 const ENDPOINT = { address: '192.0.2.1', port: 80 };
@@ -58,7 +59,7 @@ class FakeBackend {
 
   async fail(error: Error): Promise<void> {
     this.#answer.reject(error);
-    await new Promise(setImmediate);
+    await turn();
   }
 
   async answer(): Promise<void> {
@@ -66,7 +67,7 @@ class FakeBackend {
     body.end();
     const head = { status: 200, headers: [], hasBody: true, trailers: () => [], errorCode: () => undefined };
     this.#answer.resolve({ ...head, body });
-    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+    for (let turns = 0; turns < 5; turns++) await turn();
     assert.ok(body.closed);
   }
 }

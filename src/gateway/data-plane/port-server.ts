@@ -230,7 +230,10 @@ export class PortServer {
       const reader = new ClientHelloReader();
       const decide = (chunk: Buffer) => reader.read(chunk);
       this.#whenKnown(socket, decide, (hello) => {
-        if (!hello.isTls) return void socket.destroy();
+        if (!hello.isTls) {
+          socket.destroy();
+          return;
+        }
         const enter = (): boolean => this.#begin(socket.remoteAddress ?? '', socket);
         if (!router.servePassthrough(socket, this.#port, hello.serverName, enter)) startTls.call(server, socket);
       });

@@ -84,7 +84,7 @@ test('TCP finds peers of a switched connection that are gone without a word', as
 /** A connection whose peer takes nothing. */
 class Stuck extends Duplex {
   override _read(): void {}
-  override _write(): void {}
+  override _write(_chunk: Buffer, _encoding: BufferEncoding, _callback: () => void): void {}
   setKeepAlive(): this {
     return this;
   }

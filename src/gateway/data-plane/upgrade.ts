@@ -110,8 +110,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
     client.on('error', () => {
       cancel();
       socket.off('close', onClientGone);
-      if (isConnected && !socket.destroyed)
-        refuseUpgrade(socket, clock, isLate ? LATE : BROKEN);
+      if (isConnected && !socket.destroyed) refuseUpgrade(socket, clock, isLate ? LATE : BROKEN);
       resolve(isConnected || socket.destroyed);
     });
     client.once('response', (answer) => {
@@ -141,7 +140,9 @@ function refusedByBackend(clock: Clock, answer: IncomingMessage, upgrade: Upgrad
   socket.resume();
   const target = {
     write: (chunk: Buffer) => socket.write(chunk),
-    onDrain: (callback: () => void) => void socket.on('drain', callback),
+    onDrain: (callback: () => void) => {
+      socket.on('drain', callback);
+    },
   };
   const onEnd = (): void => {
     socket.end();

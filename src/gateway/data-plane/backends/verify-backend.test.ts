@@ -143,7 +143,10 @@ test('names within entries of other types are no names of the certificate', () =
 
 test('a certificate whose names cannot be read has none', () => {
   for (const subjectaltname of ['email:"a, DNS:a.example', 'DNS:"\\x", DNS:a.example', 'a, DNS:a.example', '"', ':'])
-    assert.ok(checkAltNames([{ type: 'DNS', value: 'a.example' }], { subjectaltname }) instanceof Error, subjectaltname);
+    assert.ok(
+      checkAltNames([{ type: 'DNS', value: 'a.example' }], { subjectaltname }) instanceof Error,
+      subjectaltname,
+    );
 });
 
 test('authorities are parsed once for all connections that are verified alike, and are no part of their keys', () => {
