@@ -228,14 +228,11 @@ export class PortServer {
       const { router } = this.#deps;
       if (!router.hasPassthrough(this.#port)) return startTls.call(server, socket);
       const reader = new ClientHelloReader();
+      const enter = (): boolean => this.#begin(socket.remoteAddress ?? '', socket);
       const decide = (chunk: Buffer) => reader.read(chunk);
       this.#whenKnown(socket, decide, (hello) => {
-        if (!hello.isTls) {
-          socket.destroy();
-          return;
-        }
-        const enter = (): boolean => this.#begin(socket.remoteAddress ?? '', socket);
-        if (!router.servePassthrough(socket, this.#port, hello.serverName, enter)) startTls.call(server, socket);
+        if (!hello.isTls) socket.destroy();
+        else if (!router.servePassthrough(socket, this.#port, hello.serverName, enter)) startTls.call(server, socket);
       });
     });
     return server;
