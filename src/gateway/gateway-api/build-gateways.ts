@@ -133,8 +133,9 @@ function withinBudget(
   account: BudgetAccount,
 ): ConvertedRoute {
   const lists = [...hostsByPort.values()];
-  const parts = new Set([...converted.routes.flatMap(({ rule, match }) => [rule, match]), ...lists]);
-  const perHost = converted.routes.length + (converted.passthrough === undefined ? 0 : 1);
+  const passed = converted.passthrough === undefined ? [] : [converted.passthrough];
+  const parts = new Set([...converted.routes.flatMap(({ rule, match }) => [rule, match]), ...passed, ...lists]);
+  const perHost = converted.routes.length + passed.length;
   const placed = lists.reduce((sum, hosts) => sum + hosts.length, 0) * perHost;
   const limit = account.take(costOfRoutes(parts, placed), costOfBackends(converted.backends));
   if (limit === undefined) return converted;

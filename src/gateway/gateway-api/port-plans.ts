@@ -3,8 +3,7 @@ import { appendAll } from '../../base/lists.ts';
 import { sortSteps } from '../../base/sort-steps.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { SharedHosts } from '../snapshot/host-claims.ts';
-import type { Passthrough } from '../snapshot/snapshot.ts';
-import type { PlannedCertificate, PlannedListener } from '../snapshot/snapshot-plan.ts';
+import type { PlannedCertificate, PlannedListener, PlannedPassthrough } from '../snapshot/snapshot-plan.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { RankedRoute } from './route-rules.ts';
 import type { OwnRoute } from './verdicts.ts';
@@ -17,7 +16,7 @@ interface OpenPort {
   readonly isTls: boolean;
   readonly placed: PlacedRoute[];
   readonly certificates: PlannedCertificate[];
-  readonly passthrough: Passthrough[];
+  readonly passthrough: PlannedPassthrough[];
   /** The host names of listeners that are terminated. */
   readonly terminated: string[];
 }
@@ -41,8 +40,8 @@ export function* portsOf(
       const { placed, passthrough } = ports.get(port)!;
       for (const route of converted.routes) placed.push({ ...route, hosts });
       if (converted.passthrough === undefined) continue;
-      for (const host of hosts)
-        if (shared.ingressBefore(port, host) === undefined) passthrough.push({ ...converted.passthrough, host });
+      const kept = hosts.filter((host) => shared.ingressBefore(port, host) === undefined);
+      if (kept.length > 0) passthrough.push({ rule: converted.passthrough, hosts: kept });
     }
     yield;
   }

@@ -4,10 +4,13 @@
  */
 import type { Steps } from '../../base/steps.ts';
 import type { Backend, Listener, Passthrough, Route, RouteMatch, ServedCertificate, Snapshot } from './snapshot.ts';
-import type { Certificate, RouteRule, SnapshotPlan } from './snapshot-plan.ts';
+import type { Certificate, PlannedPassthrough, RouteRule, SnapshotPlan } from './snapshot-plan.ts';
 
 /** Numbers of a rule, a match and a list of hosts. */
 type RouteEntry = readonly [rule: number, match: number, hosts: number];
+
+/** Numbers of a passthrough and a list of hosts. */
+type PassthroughEntry = readonly [passthrough: number, hosts: number];
 
 interface CertificateEntry {
   readonly certificate: number;
@@ -21,6 +24,7 @@ export interface SnapshotTables {
   readonly matches: readonly RouteMatch[];
   readonly hosts: readonly (readonly string[])[];
   readonly certificates: readonly Certificate[];
+  readonly passthrough: readonly PlannedPassthrough['rule'][];
   readonly backends: readonly (readonly [key: string, backend: Backend])[];
   readonly listeners: readonly {
     readonly port: number;
@@ -28,7 +32,7 @@ export interface SnapshotTables {
     readonly routes: readonly RouteEntry[];
     readonly certificates: readonly CertificateEntry[];
     /** Absent in messages of earlier versions, as `terminated` is. */
-    readonly passthrough?: readonly Passthrough[];
+    readonly passthrough?: readonly PassthroughEntry[];
     readonly terminated?: readonly string[];
   }[];
 }
@@ -37,7 +41,7 @@ export interface SnapshotTables {
 export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<readonly string[]> {
   const pieces: string[] = [];
   const [rules, matches, hosts] = [new Table<RouteRule>(), new Table<RouteMatch>(), new Table<readonly string[]>()];
-  const certificates = new Table<Certificate>();
+  const [certificates, passed] = [new Table<Certificate>(), new Table<PlannedPassthrough['rule']>()];
   let separator = '{"listeners":[';
   for (const { port, isTls, routes, certificates: own, passthrough = [], terminated = [] } of listeners) {
     pieces.push(`${separator}{"port":${port},"isTls":${isTls},"routes":`);
@@ -55,7 +59,10 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
     }));
     if (passthrough.length > 0) {
       pieces.push(',"passthrough":');
-      yield* writeList(pieces, passthrough);
+      yield* writeList(pieces, passthrough, ({ rule, hosts: names }) => [
+        passed.numberOf(rule),
+        hosts.numberOf(names),
+      ]);
       pieces.push(',"terminated":');
       yield* writeList(pieces, terminated);
     }
@@ -69,6 +76,8 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
   yield* writeList(pieces, hosts.all());
   pieces.push(',"certificates":');
   yield* writeList(pieces, certificates.all());
+  pieces.push(',"passthrough":');
+  yield* writeList(pieces, passed.all());
   pieces.push(',"backends":');
   yield* writeList(pieces, Object.entries(backends));
   pieces.push('}');
@@ -84,7 +93,7 @@ export function readSnapshot(tables: SnapshotTables): Snapshot {
       isTls,
       routes: routes.flatMap((entry) => routesOf(entry, tables)),
       certificates: certificatesOf(certificates, tables.certificates),
-      passthrough,
+      passthrough: passthrough?.flatMap((entry) => passthroughOf(entry, tables)),
       terminated,
     })),
   };
@@ -92,6 +101,10 @@ export function readSnapshot(tables: SnapshotTables): Snapshot {
 
 function routesOf([rule, match, hosts]: RouteEntry, tables: SnapshotTables): Route[] {
   return tables.hosts[hosts]!.map((host) => ({ ...tables.rules[rule]!, match: tables.matches[match]!, host }));
+}
+
+function passthroughOf([rule, hosts]: PassthroughEntry, tables: SnapshotTables): Passthrough[] {
+  return tables.hosts[hosts]!.map((host) => ({ ...tables.passthrough[rule]!, host }));
 }
 
 /** Each certificate once, with the names that no earlier one has claimed. */

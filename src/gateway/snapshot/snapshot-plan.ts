@@ -32,13 +32,19 @@ export interface PlannedCertificate {
   readonly since: string;
 }
 
+/** What becomes of the connections of a TLSRoute, at all of its hosts. */
+export interface PlannedPassthrough {
+  readonly rule: Omit<Passthrough, 'host'>;
+  readonly hosts: readonly string[];
+}
+
 export interface PlannedListener {
   readonly port: number;
   readonly isTls: boolean;
   /** In the order in which they are asked. */
   readonly routes: readonly PlannedRoute[];
   readonly certificates: readonly PlannedCertificate[];
-  readonly passthrough?: readonly Passthrough[];
+  readonly passthrough?: readonly PlannedPassthrough[];
   /** The host names that are terminated on a port with `passthrough`. */
   readonly terminated?: readonly string[];
 }

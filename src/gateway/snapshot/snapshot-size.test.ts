@@ -65,7 +65,11 @@ function buildIngresses(ingresses: readonly Stored<Ingress>[], view = viewOf()):
   );
 }
 
-function buildRoutes(httpRoutes: readonly object[], listeners: readonly object[] = [{ name: 'http', port: 80 }]) {
+function buildRoutes(
+  httpRoutes: readonly object[],
+  listeners: readonly object[] = [{ name: 'http', port: 80 }],
+  tlsRoutes: readonly object[] = [],
+) {
   const gateway = {
     metadata: metadata('g', 'ns'),
     spec: {
@@ -78,7 +82,7 @@ function buildRoutes(httpRoutes: readonly object[], listeners: readonly object[]
       gateways: [gateway] as never,
       httpRoutes: httpRoutes as never,
       grpcRoutes: [],
-      tlsRoutes: [],
+      tlsRoutes: tlsRoutes as never,
       backendTlsPolicies: [],
       authoritiesIn: () => undefined,
       grants: [],
@@ -129,6 +133,22 @@ function httpRoute(
     },
   };
 }
+
+const LONG_NAME = 's'.repeat(250);
+
+/** `backends` of them are references to one service, of which each takes its part of the message. */
+function tlsRoute(name: string, { age = 0, namespace = 'ns', hosts = 1, backends = 1 }): object {
+  return {
+    metadata: metadata(name, namespace, age),
+    spec: {
+      parentRefs: [{ name: 'g', namespace: 'ns' }],
+      hostnames: Array.from({ length: hosts }, (_, at) => `${name}-${at}.example`),
+      rules: [{ backendRefs: Array.from({ length: backends }, () => ({ name: LONG_NAME, port: 80 })) }],
+    },
+  };
+}
+
+const passing = (port = 443) => ({ name: `tls${port}`, port, protocol: 'TLS', tls: { mode: 'Passthrough' } });
 
 describe('a certificate', () => {
   test('stands once in a snapshot, however many entries and ingresses name its secret', () => {
@@ -224,6 +244,17 @@ describe('routes', () => {
     assert.equal(new Set(served[0]?.routes.map(({ filters }) => filters)).size, 1);
   });
 
+  test('of a TLSRoute hold its backends once, whatever its hosts and listeners', () => {
+    const listeners = Array.from({ length: 8 }, (_, at) => passing(443 + at));
+    const route = tlsRoute('r', { hosts: 16, backends: 1000 });
+    const { ports, backends } = buildRoutes([], listeners, [route]);
+    assert.ok(textOf({ listeners: ports, backends }).length < 2 * JSON.stringify(route).length);
+    assert.deepEqual(
+      listenersOf(ports).map(({ passthrough = [] }) => [passthrough.length, passthrough[15]?.backends.length]),
+      listeners.map(() => [16, 1000]),
+    );
+  });
+
   test('of an ingress are linear in its paths', () => {
     const sizeOf = (count: number): number => {
       const paths = Array.from({ length: count }, (_, at) => `/path${at + 10_000}`);
@@ -265,6 +296,19 @@ describe('a namespace that wants more than its share', () => {
     const refused = verdicts.find(({ route }) => route.metadata.name === 'g29')?.parents[0]?.conditions[0];
     assert.deepEqual([refused?.type, refused?.status, refused?.reason], ['Accepted', 'False', LIMIT_EXCEEDED]);
     assert.ok(textOf({ listeners: ports, backends }).length < ROUTE_LIMITS.total);
+  });
+
+  test('keeps its older TLSRoutes; the others have a condition', () => {
+    const greedy = Array.from({ length: 30 }, (_, at) =>
+      tlsRoute(`g${at}`, { namespace: 'greedy', age: at, backends: 2_500 }),
+    );
+    const last = tlsRoute('last', { namespace: 'other', age: 59 });
+    const { ports, routes: verdicts } = buildRoutes([], [passing()], [last, ...greedy]);
+    const served = listenersOf(ports)[0]?.passthrough ?? [];
+    assert.ok(isServed(served, 'TLSRoute greedy/g0') && isServed(served, 'TLSRoute other/last'));
+    assert.ok(!isServed(served, 'TLSRoute greedy/g29'));
+    const refused = verdicts.find(({ route }) => route.metadata.name === 'g29')?.parents[0]?.conditions[0];
+    assert.deepEqual([refused?.type, refused?.status, refused?.reason], ['Accepted', 'False', LIMIT_EXCEEDED]);
   });
 
   test('whose single object passes the limit of an object has nothing of it served', () => {
