@@ -32,6 +32,7 @@ import type {
   TlsRoute,
 } from './types.ts';
 import { portsOf } from './port-plans.ts';
+import { TerminatedHosts } from './terminated-hosts.ts';
 import {
   gatewayVerdicts,
   policyVerdicts,
@@ -102,11 +103,12 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
     yield;
   }
   const verdicts = gatewayVerdicts(listeners, { gateways: objects.gateways, own, state: surroundings });
+  const hosts = { shared: surroundings.shared, terminatedHosts: new TerminatedHosts(listeners, own) };
   return {
-    ports: yield* portsOf(listeners, own, surroundings.shared),
+    ports: yield* portsOf(listeners, own, hosts),
     backends: Object.fromEntries(own.flatMap(({ converted }) => Object.entries(converted.backends))),
     gateways: verdicts,
-    routes: own.map((one) => routeVerdict(one, surroundings.shared)),
+    routes: own.map((one) => routeVerdict(one, hosts)),
     policies: policyVerdicts(context.policies, own),
   };
 }

@@ -20,3 +20,16 @@ export function routeHosts(listener: string | undefined, hostnames: readonly str
   const found = hostnames.map((name) => intersection(own.toLowerCase(), name.toLowerCase()));
   return [...new Set(found.filter((name) => name !== undefined))];
 }
+
+/** The wildcards that a name, or a wildcard, is below, the most specific first; the last is '', which is every name. */
+export function wildcardsAbove(host: string): string[] {
+  const found: string[] = [];
+  const name = host.startsWith('*.') ? host.slice(2) : host;
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) found.push(`*${name.slice(dot)}`);
+  return host === '' ? found : [...found, ''];
+}
+
+/** The names of listeners that a host may meet, the most specific first. */
+export function namesAndWildcards(host: string): string[] {
+  return [host, ...wildcardsAbove(host)];
+}

@@ -3,6 +3,7 @@
  * Upstream: the rule in GRPCRouteSpec.Hostnames.
  */
 import type { AttachedParent, Attachment } from './attach-routes.ts';
+import { wildcardsAbove } from './hostnames.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { RouteKind } from './types.ts';
 
@@ -48,11 +49,4 @@ class HostSet {
   meets(host: string): boolean {
     return this.#hosts.has(host) || this.#above.has(host) || wildcardsAbove(host).some((one) => this.#hosts.has(one));
   }
-}
-
-function wildcardsAbove(host: string): string[] {
-  const found: string[] = [];
-  const name = host.startsWith('*.') ? host.slice(2) : host;
-  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) found.push(`*${name.slice(dot)}`);
-  return host === '' ? found : [...found, ''];
 }

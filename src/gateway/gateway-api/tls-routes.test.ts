@@ -168,6 +168,91 @@ describe('TLSRoute', () => {
     assert.ok(reasons(built.gateways[0]!.listeners[2]!.conditions).includes('Accepted=False HostnameConflict'));
   });
 
+  describe('whose host is terminated on its port', () => {
+    const https = (hostname?: string): GatewayListener =>
+      listener({ name: 'https', port: 443, protocol: 'HTTPS', hostname, tls: { certificateRefs: [{ name: 'cert' }] } });
+    const at = (seconds: number) => ({ creationTimestamp: `2026-01-01T00:00:0${seconds}Z` });
+    const named = (name: string, listeners: readonly GatewayListener[], seconds: number) => ({
+      ...gateway(listeners),
+      metadata: metadata(name, 'ns', at(seconds)),
+    });
+    /** The route, of second 1, is at Gateway `g`; an HTTPRoute of all hosts given is at Gateway `other`. */
+    const hostsOf = ({
+      gateways,
+      httpHosts = [],
+      httpAge = 0,
+      hosts = ['shop.example'],
+    }: {
+      gateways: readonly object[];
+      httpHosts?: readonly string[];
+      httpAge?: number;
+      hosts?: readonly string[];
+    }) => {
+      const rules = [{ backendRefs: [{ name: 's', port: 80 }] }];
+      const http = {
+        metadata: metadata('h', 'ns', at(httpAge)),
+        spec: { parentRefs: [{ name: 'other' }, { name: 'g' }], hostnames: httpHosts, rules },
+      };
+      const built = build(
+        { gateways, tlsRoutes: [tlsRoute(hosts)], httpRoutes: httpHosts.length > 0 ? [http] : [] } as never,
+        { view: withPort },
+      );
+      const { passthrough = [], terminated = [] } = listenersOf(built.ports).find(({ port }) => port === 443) ?? {};
+      const verdict = built.routes.find(({ kind }) => kind === 'TLSRoute')?.parents[0]?.conditions ?? [];
+      return {
+        passed: passthrough.map(({ host }) => host),
+        terminated,
+        conflict: verdict.find(({ type }) => type === 'keelson.dev/HostConflict'),
+      };
+    };
+
+    for (const hostname of [undefined, '*.example'])
+      test(`an older HTTPS listener of the name goes before a TLS listener of ${hostname ?? 'all'}`, () => {
+        const gateways = [named('other', [https('shop.example')], 0), named('g', [tls({ hostname })], 0)];
+        const { passed, conflict } = hostsOf({ gateways, hosts: ['shop.example', 'b.example'] });
+        assert.deepEqual(passed, ['b.example']);
+        assert.equal(conflict?.reason, 'TerminatedHost');
+        assert.match(conflict.message, /^listener https of Gateway ns\/other, .* for shop.example on port 443$/);
+      });
+
+    test('a more specific wildcard goes before, too; a less specific one does not', () => {
+      const passed = (terminating: string, passing?: string): readonly string[] =>
+        hostsOf({ gateways: [named('other', [https(terminating)], 0), named('g', [tls({ hostname: passing })], 0)] })
+          .passed;
+      assert.deepEqual(passed('*.example'), []);
+      assert.deepEqual(passed('*.example', 'shop.example'), ['shop.example']);
+      assert.deepEqual(passed('*.shop.example'), ['shop.example']);
+    });
+
+    test('a listener of a younger Gateway does not take it; one of the same Gateway does', () => {
+      assert.deepEqual(
+        hostsOf({ gateways: [named('g', [tls()], 0), named('other', [https('shop.example')], 2)] }).passed,
+        ['shop.example'],
+      );
+      assert.deepEqual(hostsOf({ gateways: [named('g', [tls(), https('shop.example')], 2)] }).passed, []);
+    });
+
+    test('an HTTPRoute of the name at another Gateway keeps it where it is older', () => {
+      const gateways = [named('other', [https()], 0), named('g', [tls({ hostname: 'shop.example' })], 0)];
+      const older = hostsOf({ gateways, httpHosts: ['shop.example'] });
+      assert.deepEqual(older.passed, []);
+      assert.match(older.conflict?.message ?? '', /^HTTPRoute ns\/h, which terminates TLS, has precedence for/);
+      assert.deepEqual(hostsOf({ gateways, httpHosts: ['shop.example'], httpAge: 2 }).passed, ['shop.example']);
+    });
+
+    test('of one Gateway the more specific listener has it, whatever HTTPRoute is older', () => {
+      const gateways = [named('g', [https(), tls({ hostname: 'shop.example' })], 0)];
+      assert.deepEqual(hostsOf({ gateways, httpHosts: ['shop.example'] }).passed, ['shop.example']);
+    });
+
+    test('an older HTTPRoute of a name below the wildcard that is passed through keeps it', () => {
+      const gateways = [named('other', [https()], 0), named('g', [tls({ hostname: '*.example' })], 0)];
+      const find = (httpAge: number) => hostsOf({ gateways, httpHosts: ['shop.example'], httpAge, hosts: ['*.example'] });
+      assert.deepEqual([find(0).passed, find(0).terminated], [['*.example'], ['shop.example']]);
+      assert.deepEqual(find(2).terminated, []);
+    });
+  });
+
   test('an older Ingress keeps its host', () => {
     const claim = { since: '2026-01-01T00:00:00Z', source: 'Ingress ns/i' };
     const shared = new SharedHosts([80, 443], new Map([['a.example', claim]]));

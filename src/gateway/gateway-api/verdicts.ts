@@ -2,12 +2,13 @@
 import type { IngressLoadBalancerIngress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { SharedHosts } from '../snapshot/host-claims.ts';
-import type { AttachedParent, Attachment } from './attach-routes.ts';
+import type { AttachedParent } from './attach-routes.ts';
 import type { BackendTlsPolicies, ResolvedPolicy } from './backend-tls-policies.ts';
 import { byAge } from './by-age.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { ConvertedRoute } from './route-rules.ts';
+import type { TerminatedHosts } from './terminated-hosts.ts';
 import type { Gateway, GatewayRoute, ParentReference, RouteKind } from './types.ts';
 
 /** What is known of the nodes that serve. */
@@ -43,7 +44,7 @@ export interface PolicyVerdict extends Pick<ResolvedPolicy, 'policy' | 'conditio
   readonly gateways: readonly Stored<Gateway>[];
 }
 
-/** The condition of routes whose host an older Ingress has; types of one implementation's own have its domain. */
+/** The condition of routes whose host another object has; types of one implementation's own have its domain. */
 const HOST_CONFLICT = 'keelson.dev/HostConflict';
 
 /** A route with a parent of ours. */
@@ -161,17 +162,24 @@ function gatewayConditions(
   return [accepted, programmed];
 }
 
-export function routeVerdict({ kind, route, parents, converted }: OwnRoute, shared: SharedHosts): RouteVerdict {
+interface HostHolders {
+  readonly shared: SharedHosts;
+  readonly terminatedHosts: TerminatedHosts;
+}
+
+export function routeVerdict(one: OwnRoute, holders: HostHolders): RouteVerdict {
+  const { kind, route, parents, converted } = one;
   return {
     kind,
     route,
-    parents: parents.map(({ parentRef, refusal, attachments }) => {
+    parents: parents.map((parent) => {
+      const { parentRef, refusal } = parent;
       const why = refusal ?? converted.refusal;
       const accepted =
         why === undefined
           ? condition('Accepted', true, 'Accepted', 'the route is accepted')
           : condition('Accepted', false, why.reason, why.message);
-      const conflict = why === undefined ? conflictOf(attachments, shared) : undefined;
+      const conflict = why === undefined ? conflictOf(one, parent, holders) : undefined;
       return {
         parentRef,
         conditions: [accepted, converted.resolvedRefs, ...(conflict === undefined ? [] : [conflict])],
@@ -180,15 +188,22 @@ export function routeVerdict({ kind, route, parents, converted }: OwnRoute, shar
   };
 }
 
-/** A condition of our own where an older Ingress has a host of the route: it gets what the ingress does not take. */
-function conflictOf(attachments: readonly Attachment[], shared: SharedHosts): NewCondition | undefined {
+/** A condition of our own where a host of the route is another object's: it gets what that one does not take. */
+function conflictOf(
+  one: OwnRoute,
+  { attachments }: AttachedParent,
+  { shared, terminatedHosts }: HostHolders,
+): NewCondition | undefined {
   for (const { listener, hosts } of attachments) {
     const { port } = listener.listener;
     for (const host of hosts) {
-      const before = shared.ingressBefore(port, host);
-      if (before === undefined) continue;
-      const message = `${before.source}, which is older, has precedence for ${host || 'all hosts'} on port ${port}`;
-      return condition(HOST_CONFLICT, true, 'OlderIngress', message);
+      const where = `has precedence for ${host || 'all hosts'} on port ${port}`;
+      const ingress = shared.ingressBefore(port, host);
+      if (ingress !== undefined)
+        return condition(HOST_CONFLICT, true, 'OlderIngress', `${ingress.source}, which is older, ${where}`);
+      const other = one.kind === 'TLSRoute' ? terminatedHosts.before(one, listener, host) : undefined;
+      if (other !== undefined)
+        return condition(HOST_CONFLICT, true, 'TerminatedHost', `${other.source}, which terminates TLS, ${where}`);
     }
   }
   return undefined;
