@@ -3,16 +3,25 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { Stored } from '../../api/object.ts';
 import { allSteps } from '../../base/steps.ts';
+import { readIssuer } from '../../component-helpers/pki/read-certificate.ts';
 import { createTestAuthority } from '../../platform/node/certificates-fixture.ts';
 import { SharedHosts } from '../snapshot/host-claims.ts';
 import { SecretCertificates } from '../snapshot/secret-certificates.ts';
+import { placePolicies } from './backend-tls-policies.ts';
 import { buildGateways } from './build-gateways.ts';
+import { CaCertificateCache } from './ca-certificates.ts';
 import { policyAncestors } from './status-objects.ts';
 import type { BackendTlsPolicy } from './types.ts';
 
 let caPem = '';
 before(async () => {
   ({ caPem } = await createTestAuthority('test'));
+});
+
+let reads = 0;
+const cache = new CaCertificateCache((pem) => {
+  reads++;
+  return readIssuer(pem);
 });
 
 const metadata = (name: string, age = 0) => ({
@@ -66,7 +75,11 @@ function build(policies: readonly Stored<BackendTlsPolicy>[], { port = 80, kind 
         grpcRoutes: (kind === 'GRPCRoute' ? [route] : []) as never,
         tlsRoutes: [],
         backendTlsPolicies: policies,
-        authoritiesIn: (_namespace, name) => ({ ca: caPem, empty: 'nothing', bad: caPem.replace('MII', 'AAA') })[name],
+        authoritiesIn: (_namespace, name) => {
+          const texts = { ca: caPem, many: caPem.repeat(60), empty: 'nothing', bad: caPem.replace('MII', 'AAA') };
+          const text = new Map(Object.entries(texts)).get(name);
+          return text === undefined ? undefined : cache.read(text);
+        },
         grants: [],
         labelsOfNamespace: () => ({}),
       },
@@ -185,8 +198,59 @@ describe('a policy that is not', () => {
   test('a target that is not there', () => {
     assert.equal(build([policy('p', { sectionName: 'no' })]).reasons[0]?.[0], 'Accepted=False TargetNotFound');
     const { policies, backend } = build([policy('p', { target: 'other' })]);
-    assert.deepEqual(policies[0]!.gateways, []);
+    assert.deepEqual(policies, []);
     assert.equal(backend?.protocol, 'http');
+  });
+
+  test('a target that is not there beside one that is: the policy holds for that one, and says so', () => {
+    const both = policy('p');
+    const targetRefs = [...both.spec.targetRefs, { group: '', kind: 'Service', name: 'gone' }];
+    const { policies, reasons, backend } = build([{ ...both, spec: { ...both.spec, targetRefs } }]);
+    assert.equal(reasons[0]?.[0], 'Accepted=False TargetNotFound');
+    assert.equal(
+      policies[0]?.conditions[0]?.message,
+      'service gone does not exist; the policy holds for its targets that exist',
+    );
+    assert.equal(backend?.verification?.serverName, 'inner.example');
+  });
+
+  test('more than a hundred certificates', () => {
+    const refs = ['many', 'many'].map((name) => ({ group: '', kind: 'ConfigMap', name }));
+    const { policies, reasons, backend } = build([policy('p', { caCertificateRefs: refs })]);
+    assert.equal(reasons[0]?.[0], 'Accepted=False Invalid');
+    assert.equal(policies[0]?.conditions[0]?.message, 'its config maps have 120 certificates, more than 100');
+    assert.equal(backend, undefined);
+  });
+});
+
+describe('the certificates of authorities', () => {
+  test('are read for policies of Services that routes name alone, and once as long as the text stays', () => {
+    const others = Array.from({ length: 50 }, (_, at) => policy(`p${at}`, { target: `other${at}` }));
+    const before = reads;
+    cache.read(caPem.replace('\n', '\n\n'));
+    assert.equal(reads, before + 1);
+    build([...others, policy('p')]);
+    build([...others, policy('p')]);
+    assert.ok(reads <= before + 2);
+    assert.equal(build(others).policies.length, 0);
+  });
+
+  test('are forgotten beyond 256 texts', () => {
+    let count = 0;
+    const own = new CaCertificateCache(() => count++);
+    const text = (at: number): string => `${at}\n-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----`;
+    for (let at = 0; at < 257; at++) own.read(text(at));
+    own.read(text(256));
+    assert.equal(count, 257);
+    own.read(text(0));
+    assert.equal(count, 258);
+  });
+
+  test('each policy is looked into in a step of its own', () => {
+    const policies = Array.from({ length: 20 }, (_, at) => policy(`p${at}`, { sectionName: `port${at}` }));
+    const context = { service: () => undefined, authoritiesIn: () => undefined };
+    const resolving = allSteps(placePolicies(policies, context)).resolve(['ns/s', 'ns/s']);
+    assert.equal([...resolving].length, 20);
   });
 });
 

@@ -1,13 +1,14 @@
 /**
  * How Gateways verify the TLS of backends: which BackendTLSPolicy a port of a Service has, and what becomes of each. A policy
- * that loses one of its targets to an older one applies to none.
+ * that loses one of its targets to an older one applies to none; one of whose targets some are absent holds for the others,
+ * as their backends would go unverified otherwise. Only policies of Services that routes name are looked into.
  */
 import type { Service } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
-import { errorMessage } from '../../base/errors.ts';
-import { readIssuer } from '../../component-helpers/pki/read-certificate.ts';
+import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
+import { MAX_CA_CERTIFICATES, type CaCertificates } from './ca-certificates.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import type { BackendTlsPolicy } from './types.ts';
 
@@ -16,7 +17,7 @@ export type Verification = NonNullable<Backend['verification']>;
 export interface PolicyContext {
   readonly service: (namespace: string, name: string) => Service | undefined;
   /** `ca.crt` of a ConfigMap; undefined: there is none. */
-  readonly authoritiesIn: (namespace: string, configMap: string) => string | undefined;
+  readonly authoritiesIn: (namespace: string, configMap: string) => CaCertificates | undefined;
 }
 
 export interface ResolvedPolicy {
@@ -31,49 +32,102 @@ interface Problem {
   readonly message: string;
 }
 
-const MAX_AUTHORITIES_BYTES = 64 * 1024;
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+/** A policy with what its place among the others says. */
+interface PlacedPolicy {
+  readonly policy: Stored<BackendTlsPolicy>;
+  readonly services: readonly string[];
+  /** Which older policy has one of its targets. */
+  readonly older: string | undefined;
+}
+
+interface Resolution {
+  readonly conditions: readonly NewCondition[];
+  /** Undefined: a policy that cannot be kept lets nothing through unverified. */
+  readonly verification: Verification | undefined;
+}
+
+/** A step for each policy. They come the oldest first. */
+export function* placePolicies(
+  policies: readonly Stored<BackendTlsPolicy>[],
+  context: PolicyContext,
+): Steps<BackendTlsPolicies> {
+  const byTarget = new Map<string, PlacedPolicy>();
+  const all: PlacedPolicy[] = [];
+  for (const policy of policies) {
+    const namespace = namespaceOf(policy);
+    const targets = policy.spec.targetRefs.filter(({ group, kind }) => group === '' && kind === 'Service');
+    const keys = targets.map(({ name, sectionName = '' }) => `${namespace}/${name}/${sectionName}`);
+    const services = [...new Set(targets.map(({ name }) => `${namespace}/${name}`))];
+    const older = keys.map((key) => byTarget.get(key)?.policy.metadata.name).find((name) => name !== undefined);
+    const placed = { policy, services, older };
+    all.push(placed);
+    if (older === undefined) for (const key of keys) byTarget.set(key, placed);
+    yield;
+  }
+  return new BackendTlsPolicies(all, byTarget, context);
+}
 
 export class BackendTlsPolicies {
-  readonly all: readonly ResolvedPolicy[];
-  /** By namespace, service and port name, '' for all ports; undefined where its connections must fail. */
-  readonly #byTarget = new Map<string, Verification | undefined>();
+  readonly #context: PolicyContext;
+  /** By namespace, service and port name, '' for all ports. */
+  readonly #byTarget: ReadonlyMap<string, PlacedPolicy>;
+  readonly #byService = new Map<string, PlacedPolicy[]>();
+  readonly #resolved = new Map<PlacedPolicy, Resolution>();
 
-  /** `policies` come the oldest first. */
-  constructor(policies: readonly Stored<BackendTlsPolicy>[], context: PolicyContext) {
-    const taken = new Map<string, string>();
-    this.all = policies.map((policy) => {
-      const namespace = namespaceOf(policy);
-      const targets = policy.spec.targetRefs.filter(({ group, kind }) => group === '' && kind === 'Service');
-      const keys = targets.map(({ name, sectionName = '' }) => `${namespace}/${name}/${sectionName}`);
-      const services = [...new Set(targets.map(({ name }) => `${namespace}/${name}`))];
-      const older = keys.map((key) => taken.get(key)).find((name) => name !== undefined);
-      const { verification, resolvedRefs, problem } = verificationOf(policy, context);
-      const refusal =
-        older === undefined
-          ? (problem ?? missingTarget(policy, context))
-          : { reason: 'Conflicted', message: `policy ${older}, which is older, has the same target` };
-      if (older === undefined)
-        for (const key of keys) {
-          taken.set(key, policy.metadata.name);
-          // A policy that cannot be kept lets nothing through unverified.
-          this.#byTarget.set(key, problem === undefined ? verification : undefined);
-        }
-      const accepted =
-        refusal === undefined
-          ? condition('Accepted', true, 'Accepted', 'the policy is accepted')
-          : condition('Accepted', false, refusal.reason, refusal.message);
-      return { policy, services, conditions: [accepted, resolvedRefs] };
-    });
+  constructor(all: readonly PlacedPolicy[], byTarget: ReadonlyMap<string, PlacedPolicy>, context: PolicyContext) {
+    this.#context = context;
+    this.#byTarget = byTarget;
+    for (const placed of all)
+      for (const service of placed.services) {
+        const known = this.#byService.get(service) ?? [];
+        this.#byService.set(service, known);
+        known.push(placed);
+      }
+  }
+
+  /** Those of the services, by namespace and name. A step for each that was not resolved before. */
+  *resolve(services: Iterable<string>): Steps<void> {
+    for (const service of services)
+      for (const placed of this.#byService.get(service) ?? []) {
+        if (this.#resolved.has(placed)) continue;
+        this.#resolutionOf(placed);
+        yield;
+      }
+  }
+
+  /** Those that were asked for. */
+  resolved(): ResolvedPolicy[] {
+    return [...this.#resolved].map(([{ policy, services }, { conditions }]) => ({ policy, services, conditions }));
   }
 
   /** Undefined: the port has no policy. */
   find(namespace: string, service: string, portName: string): { readonly verification?: Verification } | undefined {
     const ofService = `${namespace}/${service}/`;
-    for (const key of portName === '' ? [ofService] : [`${ofService}${portName}`, ofService])
-      if (this.#byTarget.has(key)) return { verification: this.#byTarget.get(key) };
+    for (const key of portName === '' ? [ofService] : [`${ofService}${portName}`, ofService]) {
+      const placed = this.#byTarget.get(key);
+      if (placed !== undefined) return { verification: this.#resolutionOf(placed).verification };
+    }
     return undefined;
   }
+
+  #resolutionOf(placed: PlacedPolicy): Resolution {
+    const known = this.#resolved.get(placed) ?? resolutionOf(placed, this.#context);
+    this.#resolved.set(placed, known);
+    return known;
+  }
+}
+
+function resolutionOf({ policy, older }: PlacedPolicy, context: PolicyContext): Resolution {
+  const { verification, resolvedRefs, problem } = verificationOf(policy, context);
+  const refusal =
+    older === undefined
+      ? (problem ?? missingTarget(policy, context))
+      : { reason: 'Conflicted', message: `policy ${older}, which is older, has the same target` };
+  const accepted =
+    refusal === undefined
+      ? condition('Accepted', true, 'Accepted', 'the policy is accepted')
+      : condition('Accepted', false, refusal.reason, refusal.message);
+  return { conditions: [accepted, resolvedRefs], verification: problem === undefined ? verification : undefined };
 }
 
 function verificationOf(
@@ -84,7 +138,8 @@ function verificationOf(
   const { hostname, caCertificateRefs = [], wellKnownCACertificates = '', subjectAltNames = [] } = validation;
   const found = caCertificateRefs.map((reference) => authorityOf(namespaceOf(policy), reference, context));
   const bad = found.find((one) => 'reason' in one);
-  const authorities = found.flatMap((one) => ('pem' in one ? [one.pem] : []));
+  const authorities = found.filter((one) => 'pem' in one);
+  const count = authorities.reduce((sum, one) => sum + one.count, 0);
   const resolvedRefs =
     bad === undefined
       ? condition('ResolvedRefs', true, 'ResolvedRefs', 'all references are resolved')
@@ -94,7 +149,7 @@ function verificationOf(
   );
   const verification: Verification = {
     serverName: hostname,
-    caPem: caCertificateRefs.length > 0 ? authorities.join('\n') : undefined,
+    caPem: caCertificateRefs.length > 0 ? authorities.map(({ pem }) => pem).join('\n') : undefined,
     altNames: altNames.length > 0 ? altNames : undefined,
   };
   const problem =
@@ -104,7 +159,9 @@ function verificationOf(
         ? { reason: 'Invalid', message: `certificates ${wellKnownCACertificates} are not known; System is` }
         : bad !== undefined && authorities.length === 0
           ? { reason: 'NoValidCACertificate', message: bad.message }
-          : undefined;
+          : count > MAX_CA_CERTIFICATES
+            ? { reason: 'Invalid', message: `its config maps have ${count} certificates, more than ${MAX_CA_CERTIFICATES}` }
+            : undefined;
   return { verification, resolvedRefs, problem };
 }
 
@@ -112,34 +169,30 @@ function authorityOf(
   namespace: string,
   { group, kind, name }: { readonly group: string; readonly kind: string; readonly name: string },
   { authoritiesIn }: PolicyContext,
-): { readonly pem: string } | Problem {
+): { readonly pem: string; readonly count: number } | Problem {
   if (group !== '' || kind !== 'ConfigMap')
     return { reason: 'InvalidKind', message: `${kind} ${name} is no ConfigMap; only these are read` };
   const invalid = (why: string): Problem => ({
     reason: 'InvalidCACertificateRef',
     message: `config map ${name} ${why}`,
   });
-  const text = authoritiesIn(namespace, name);
-  if (text === undefined) return invalid('does not exist, or has no ca.crt');
-  if (text.length > MAX_AUTHORITIES_BYTES) return invalid(`has more than ${MAX_AUTHORITIES_BYTES} bytes of ca.crt`);
-  const blocks = text.match(CERTIFICATE) ?? [];
-  if (blocks.length === 0) return invalid('has no certificate in ca.crt');
-  try {
-    for (const block of blocks) readIssuer(block);
-  } catch (error) {
-    return invalid(`has a ca.crt that cannot be read: ${errorMessage(error)}`);
-  }
-  return { pem: blocks.join('\n') };
+  const found = authoritiesIn(namespace, name);
+  if (found === undefined) return invalid('does not exist, or has no ca.crt');
+  return 'problem' in found ? invalid(found.problem) : found;
 }
 
 function missingTarget(policy: Stored<BackendTlsPolicy>, { service }: PolicyContext): Problem | undefined {
-  for (const { group, kind, name, sectionName = '' } of policy.spec.targetRefs) {
-    if (group !== '' || kind !== 'Service')
-      return { reason: 'TargetNotFound', message: `${kind} ${name} is no Service; policies hold for these alone` };
+  const { targetRefs } = policy.spec;
+  const missing = (why: string): Problem => ({
+    reason: 'TargetNotFound',
+    message: targetRefs.length === 1 ? why : `${why}; the policy holds for its targets that exist`,
+  });
+  for (const { group, kind, name, sectionName = '' } of targetRefs) {
+    if (group !== '' || kind !== 'Service') return missing(`${kind} ${name} is no Service; policies hold for these alone`);
     const found = service(namespaceOf(policy), name);
-    if (found === undefined) return { reason: 'TargetNotFound', message: `service ${name} does not exist` };
+    if (found === undefined) return missing(`service ${name} does not exist`);
     if (sectionName !== '' && !(found.spec?.ports ?? []).some((port) => port.name === sectionName))
-      return { reason: 'TargetNotFound', message: `service ${name} has no port ${sectionName}` };
+      return missing(`service ${name} has no port ${sectionName}`);
   }
   return undefined;
 }

@@ -17,11 +17,11 @@ import {
 } from '../snapshot/snapshot-budget.ts';
 import type { PlannedListener } from '../snapshot/snapshot-plan.ts';
 import { attachRoute, type AttachContext, type AttachedParent } from './attach-routes.ts';
-import { BackendTlsPolicies, type PolicyContext } from './backend-tls-policies.ts';
+import { placePolicies, type BackendTlsPolicies, type PolicyContext } from './backend-tls-policies.ts';
 import { byAge } from './by-age.ts';
 import { KindClaims } from './kind-claims.ts';
 import { resolveListeners } from './listeners.ts';
-import { convertRoute, type ConvertedRoute, type RouteContext } from './route-rules.ts';
+import { convertRoute, servicesNamedBy, type ConvertedRoute, type RouteContext } from './route-rules.ts';
 import type {
   BackendTlsPolicy,
   Gateway,
@@ -93,11 +93,11 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
     services: new ServiceBackends(surroundings.view),
     budget: new SnapshotBudget(ROUTE_LIMITS),
     claims: new KindClaims(),
-    policies: policiesOf(objects, surroundings),
+    policies: yield* policiesOf(objects, surroundings),
   };
   const own: OwnRoute[] = [];
   for (const { kind, route } of all) {
-    const found = ownRoute(kind, route, context);
+    const found = yield* ownRoute(kind, route, context);
     if (found !== undefined) own.push(found);
     if (found !== undefined) shareHosts(found, surroundings.shared);
     yield;
@@ -113,14 +113,21 @@ export function* buildGateways(objects: GatewayObjects, surroundings: GatewaySur
   };
 }
 
+interface RouteSurroundings extends AttachContext, RouteContext {
+  readonly budget: SnapshotBudget;
+  readonly claims: KindClaims;
+  readonly policies: BackendTlsPolicies;
+}
+
 /** Undefined: no parent of the route is ours. */
-function ownRoute(
+function* ownRoute(
   kind: OwnRoute['kind'],
   route: Stored<GatewayRoute>,
-  context: AttachContext & RouteContext & { readonly budget: SnapshotBudget; readonly claims: KindClaims },
-): OwnRoute | undefined {
+  context: RouteSurroundings,
+): Steps<OwnRoute | undefined> {
   const attached = attachRoute(kind, route, context);
   if (attached.length === 0) return undefined;
+  if (kind !== 'TLSRoute') yield* context.policies.resolve(servicesNamedBy(route));
   const found = convertRoute(kind, route, context);
   const parents = found.refusal === undefined ? context.claims.claim(kind, attached) : attached;
   const hostsByPort = servedHosts(parents);
@@ -165,10 +172,10 @@ function shareHosts({ kind, route, converted, hostsByPort }: OwnRoute, shared: S
   for (const [port, hosts] of hostsByPort) for (const host of hosts) shared.addRoute(port, host, claim);
 }
 
-function policiesOf(
+function* policiesOf(
   { backendTlsPolicies, authoritiesIn }: GatewayObjects,
   { view }: GatewaySurroundings,
-): BackendTlsPolicies {
+): Steps<BackendTlsPolicies> {
   const service: PolicyContext['service'] = (namespace, name) => view.service(namespace, name);
-  return new BackendTlsPolicies(backendTlsPolicies.toSorted(byAge), { service, authoritiesIn });
+  return yield* placePolicies(backendTlsPolicies.toSorted(byAge), { service, authoritiesIn });
 }

@@ -18,6 +18,7 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { background, logFailure } from '../../platform/unexpected.ts';
 import { buildGateways, type BuiltGateways, type GatewaySurroundings } from './build-gateways.ts';
+import { CaCertificateCache } from './ca-certificates.ts';
 import { classStatus, gatewayStatus, policyAncestors, routeParents, SUPPORTED_FEATURES } from './status-objects.ts';
 import {
   BackendTlsPolicies as BackendTlsPoliciesInfo,
@@ -65,6 +66,7 @@ export class GatewayApi {
   #tlsRoutes: Informer<TlsRoute> | undefined;
   #policies: Informer<BackendTlsPolicy> | undefined;
   #configMaps: Informer<ConfigMap> | undefined;
+  readonly #caCertificates = new CaCertificateCache();
   #signal: AbortSignal | undefined;
   #retry: CancelTimer | undefined;
   #isWriting = false;
@@ -143,7 +145,10 @@ export class GatewayApi {
         grpcRoutes: this.#grpcRoutes.list(),
         tlsRoutes: this.#tlsRoutes?.list() ?? [],
         backendTlsPolicies: this.#policies?.list() ?? [],
-        authoritiesIn: (namespace, name) => this.#configMaps?.get({ namespace, name })?.data?.['ca.crt'],
+        authoritiesIn: (namespace, name) => {
+          const text = this.#configMaps?.get({ namespace, name })?.data?.['ca.crt'];
+          return text === undefined ? undefined : this.#caCertificates.read(text);
+        },
         grants: this.#grants.list(),
         labelsOfNamespace: (name) => this.#namespaces.get({ name })?.metadata.labels ?? {},
       },

@@ -16,6 +16,7 @@ import type {
   GrpcMatch,
   HttpMatch,
   ReferenceGrant,
+  RouteFilter,
   RouteKind,
   RouteRule,
 } from './types.ts';
@@ -156,6 +157,17 @@ class Conversion {
     };
     return NOWHERE;
   }
+}
+
+/** What its references name, by namespace and name, whether or not it is there. */
+export function servicesNamedBy({ metadata, spec }: Stored<GatewayRoute>): ReadonlySet<string> {
+  const mirrorsOf = (filters: readonly RouteFilter[] = []): BackendReference[] =>
+    filters.flatMap(({ requestMirror }) => (requestMirror === undefined ? [] : [requestMirror.backendRef]));
+  const references = (spec.rules ?? []).flatMap(({ backendRefs = [], filters }): BackendReference[] => [
+    ...backendRefs,
+    ...mirrorsOf(filters),
+  ]);
+  return new Set(references.map(({ namespace = metadata.namespace, name }) => `${namespace}/${name}`));
 }
 
 /** 0: none. */

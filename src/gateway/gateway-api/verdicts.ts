@@ -57,8 +57,10 @@ export interface OwnRoute {
   readonly hostsByPort: ReadonlyMap<number, readonly string[]>;
 }
 
-export function policyVerdicts({ all }: BackendTlsPolicies, own: readonly OwnRoute[]): PolicyVerdict[] {
+/** Of those that routes lead to. */
+export function policyVerdicts(policies: BackendTlsPolicies, own: readonly OwnRoute[]): PolicyVerdict[] {
   const byService = new Map<string, Set<Stored<Gateway>>>();
+  const all = policies.resolved();
   if (all.length === 0) return [];
   for (const { parents, converted } of own)
     for (const service of converted.services) {
