@@ -38,6 +38,7 @@ function machine(at: number): Machine {
       return 4242;
     },
     kill: () => false,
+    killDaemon: () => false,
   };
   return { platform: { ...platform, exec: exec as SimPlatform['exec'] }, good: () => good };
 }

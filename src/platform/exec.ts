@@ -43,4 +43,6 @@ export interface Exec {
   startDaemon(file: string, args: readonly string[], options: DaemonOptions): Promise<number>;
   /** Sends a signal; false when there is no such process. Signal 0 only asks: false also when it has ended and is not reaped. */
   kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean;
+  /** Kills a process that `startDaemon` started, with the children in its process group; false when there is none. */
+  killDaemon(pid: number): boolean;
 }

@@ -102,6 +102,7 @@ export class OwnDaemon {
       if (!(await this.#alive(candidate))) return;
       await clock.sleep(END_PERIOD_MS);
     }
-    if (await this.#alive(candidate)) exec.kill(candidate.pid, 'SIGKILL');
+    // With its children: one that hangs does not notice that its parent is gone.
+    if (await this.#alive(candidate)) exec.killDaemon(candidate.pid);
   }
 }

@@ -5,11 +5,14 @@
  */
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
+import { createNodeClock } from '../../platform/node/clock.ts';
 import { createRotation, LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 
 /** What the data plane needs of an environment, which may have keys and passwords of others. */
 const KEPT_VARIABLE = /^(MALLOC_.*|LANG|LC_ALL|TZ|NODE_EXTRA_CA_CERTS)$/;
 const STDERR = 2;
+/** Longer than connections get to finish, shorter than what started this process waits for it. */
+const END_GRACE_MS = 10_500;
 
 /** Whether this is the process that serves. */
 export function isServingProcess(): boolean {
@@ -18,9 +21,9 @@ export function isServingProcess(): boolean {
 
 /**
  * Starts the serving process from this one's command line, with what it may have of this one's environment, which loses the
- * rest. Resolves to its exit code. A termination is handed on to it.
+ * rest. Resolves to its exit code. A termination is handed on to it; where it has not ended `graceMs` later, it is killed.
  */
-export function superviseServing(environment: NodeJS.ProcessEnv): Promise<number> {
+export function superviseServing(environment: NodeJS.ProcessEnv, graceMs = END_GRACE_MS): Promise<number> {
   const logFile = environment[LOG_FILE_VARIABLE];
   for (const name of Object.keys(environment)) if (!KEPT_VARIABLE.test(name)) delete environment[name];
   // The serving process accepts connections itself.
@@ -33,7 +36,12 @@ export function superviseServing(environment: NodeJS.ProcessEnv): Promise<number
       writeAll(chunk);
       rotation?.(chunk.length);
     });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => worker.process.kill('SIGTERM'));
+  const clock = createNodeClock();
+  const end = (): void => {
+    worker.process.kill('SIGTERM');
+    clock.setTimer(graceMs, () => worker.process.kill('SIGKILL'));
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
   return new Promise((resolve) => {
     worker.process.once('close', (code) => resolve(code ?? 1));
   });

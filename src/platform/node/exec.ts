@@ -97,6 +97,17 @@ class SpawnerExec implements NodeExec {
     return answer.pid;
   }
 
+  killDaemon(pid: number): boolean {
+    // 0 and 1 stand for this process's own group and for all processes.
+    if (!Number.isInteger(pid) || pid <= 1) throw new RangeError(`not a pid: ${pid}`);
+    try {
+      return process.kill(-pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+      throw error;
+    }
+  }
+
   kill(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGHUP' | 0): boolean {
     if (!Number.isInteger(pid) || pid <= 0) throw new RangeError(`not a pid: ${pid}`);
     try {

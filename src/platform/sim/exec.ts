@@ -45,6 +45,14 @@ export function createSimExec(clock: Clock): SimExec {
     if (program === undefined) throw Object.assign(new Error(`spawn ${file} ENOENT`), { code: 'ENOENT', path: file });
     return program;
   };
+  const kill: Exec['kill'] = (pid, signal) => {
+    const daemon = daemons.find((candidate) => candidate.pid === pid && candidate.alive);
+    if (daemon === undefined) return false;
+    if (signal === 0) return true;
+    daemon.signals.push(signal);
+    if (signal !== 'SIGHUP') daemon.alive = false;
+    return true;
+  };
   return {
     invocations,
     daemons,
@@ -63,14 +71,8 @@ export function createSimExec(clock: Clock): SimExec {
       daemons.push(daemon);
       return daemon.pid;
     },
-    kill(pid, signal) {
-      const daemon = daemons.find((candidate) => candidate.pid === pid && candidate.alive);
-      if (daemon === undefined) return false;
-      if (signal === 0) return true;
-      daemon.signals.push(signal);
-      if (signal !== 'SIGHUP') daemon.alive = false;
-      return true;
-    },
+    kill,
+    killDaemon: (pid) => kill(pid, 'SIGKILL'),
   };
 }
 

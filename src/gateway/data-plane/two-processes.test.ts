@@ -1,0 +1,58 @@
+/** The process that opens ports and the one that serves end together. Real processes: signals are what is tested. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'keelson-two-processes-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** Runs a program of both processes; the serving one prints its id once it waits. */
+async function start(serving: string) {
+  const module = new URL('two-processes.ts', import.meta.url).href;
+  const program = join(folder, 'program.mjs');
+  const text = `
+import { isServingProcess, superviseServing } from ${JSON.stringify(module)};
+if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, 50);
+`;
+  await writeFile(program, text);
+  const parent = spawn(process.execPath, [...process.execArgv, program], { stdio: ['ignore', 'inherit', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => parent.once('close', resolve));
+  parent.stderr.setEncoding('utf8');
+  const pid = await new Promise<number>((resolve) =>
+    parent.stderr.on('data', (chunk: string) => {
+      const found = /pid (\d+)/.exec(chunk)?.[1];
+      if (found !== undefined) resolve(Number(found));
+    }),
+  );
+  return { parent, pid, ended };
+}
+
+const isThere = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test('a serving process that does not end by itself is killed', async () => {
+  const stuck = "process.on('SIGTERM', () => {}); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);";
+  const { parent, pid, ended } = await start(stuck);
+  parent.kill('SIGTERM');
+  assert.equal(await ended, 1);
+  assert.equal(isThere(pid), false);
+});
+
+test('one that ends by itself has its exit code handed on', async () => {
+  const { parent, ended } = await start(
+    "process.on('SIGTERM', () => process.exit(7)); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);",
+  );
+  parent.kill('SIGTERM');
+  assert.equal(await ended, 7);
+});
