@@ -129,9 +129,10 @@ function* ownRoute(
   if (attached.length === 0) return undefined;
   if (kind !== 'TLSRoute') yield* context.policies.resolve(servicesNamedBy(route));
   const found = convertRoute(kind, route, context);
-  const parents = found.refusal === undefined ? context.claims.claim(kind, attached) : attached;
+  const parents = found.refusal === undefined ? context.claims.withoutTaken(kind, attached) : attached;
   const hostsByPort = servedHosts(parents);
   const converted = withinBudget(found, hostsByPort, context.budget.account(namespaceOf(route)));
+  if (converted.refusal === undefined) context.claims.claim(kind, parents);
   return { kind, route, parents, converted, hostsByPort };
 }
 

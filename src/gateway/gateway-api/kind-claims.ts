@@ -12,25 +12,33 @@ type Kind = 'HTTPRoute' | 'GRPCRoute';
 export class KindClaims {
   readonly #claimed = new Map<ResolvedListener, Record<Kind, HostSet>>();
 
-  /** The parents of a route without what an older one of the other kind has. Routes come the oldest first. */
-  claim(kind: RouteKind, parents: readonly AttachedParent[]): readonly AttachedParent[] {
+  /** The parents of a route without what an older one of the other kind has. */
+  withoutTaken(kind: RouteKind, parents: readonly AttachedParent[]): readonly AttachedParent[] {
     if (kind === 'TLSRoute') return parents;
     const other = kind === 'HTTPRoute' ? 'GRPCRoute' : 'HTTPRoute';
     return parents.map((parent): AttachedParent => {
       if (parent.refusal !== undefined) return parent;
-      const attachments = parent.attachments.filter((one) => this.#take(kind, other, one));
+      const attachments = parent.attachments.filter((one) => this.#isFree(other, one));
       if (attachments.length > 0) return { ...parent, attachments };
       const message = `an older ${other} has a host name of the route at its listeners`;
       return { ...parent, attachments, refusal: { reason: 'HostnameConflict', message } };
     });
   }
 
-  #take(kind: Kind, other: Kind, { listener, hosts }: Attachment): boolean {
-    const claimed = this.#claimed.get(listener) ?? { HTTPRoute: new HostSet(), GRPCRoute: new HostSet() };
-    this.#claimed.set(listener, claimed);
-    if (hosts.some((host) => claimed[other].meets(host))) return false;
-    for (const host of hosts) claimed[kind].add(host);
-    return true;
+  /** Takes the host names of a route that is served. Routes come the oldest first. */
+  claim(kind: RouteKind, parents: readonly AttachedParent[]): void {
+    if (kind === 'TLSRoute') return;
+    for (const { attachments } of parents)
+      for (const { listener, hosts } of attachments) {
+        const claimed = this.#claimed.get(listener) ?? { HTTPRoute: new HostSet(), GRPCRoute: new HostSet() };
+        this.#claimed.set(listener, claimed);
+        for (const host of hosts) claimed[kind].add(host);
+      }
+  }
+
+  #isFree(other: Kind, { listener, hosts }: Attachment): boolean {
+    const claimed = this.#claimed.get(listener)?.[other];
+    return claimed === undefined || !hosts.some((host) => claimed.meets(host));
   }
 }
 

@@ -69,6 +69,7 @@ function buildRoutes(
   httpRoutes: readonly object[],
   listeners: readonly object[] = [{ name: 'http', port: 80 }],
   tlsRoutes: readonly object[] = [],
+  grpcRoutes: readonly object[] = [],
 ) {
   const gateway = {
     metadata: metadata('g', 'ns'),
@@ -81,7 +82,7 @@ function buildRoutes(
     {
       gateways: [gateway] as never,
       httpRoutes: httpRoutes as never,
-      grpcRoutes: [],
+      grpcRoutes: grpcRoutes as never,
       tlsRoutes: tlsRoutes as never,
       backendTlsPolicies: [],
       authoritiesIn: () => undefined,
@@ -314,5 +315,15 @@ describe('a namespace that wants more than its share', () => {
   test('whose single object passes the limit of an object has nothing of it served', () => {
     const { routes } = buildRoutes([httpRoute('r', { headerBytes: 5000 * KIB })]);
     assert.match(routes[0]?.parents[0]?.conditions[0]?.message ?? '', /more than 4 MiB, the limit of an object/);
+  });
+
+  test('leaves the hosts of what is not served to younger routes of another kind', () => {
+    const refused = httpRoute('r', { headerBytes: 5000 * KIB });
+    const grpc = { ...httpRoute('r', { age: 1 }), spec: { parentRefs: [{ name: 'g' }], hostnames: ['r-0.example'] } };
+    const { routes } = buildRoutes([refused], undefined, [], [grpc]);
+    assert.deepEqual(
+      routes.map(({ kind, parents }) => `${kind} ${parents[0]?.conditions[0]?.reason}`),
+      [`HTTPRoute ${LIMIT_EXCEEDED}`, 'GRPCRoute Accepted'],
+    );
   });
 });
