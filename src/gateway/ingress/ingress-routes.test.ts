@@ -7,6 +7,7 @@ import type { HTTPIngressPath, Ingress, IngressSpec } from '../../api/gen/networ
 import type { Stored } from '../../api/object.ts';
 import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
+import { acceptIngresses } from '../snapshot/accept-ingresses.ts';
 import { buildSnapshot, type BuiltSnapshot } from '../snapshot/build-snapshot.ts';
 import type { ClusterView } from '../snapshot/cluster-view.ts';
 import { SharedHosts } from '../snapshot/host-claims.ts';
@@ -60,9 +61,9 @@ function build(ingresses: readonly Stored<Ingress>[], view: ClusterView = anySer
   const defaultCertificate = { certPem: 'c', keyPem: 'k' };
   const certificates = new SecretCertificates(() => []);
   const shared = new SharedHosts([], new Map());
-  return allSteps(
-    buildSnapshot({ ingresses, view, ports: { http: 80, https: 443 }, defaultCertificate, certificates, shared }),
-  );
+  const converted = allSteps(acceptIngresses({ ingresses, view, certificates }));
+  const ports = { http: 80, https: 443 };
+  return allSteps(buildSnapshot({ ingresses: converted, ports, defaultCertificate, shared }));
 }
 
 /** The backend of a request, without the namespace and the port. */

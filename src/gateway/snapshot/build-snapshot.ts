@@ -1,26 +1,13 @@
 /** Plans the snapshot of a node from all objects that are served. Pure. */
-import type { Ingress } from '../../api/gen/networking-v1.ts';
-import type { Stored } from '../../api/object.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { Steps } from '../../base/steps.ts';
-import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { BuiltGateways } from '../gateway-api/build-gateways.ts';
-import {
-  byAge,
-  routesOfIngress,
-  sortedRoutes,
-  type IngressRoutes,
-  type RankedRoute,
-} from '../ingress/ingress-routes.ts';
-import { certificatesOfIngress } from '../ingress/tls-certificates.ts';
-import type { ClusterView, RouteProblem } from './cluster-view.ts';
+import { sortedRoutes, type RankedRoute } from '../ingress/ingress-routes.ts';
+import type { ConvertedIngress } from './accept-ingresses.ts';
+import type { RouteProblem } from './cluster-view.ts';
 import type { SharedHosts } from './host-claims.ts';
-import { costOfBackends, costOfRoutes } from './route-cost.ts';
-import { RouteProblems } from './route-problems.ts';
-import type { SecretCertificates } from './secret-certificates.ts';
-import { ServiceBackends } from './service-backend.ts';
+import type { RouteProblems } from './route-problems.ts';
 import type { Backend, ServedCertificate } from './snapshot.ts';
-import { INGRESS_LIMITS, LIMIT_EXCEEDED, SnapshotBudget, type BudgetAccount } from './snapshot-budget.ts';
 import type { PlannedCertificate, PlannedListener, PlannedRoute, SnapshotPlan } from './snapshot-plan.ts';
 
 /** The ports of ingresses. */
@@ -29,17 +16,12 @@ export interface GatewayPorts {
   readonly https: number;
 }
 
-/** Each route of an ingress is served with TLS and without. */
-const PORTS = 2;
-
 export interface SnapshotInput {
-  /** Those that are ours. */
-  readonly ingresses: readonly Stored<Ingress>[];
-  readonly view: ClusterView;
+  /** The oldest first. */
+  readonly ingresses: readonly ConvertedIngress[];
   readonly ports: GatewayPorts;
   /** For hosts without a certificate of their own. */
   readonly defaultCertificate: Pick<ServedCertificate, 'certPem' | 'keyPem'>;
-  readonly certificates: SecretCertificates;
   /** What Gateways add. */
   readonly gateways?: Pick<BuiltGateways, 'ports' | 'backends'> | undefined;
   /** Hosts that Gateways have, too. */
@@ -55,21 +37,16 @@ export interface BuiltSnapshot {
 /** A step for each ingress. */
 export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
   const { ingresses, ports, defaultCertificate, gateways } = input;
-  const services = new ServiceBackends(input.view);
-  const budget = new SnapshotBudget(INGRESS_LIMITS);
   const backends: Record<string, Backend> = {};
   const problems = new Map<string, readonly RouteProblem[]>();
   const certificates: PlannedCertificate[] = [];
   const ranked: RankedRoute[] = [];
-  for (const ingress of ingresses.toSorted(byAge)) {
-    const found = new RouteProblems();
-    const account = budget.account(namespaceOf(ingress));
-    const own = acceptedRoutes(ingress, { services, account, problems: found });
-    if (own !== undefined) {
-      Object.assign(backends, own.backends);
-      appendAll(ranked, own.ranked);
-      appendAll(certificates, yield* certificatesOfIngress(ingress, { ...input, account, problems: found }));
-      noteConflicts(own.ranked, input, found);
+  for (const { ingress, served, problems: found } of ingresses) {
+    if (served !== undefined) {
+      Object.assign(backends, served.backends);
+      appendAll(ranked, served.ranked);
+      appendAll(certificates, served.certificates);
+      noteConflicts(served.ranked, input, found);
     }
     problems.set(ingress.metadata.uid, found.all());
     yield;
@@ -92,24 +69,6 @@ export function* buildSnapshot(input: SnapshotInput): Steps<BuiltSnapshot> {
     isTerminating(listener) ? { ...listener, certificates: [...listener.certificates, fallback] } : listener,
   );
   return { plan: { listeners, backends: { ...backends, ...gateways?.backends } }, problems };
-}
-
-/** Undefined where the ingress would pass a limit. */
-function acceptedRoutes(
-  ingress: Stored<Ingress>,
-  {
-    services,
-    account,
-    problems,
-  }: { readonly services: ServiceBackends; readonly account: BudgetAccount; readonly problems: RouteProblems },
-): IngressRoutes | undefined {
-  const found = routesOfIngress(ingress, services, problems);
-  const parts = new Set(found.ranked.flatMap(({ route: { rule, match, hosts } }) => [rule, match, hosts]));
-  const hosts = found.ranked.reduce((sum, { route }) => sum + route.hosts.length, 0);
-  const refusal = account.take(costOfRoutes(parts, hosts * PORTS), costOfBackends(found.backends));
-  if (refusal === undefined) return found;
-  problems.add({ reason: LIMIT_EXCEEDED, message: `the ingress is not served: ${refusal}` });
-  return undefined;
 }
 
 /** Clients whose names have no certificate get that of all others, but where all TLS is passed through. */

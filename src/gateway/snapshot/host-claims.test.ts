@@ -6,6 +6,7 @@ import type { Stored } from '../../api/object.ts';
 import { allSteps } from '../../base/steps.ts';
 import { RouteTable } from '../data-plane/route-table.ts';
 import { buildGateways } from '../gateway-api/build-gateways.ts';
+import { acceptIngresses } from './accept-ingresses.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { claimsOfIngresses, SharedHosts } from './host-claims.ts';
@@ -27,9 +28,19 @@ const metadata = (name: string, namespace: string, age: number) => ({
   creationTimestamp: `2026-01-01T00:00:0${age}Z`,
 });
 
-function build({ ingressAge, routeAge, host = HOST }: { ingressAge: number; routeAge: number; host?: string }) {
+function build({
+  ingressAge,
+  routeAge,
+  host = HOST,
+  paths = ['/app'],
+}: {
+  ingressAge: number;
+  routeAge: number;
+  host?: string;
+  paths?: readonly string[];
+}) {
   const backend = { service: { name: 'of-ingress', port: { number: 80 } } };
-  const rules = [{ host, http: { paths: [{ path: '/app', pathType: 'Prefix', backend }] } }];
+  const rules = [{ host, http: { paths: paths.map((path) => ({ path, pathType: 'Prefix', backend })) } }];
   const ingress = {
     metadata: metadata('i', 'a', ingressAge),
     spec: { rules, tls: [{ hosts: [HOST], secretName: 'of-ingress' }] },
@@ -54,7 +65,8 @@ function build({ ingressAge, routeAge, host = HOST }: { ingressAge: number; rout
     },
   };
   const certificates = new SecretCertificates(() => []);
-  const shared = new SharedHosts([80, 443], claimsOfIngresses([ingress]));
+  const ingresses = allSteps(acceptIngresses({ ingresses: [ingress], view, certificates }));
+  const shared = new SharedHosts([80, 443], claimsOfIngresses(ingresses));
   const gateways = allSteps(
     buildGateways(
       {
@@ -79,9 +91,7 @@ function build({ ingressAge, routeAge, host = HOST }: { ingressAge: number; rout
     ),
   );
   const defaultCertificate = { certPem: 'default', keyPem: 'k' };
-  const built = allSteps(
-    buildSnapshot({ ingresses: [ingress], view, ports, defaultCertificate, certificates, gateways, shared }),
-  );
+  const built = allSteps(buildSnapshot({ ingresses, ports, defaultCertificate, gateways, shared }));
   const listeners = listenersOf(built.plan.listeners);
   const reached = (port: number, path: string): string | undefined => {
     const table = new RouteTable(listeners.find((one) => one.port === port)?.routes ?? []);
@@ -106,6 +116,14 @@ test('an older Ingress keeps its paths and its certificate; the route gets what 
   assert.ok(conditions.includes('keelson.dev/HostConflict OlderIngress'));
   assert.ok(messages.some((one) => one.startsWith(`Ingress a/i, which is older, has precedence for ${HOST} on port`)));
   assert.deepEqual(problems, []);
+});
+
+test('an older Ingress that is too large to be served keeps no host', () => {
+  const paths = Array.from({ length: 8_000 }, (_, at) => `/app/${at}`);
+  const { reached, conditions, problems } = build({ ingressAge: 1, routeAge: 2, paths });
+  assert.equal(reached(80, '/app/1'), 'HTTPRoute b/r');
+  assert.ok(!conditions.some((one) => one.includes('HostConflict')));
+  assert.match(problems.join(), /^ResourceLimitExceeded: the ingress is not served/);
 });
 
 test('an older route keeps the host; the Ingress has an event', () => {

@@ -2,8 +2,7 @@
  * Which host names ingresses have at the ports that they share with Gateways. A host that both name is asked of the older
  * first: of the ingresses' paths where the oldest object that names it is an Ingress, else of the Gateways' routes.
  */
-import type { Ingress } from '../../api/gen/networking-v1.ts';
-import type { Stored } from '../../api/object.ts';
+import type { ConvertedIngress } from './accept-ingresses.ts';
 
 export interface HostClaim {
   /** When the object was created. */
@@ -12,10 +11,12 @@ export interface HostClaim {
   readonly source: string;
 }
 
-/** By host name; '' for all. `ingresses` come the oldest first. */
-export function claimsOfIngresses(ingresses: readonly Stored<Ingress>[]): ReadonlyMap<string, HostClaim> {
+/** Those of ingresses that are served, by host name; '' for all. `ingresses` come the oldest first. */
+export function claimsOfIngresses(ingresses: readonly ConvertedIngress[]): ReadonlyMap<string, HostClaim> {
   const claims = new Map<string, HostClaim>();
-  for (const { metadata, spec } of ingresses) {
+  for (const { ingress, served } of ingresses) {
+    if (served === undefined) continue;
+    const { metadata, spec } = ingress;
     const { creationTimestamp: since = '', namespace, name } = metadata;
     const claim = { since, source: `Ingress ${namespace}/${name}` };
     const hosts = (spec?.rules ?? []).map(({ host = '' }) => host);

@@ -6,6 +6,7 @@ import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import { allSteps } from '../../base/steps.ts';
 import { buildGateways } from '../gateway-api/build-gateways.ts';
+import { acceptIngresses } from './accept-ingresses.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { buildSnapshot, type BuiltSnapshot } from './build-snapshot.ts';
 import { SharedHosts } from './host-claims.ts';
@@ -53,14 +54,13 @@ function ingress(
 }
 
 function buildIngresses(ingresses: readonly Stored<Ingress>[], view = viewOf()): BuiltSnapshot {
+  const certificates = new SecretCertificates(() => ['in.certificate']);
   return allSteps(
     buildSnapshot({
-      ingresses,
-      view,
+      ingresses: allSteps(acceptIngresses({ ingresses, view, certificates })),
       ports: { http: 80, https: 443 },
       defaultCertificate: { certPem: 'c', keyPem: 'k' },
       shared: new SharedHosts([], new Map()),
-      certificates: new SecretCertificates(() => ['in.certificate']),
     }),
   );
 }
