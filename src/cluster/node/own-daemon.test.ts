@@ -12,7 +12,12 @@ test('what it has started ends with it', async () => {
   const platform = createNodePlatform();
   const { clock, exec } = platform;
   const [recordFile, logFile, childFile] = ['record', 'log', 'child'].map((name) => join(folder, name));
-  const daemon = new OwnDaemon(platform, { recordFile: recordFile!, logFile: logFile!, marks: [childFile!], graceMs: 0 });
+  const daemon = new OwnDaemon(platform, {
+    recordFile: recordFile!,
+    logFile: logFile!,
+    marks: [childFile!],
+    graceMs: 0,
+  });
   let pid = 0;
   try {
     // Each line holds a program that survives SIGTERM.

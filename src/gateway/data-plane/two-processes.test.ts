@@ -16,21 +16,23 @@ after(() => rm(folder, { recursive: true }));
 async function start(serving: string) {
   const module = new URL('two-processes.ts', import.meta.url).href;
   const program = join(folder, 'program.mjs');
-  const text = `
-import { isServingProcess, superviseServing } from ${JSON.stringify(module)};
+  const source = `
+import { becomeUser, isServingProcess, superviseServing } from ${JSON.stringify(module)};
 if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, 50);
 `;
-  await writeFile(program, text);
+  await writeFile(program, source);
   const parent = spawn(process.execPath, [...process.execArgv, program], { stdio: ['ignore', 'inherit', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => parent.once('close', resolve));
+  let text = '';
   parent.stderr.setEncoding('utf8');
   const pid = await new Promise<number>((resolve) =>
     parent.stderr.on('data', (chunk: string) => {
-      const found = /pid (\d+)/.exec(chunk)?.[1];
+      text += chunk;
+      const found = /pid (\d+)/.exec(text)?.[1];
       if (found !== undefined) resolve(Number(found));
     }),
   );
-  return { parent, pid, ended };
+  return { parent, pid, ended, text: () => text };
 }
 
 const isThere = (pid: number): boolean => {
@@ -42,7 +44,8 @@ const isThere = (pid: number): boolean => {
 };
 
 test('a serving process that does not end by itself is killed', async () => {
-  const stuck = "process.on('SIGTERM', () => {}); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);";
+  const stuck =
+    "process.on('SIGTERM', () => {}); process.stderr.write('pid ' + process.pid); setInterval(() => {}, 1000);";
   const { parent, pid, ended } = await start(stuck);
   parent.kill('SIGTERM');
   assert.equal(await ended, 1);
@@ -55,4 +58,19 @@ test('one that ends by itself has its exit code handed on', async () => {
   );
   parent.kill('SIGTERM');
   assert.equal(await ended, 7);
+});
+
+test('root that may not become another user says what is missing, and both processes end', async () => {
+  const { ended, text } = await start(`
+process.getuid = () => 0;
+process.setgroups = () => { throw new Error('EPERM'); };
+try { becomeUser(61200); } catch (error) {
+  process.stderr.write('pid ' + process.pid + ' ' + error.message);
+  process.exitCode = 3;
+}`);
+  assert.equal(await ended, 3);
+  assert.match(
+    text(),
+    /no route is served, as root cannot become user 61200, which needs CAP_SETGID, CAP_SETUID, .*: EPERM$/,
+  );
 });

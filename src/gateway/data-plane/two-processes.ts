@@ -1,10 +1,12 @@
 /**
- * The data plane is two processes. One opens ports, as root, and reads nothing but which ports the other asks for. The other
- * reads what clients send: it has given up root and all capabilities before its first byte. Node.js passes listening sockets
- * between processes of a cluster, which is all that is used of it.
+ * The data plane is two processes. One opens ports, as root, and reads nothing from the network. The other reads what clients
+ * send: it has given up root and all capabilities before its first byte. Node.js passes listening sockets between processes of
+ * a cluster, which is all that is used of it; a primary of a cluster opens whatever address, port or unix socket its child asks
+ * for, so that a child that is taken over may listen where root may.
  */
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
+import { errorMessage } from '../../base/errors.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
 import { createRotation, LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 
@@ -59,7 +61,19 @@ function writeAll(chunk: Buffer): void {
 export function becomeUser(user: number): void {
   if (process.getuid?.() !== 0) return;
   process.chdir('/');
-  process.setgroups!([]);
-  process.setgid!(user);
-  process.setuid!(user);
+  try {
+    process.setgroups!([]);
+    process.setgid!(user);
+    process.setuid!(user);
+  } catch (error) {
+    // The channel to the other process would keep this one alive.
+    process.channel?.unref();
+    const needed = 'CAP_SETGID, CAP_SETUID, and that user in the user namespace';
+    throw new Error(
+      `no route is served, as root cannot become user ${user}, which needs ${needed}: ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
 }

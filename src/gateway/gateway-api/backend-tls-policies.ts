@@ -160,7 +160,10 @@ function verificationOf(
         : bad !== undefined && authorities.length === 0
           ? { reason: 'NoValidCACertificate', message: bad.message }
           : count > MAX_CA_CERTIFICATES
-            ? { reason: 'Invalid', message: `its config maps have ${count} certificates, more than ${MAX_CA_CERTIFICATES}` }
+            ? {
+                reason: 'Invalid',
+                message: `its config maps have ${count} certificates, more than ${MAX_CA_CERTIFICATES}`,
+              }
             : undefined;
   return { verification, resolvedRefs, problem };
 }
@@ -188,7 +191,8 @@ function missingTarget(policy: Stored<BackendTlsPolicy>, { service }: PolicyCont
     message: targetRefs.length === 1 ? why : `${why}; the policy holds for its targets that exist`,
   });
   for (const { group, kind, name, sectionName = '' } of targetRefs) {
-    if (group !== '' || kind !== 'Service') return missing(`${kind} ${name} is no Service; policies hold for these alone`);
+    if (group !== '' || kind !== 'Service')
+      return missing(`${kind} ${name} is no Service; policies hold for these alone`);
     const found = service(namespaceOf(policy), name);
     if (found === undefined) return missing(`service ${name} does not exist`);
     if (sectionName !== '' && !(found.spec?.ports ?? []).some((port) => port.name === sectionName))

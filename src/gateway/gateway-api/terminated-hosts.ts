@@ -39,7 +39,10 @@ export class TerminatedHosts {
       const found = this.#listeners.get(keyOf(listener.port, name));
       if (found !== undefined && (found.gateway === gateway || found.since <= since)) return found;
     }
-    const older = this.#routes.get(listener.port)?.get(host)?.find((one) => one.gateway !== gateway);
+    const older = this.#routes
+      .get(listener.port)
+      ?.get(host)
+      ?.find((one) => one.gateway !== gateway);
     return older !== undefined && older.since <= since ? older : undefined;
   }
 

@@ -247,7 +247,8 @@ describe('TLSRoute', () => {
 
     test('an older HTTPRoute of a name below the wildcard that is passed through keeps it', () => {
       const gateways = [named('other', [https()], 0), named('g', [tls({ hostname: '*.example' })], 0)];
-      const find = (httpAge: number) => hostsOf({ gateways, httpHosts: ['shop.example'], httpAge, hosts: ['*.example'] });
+      const find = (httpAge: number) =>
+        hostsOf({ gateways, httpHosts: ['shop.example'], httpAge, hosts: ['*.example'] });
       assert.deepEqual([find(0).passed, find(0).terminated], [['*.example'], ['shop.example']]);
       assert.deepEqual(find(2).terminated, []);
     });

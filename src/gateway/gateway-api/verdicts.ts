@@ -57,7 +57,7 @@ export interface OwnRoute {
   readonly hostsByPort: ReadonlyMap<number, readonly string[]>;
 }
 
-/** Of those that routes lead to. */
+/** The verdicts of policies that routes lead to. */
 export function policyVerdicts(policies: BackendTlsPolicies, own: readonly OwnRoute[]): PolicyVerdict[] {
   const byService = new Map<string, Set<Stored<Gateway>>>();
   const all = policies.resolved();

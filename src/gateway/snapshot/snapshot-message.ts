@@ -59,10 +59,7 @@ export function* writeSnapshot({ listeners, backends }: SnapshotPlan): Steps<rea
     }));
     if (passthrough.length > 0) {
       pieces.push(',"passthrough":');
-      yield* writeList(pieces, passthrough, ({ rule, hosts: names }) => [
-        passed.numberOf(rule),
-        hosts.numberOf(names),
-      ]);
+      yield* writeList(pieces, passthrough, ({ rule, hosts: names }) => [passed.numberOf(rule), hosts.numberOf(names)]);
       pieces.push(',"terminated":');
       yield* writeList(pieces, terminated);
     }
