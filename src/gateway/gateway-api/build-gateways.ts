@@ -31,6 +31,7 @@ import type {
   ReferenceGrant,
   TlsRoute,
 } from './types.ts';
+import type { OwnRoute } from './own-route.ts';
 import { portsOf } from './port-plans.ts';
 import { TerminatedHosts } from './terminated-hosts.ts';
 import {
@@ -40,7 +41,6 @@ import {
   routeVerdict,
   type GatewayVerdict,
   type NodeState,
-  type OwnRoute,
   type PolicyVerdict,
   type RouteVerdict,
 } from './verdicts.ts';

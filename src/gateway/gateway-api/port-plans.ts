@@ -7,7 +7,7 @@ import type { PlannedCertificate, PlannedListener, PlannedPassthrough } from '..
 import type { ResolvedListener } from './listeners.ts';
 import type { RankedRoute } from './route-rules.ts';
 import type { TerminatedHosts } from './terminated-hosts.ts';
-import type { OwnRoute } from './verdicts.ts';
+import type { OwnRoute } from './own-route.ts';
 
 interface PlacedRoute extends RankedRoute {
   readonly hosts: readonly string[];

@@ -7,7 +7,7 @@ import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
 import type { HostClaim } from '../snapshot/host-claims.ts';
 import { namesAndWildcards, wildcardsAbove } from './hostnames.ts';
 import type { ResolvedListener } from './listeners.ts';
-import type { OwnRoute } from './verdicts.ts';
+import type { OwnRoute } from './own-route.ts';
 
 interface Terminated extends HostClaim {
   readonly gateway: ResolvedListener['gateway'];

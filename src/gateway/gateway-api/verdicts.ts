@@ -7,7 +7,7 @@ import type { BackendTlsPolicies, ResolvedPolicy } from './backend-tls-policies.
 import { byAge } from './by-age.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import type { ResolvedListener } from './listeners.ts';
-import type { ConvertedRoute } from './route-rules.ts';
+import type { OwnRoute } from './own-route.ts';
 import type { TerminatedHosts } from './terminated-hosts.ts';
 import type { Gateway, GatewayRoute, ParentReference, RouteKind } from './types.ts';
 
@@ -46,16 +46,6 @@ export interface PolicyVerdict extends Pick<ResolvedPolicy, 'policy' | 'conditio
 
 /** The condition of routes whose host another object has; types of one implementation's own have its domain. */
 const HOST_CONFLICT = 'keelson.dev/HostConflict';
-
-/** A route with a parent of ours. */
-export interface OwnRoute {
-  readonly kind: RouteKind;
-  readonly route: Stored<GatewayRoute>;
-  readonly parents: readonly AttachedParent[];
-  readonly converted: ConvertedRoute;
-  /** Its host names on each port that serves it. */
-  readonly hostsByPort: ReadonlyMap<number, readonly string[]>;
-}
 
 /** The verdicts of policies that routes lead to. */
 export function policyVerdicts(policies: BackendTlsPolicies, own: readonly OwnRoute[]): PolicyVerdict[] {
