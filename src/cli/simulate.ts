@@ -219,9 +219,11 @@ class SimulatedCluster implements RunnableCluster {
 
 /** The object of that kind and name, custom kinds included; undefined when it is not there. */
 function foundIn(cluster: Cluster, reference: string): KubernetesObject | undefined {
+  let resolved;
   try {
-    return cluster.peekOne(cluster.resolve(reference));
+    resolved = cluster.resolve(reference);
   } catch {
     return undefined; // A kind that only an aggregated server knows.
   }
+  return cluster.peekOne(resolved);
 }

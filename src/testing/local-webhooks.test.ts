@@ -6,7 +6,7 @@ import { createServer as createHttp2Server } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { KubeConfig, PortForward } from '@kubernetes/client-node';
 import { ConfigMaps, ValidatingWebhookConfigurations } from '../api/gen/resources.ts';
@@ -303,7 +303,7 @@ test('probes and port-forward reach servers of the test behind ports of pods, wh
     if ('terminate' in broken) broken.terminate();
     await gone;
     behind.on('error', () => undefined);
-    for (; !behind.destroyed; await setTimeout(5)) behind.write('nobody reads this');
+    for (; !behind.destroyed; await setImmediate()) behind.write('nobody reads this');
     if ('close' in socket) socket.close();
   } finally {
     // Nothing of the cluster holds a connection to them any more.

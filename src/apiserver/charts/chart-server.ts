@@ -44,7 +44,7 @@ export class ChartServer {
     this.#collector = undefined;
   }
 
-  /** The server's requests. */
+  /** Rates and latencies of the requests that this server answered, by verb. */
   requests(scope: RequestScope): ApiResponse {
     const collector = this.#collecting();
     collector.ask();

@@ -18,7 +18,6 @@ import type { Traffic } from './traffic.ts';
 import { UsageRings, UsageSample } from './usage-sample.ts';
 import { MOST_NODES, Wanted } from './wanted.ts';
 
-/** What samples are taken of. */
 export interface ChartSources {
   readonly clock: Clock;
   readonly log: Log;

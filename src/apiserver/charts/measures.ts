@@ -10,7 +10,7 @@ export const MEASURES = 5;
 /** Cores, bytes, bytes a second twice, restarts since the sample before. `NaN` for what is not known. */
 export type Values = readonly number[];
 
-/** The sum of what is known. */
+/** Adds measure by measure; a measure that one side alone knows counts as that side has it. */
 export function sumOf(a: Values, b: Values): Values {
   return a.map((value, measure) => {
     const other = b[measure]!;

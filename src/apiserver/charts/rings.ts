@@ -34,7 +34,7 @@ export class Rings<S> {
     return this.#rings.size;
   }
 
-  /** Bytes of samples. */
+  /** Memory of the rings, without that of their keys and subjects. */
   get byteLength(): number {
     return this.#rings.size * SLOTS * this.#measures * Float32Array.BYTES_PER_ELEMENT;
   }

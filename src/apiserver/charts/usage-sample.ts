@@ -9,7 +9,7 @@ import { Traffic } from './traffic.ts';
 import type { Wanted } from './wanted.ts';
 import type { Workload } from './workloads.ts';
 
-/** The rings of everything but requests. */
+/** Rings with the use of processor, memory and network, and restarts; those of requests stand in the collector. */
 export class UsageRings {
   readonly nodes = new Rings<Subject>({ measures: MEASURES, most: 500 });
   readonly pods = new Rings<Subject>({ measures: MEASURES, most: 5000 });
@@ -25,7 +25,6 @@ export interface UsageState {
   readonly wanted: Wanted;
 }
 
-/** One moment. */
 export interface SampleOptions {
   readonly slot: number;
   /** Restarts since the sample before, by the pods' uids. */

@@ -6,7 +6,7 @@ import { SLOTS } from './timeline.ts';
 
 /** The most nodes whose kubelets are asked for one sample. */
 export const MOST_NODES = 500;
-/** The most questions that are remembered. */
+/** Beyond it the one asked longest ago is forgotten. */
 const MOST_QUESTIONS = 5000;
 
 interface Question {

@@ -24,7 +24,7 @@ const IGNORED = new Set(['managedFields', 'resourceVersion', 'generation']);
 /** What tells the items of a list apart, by preference. */
 const ITEM_KEYS = ['name', 'type', 'uid', 'key', 'containerPort', 'port', 'mountPath', 'ip'];
 
-/** `spec.replicas: 1 → 3`. */
+/** In words: `spec.replicas: 1 → 3`, `spec.paused: added true`. */
 export function fieldChangeText({ path, from, to }: FieldChange): string {
   if (from === undefined) return `${path}: added ${to}`;
   return to === undefined ? `${path}: removed ${from}` : `${path}: ${from} → ${to}`;

@@ -245,7 +245,10 @@ export class PortServer {
   }
 }
 
-/** The upgrade to HTTP/2 is deprecated (RFC 9113, 3.1) and would let a client speak past the routes; a request with a body is answered as any other. */
+/**
+ * Whether an upgrade is forwarded. That to HTTP/2 is deprecated (RFC 9113, 3.1) and would let a client speak past the routes;
+ * a request with a body is answered as any other.
+ */
 function switches(message: http.IncomingMessage): boolean {
   return !/\bh2c\b/i.test(message.headers.upgrade ?? '') && !hasBody(message);
 }
