@@ -17,6 +17,7 @@ import type { RawControllerManagerSettings } from './controller-manager-settings
 import { checkClusterName, DEFAULT_DATA_DIR, nameOfDataDir } from './arguments/cluster-name.ts';
 import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
+import type { RawSnapshotOptions } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
 const MIN_HISTORY_BYTES = 4 * 1024 * 1024;
@@ -65,7 +66,8 @@ export interface RawStoreOptions {
 }
 
 /** Options of `keelson up` and `keelson server` before they are checked. */
-export interface RawServerOptions extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings {
+export interface RawServerOptions
+  extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings, RawSnapshotOptions {
   readonly dataDir: string;
   readonly name?: string;
   readonly httpsPort?: string;

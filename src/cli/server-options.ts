@@ -6,6 +6,7 @@ import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
 import { dataDirOption } from './cluster-options.ts';
 import type { InstanceStart } from './instance-start.ts';
+import { withSnapshotOptions } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
@@ -38,7 +39,7 @@ export function withServerOptions(command: Command): Command {
     .addOption(consoleOption())
     .addOption(logLevelOption())
     .addOption(restartOption());
-  return withFlags(common, apiServerFlags);
+  return withFlags(withSnapshotOptions(common), apiServerFlags);
 }
 
 /** Ranges, names and addresses. */

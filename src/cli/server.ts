@@ -2,12 +2,13 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { ClusterOptions, OwnEtcdOptions } from '../cluster/cluster-options.ts';
-import { parsePort, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
+import { parsePort, parseServerOptions, parseStore, type RawServerOptions } from './cluster-options.ts';
 import { parseServers, readJoinToken, withJoinToken, type RawJoinToken } from './join-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
 import { instanceStart } from './instance-start.ts';
 import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeconfigOption } from './server-options.ts';
+import { parseSnapshotOptions } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawEtcdOptions extends RawJoinToken {
@@ -55,6 +56,7 @@ export async function parseServerCommand(raw: RawServerCommand): Promise<Cluster
     ...(await parseKubeletSettings(raw)),
     ...(await parseControllerManagerSettings(raw)),
     ...(raw.disableAgent === true ? { disableAgent: true } : {}),
+    ...(await parseSnapshotOptions(raw, parseStore(raw))),
     etcd,
   };
   if (raw.disableAgent === true && options.kubelet !== undefined)

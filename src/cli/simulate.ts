@@ -9,16 +9,18 @@ import { parseYaml } from '../api/codec/yaml.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ApiHandler } from '../api/transport.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
-import type { InstanceStatus } from '../cluster/cluster-status.ts';
+import { NO_STORE, type InstanceStatus } from '../cluster/cluster-status.ts';
 import { localAddress } from '../cluster/instance/server-addresses.ts';
 import { makeDataDir } from '../cluster/instance/prepare-instance.ts';
 import { backupStore, openStore } from '../cluster/store/open-store.ts';
+import type { Snapshots } from '../cluster/snapshots/run-snapshots.ts';
 import { processMemory } from '../cluster/process-memory.ts';
 import { PreflightError } from '../cluster/preflight-error.ts';
 import type { Progress } from '../cluster/progress.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { NodePlatform } from '../platform/node/node-platform.ts';
+import { background } from '../platform/unexpected.ts';
 import { createSqliteHistory } from '../storage/sqlite/history/sqlite-history.ts';
 import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
@@ -61,6 +63,8 @@ class SimulatedCluster implements RunnableCluster {
   #listening: Listening | undefined;
   #store: Store | undefined;
   #recording: Recording | undefined;
+  #snapshots: Snapshots | undefined;
+  readonly #lifetime = new AbortController();
 
   constructor(platform: NodePlatform, options: SimulateOptions, progress: Progress) {
     this.#platform = platform;
@@ -106,6 +110,18 @@ class SimulatedCluster implements RunnableCluster {
     await this.#progress.phase(`${nodes} simulated node${nodes === 1 ? '' : 's'} Ready`, () =>
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
+    await this.#scheduleSnapshots(cluster);
+  }
+
+  async #scheduleSnapshots(cluster: Cluster): Promise<void> {
+    const { snapshots: options, store: choice, dataDir, nodeName } = this.#options;
+    if (options === undefined || this.#store === undefined) return;
+    const { createSnapshots } = await import('../cluster/snapshots/run-snapshots.ts');
+    const source = { store: this.#store, etcd: choice.kind === 'etcd' ? choice : undefined };
+    const clientFor = cluster.clientFor.bind(cluster);
+    const deps = { platform: this.#platform, clientFor, source };
+    this.#snapshots = createSnapshots(deps, { options, dataDir, nodeName });
+    background(this.#platform.log, 'snapshots ended', this.#snapshots.run(this.#lifetime.signal));
   }
 
   /** On the port that was chosen, or the first free one. */
@@ -159,6 +175,7 @@ class SimulatedCluster implements RunnableCluster {
   }
 
   async stop(): Promise<void> {
+    this.#lifetime.abort(new Error('keelson is stopping'));
     await this.#cluster?.stop();
     await this.#recording?.close();
   }
@@ -206,13 +223,8 @@ class SimulatedCluster implements RunnableCluster {
         };
       }),
       podsByPhase: Object.fromEntries([...pods].map(([phase, list]) => [phase, list.length])),
-      store: (await cluster?.storeStatus()) ?? {
-        kind: 'none',
-        revision: 0,
-        compactedRevision: 0,
-        sizeBytes: 0,
-        keyCount: 0,
-      },
+      store: (await cluster?.storeStatus()) ?? NO_STORE,
+      snapshots: await this.#snapshots?.status(),
     };
   }
 }

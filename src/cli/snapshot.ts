@@ -1,16 +1,27 @@
-/** `keelson snapshot save|restore`: a cluster's state to a file and back. */
+/** `keelson snapshot`: a cluster's state to a file and back, and the files that are kept. */
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { InstanceRunningError } from '../cluster/instance/control-socket.ts';
 import type { StoreChoice } from '../cluster/store/store-options.ts';
 import type { Platform } from '../platform/platform.ts';
 import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
+import {
+  baseNameOption,
+  deleteCommand,
+  lsCommand,
+  onDemandFile,
+  pruneCommand,
+  type RawFolder,
+} from './snapshot/folder-commands.ts';
+import { snapshotDirOption } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
 type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
 
 export function snapshotCommand(): Command {
-  const snapshot = new Command('snapshot').description('save the state of a cluster to a file, or restore it');
+  const snapshot = new Command('snapshot').description(
+    'save the state of a cluster to a file, restore it, and keep the files in order',
+  );
   const options = (command: Command): Command =>
     command
       .addOption(dataDirOption())
@@ -20,14 +31,19 @@ export function snapshotCommand(): Command {
       .option('--etcd-keyfile <file>', 'its private key');
   snapshot.addCommand(
     options(new Command('save').description('write a snapshot, of a running or a stopped cluster'))
-      .argument('<file>', 'where to')
-      .action((file: string, raw: Raw) => inUsersWords(() => save(resolve(file), raw))),
+      .argument('[file]', 'where to (default: a new file in the folder of snapshots)')
+      .addOption(snapshotDirOption())
+      .addOption(baseNameOption())
+      .action((file: string | undefined, raw: Raw & RawFolder & { readonly snapshotName: string }) =>
+        inUsersWords(async () => save(file === undefined ? await onDemandFile(raw) : resolve(file), raw)),
+      ),
   );
   snapshot.addCommand(
     options(new Command('restore').description("put a snapshot in the place of a stopped cluster's state"))
       .argument('<file>', 'the snapshot')
       .action((file: string, raw: Raw) => inUsersWords(() => restore(resolve(file), raw))),
   );
+  for (const command of [lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
 }
 

@@ -82,6 +82,7 @@ export function statusScreen(status: WholeStatus): string {
     ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
     ['containerd', status.containerdSocket],
     ...storeLine(status),
+    ...snapshotsLine(status),
     ...diskLine(status),
     ...errorLines(status),
     ...troubleLines(status),
@@ -106,6 +107,17 @@ function storeLine({ store }: ClusterStatus): Line[] {
   const { kind, revision, keyCount, sizeBytes, problem } = store;
   const failing = problem === undefined ? '' : `; the last write failed: ${problem}`;
   return [['store', `${kind}, revision ${revision}, ${keyCount} keys, ${mib(sizeBytes)}${failing}`]];
+}
+
+function snapshotsLine({ snapshots }: ClusterStatus): Line[] {
+  if (snapshots === undefined) return [];
+  const { schedule, nextTime, last, failure } = snapshots;
+  const parts = [
+    last === undefined ? 'none yet' : `the last ${last.time} (${last.name}, ${mib(last.sizeBytes)})`,
+    ...(failure === undefined ? [] : [`the last attempt failed at ${failure.time}: ${failure.message}`]),
+    `the next ${nextTime ?? 'not known yet'} (${schedule})`,
+  ];
+  return [['snapshots', parts.join('; ')]];
 }
 
 function diskLine({ disk }: ClusterStatus): Line[] {

@@ -2,10 +2,11 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { isFromCommandLine } from './arguments/settle-options.ts';
-import { parseNodes, parseServerOptions, type RawServerOptions } from './cluster-options.ts';
+import { parseNodes, parseServerOptions, parseStore, type RawServerOptions } from './cluster-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { instanceStart } from './instance-start.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
+import { parseSnapshotOptions } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeconfigOption } from './server-options.ts';
 
@@ -30,6 +31,7 @@ export function upCommand(): Command {
         ...parseServerOptions(raw),
         ...(await parseKubeletSettings(raw)),
         ...(await parseControllerManagerSettings(raw)),
+        ...(await parseSnapshotOptions(raw, parseStore(raw))),
       };
       const nodes = parseNodes(raw);
       if (nodes !== undefined && options.apiServer !== undefined)

@@ -3,6 +3,7 @@ import type { ApiServerOptions } from '../apiserver/options/api-server-options.t
 import type { ControllerSettings } from '../controllers/controller.ts';
 import type { HistoryLimits } from '../storage/history-log.ts';
 import type { JoinToken } from './join/join-token.ts';
+import type { SnapshotOptions } from './snapshots/snapshot-options.ts';
 import type { StoreChoice } from './store/store-options.ts';
 import type { KubeletSettings } from './node/instance-kubelet.ts';
 
@@ -19,6 +20,8 @@ export interface ClusterOptions {
   readonly encryptionConfigFile?: string;
   /** How much history of objects is kept beside the store; absent: none. */
   readonly history?: HistoryLimits | undefined;
+  /** Snapshots by a schedule; absent: none. */
+  readonly snapshots?: SnapshotOptions | undefined;
   /** A KubeSchedulerConfiguration for the cluster's scheduler. */
   readonly schedulerConfigFile?: string;
   readonly controllerManager?: ControllerSettings;

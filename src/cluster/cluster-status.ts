@@ -1,6 +1,9 @@
 /** What `keelson status` shows. */
 import type { StoreStatus } from '../storage/store.ts';
 
+/** Before the store is open. */
+export const NO_STORE: StoreStatus = { kind: 'none', revision: 0, compactedRevision: 0, sizeBytes: 0, keyCount: 0 };
+
 /** What a component logged as errors, since the process started. */
 export interface ErrorStatus {
   readonly component: string;
@@ -13,6 +16,18 @@ export interface ErrorStatus {
 export interface DiskStatus {
   readonly totalBytes: number;
   readonly availableBytes: number;
+}
+
+/** Snapshots by a schedule. */
+export interface SnapshotStatus {
+  readonly schedule: string;
+  readonly dir: string;
+  /** Absent while the server starts. */
+  readonly nextTime?: string | undefined;
+  /** The newest that is kept. */
+  readonly last?: { readonly name: string; readonly time: string; readonly sizeBytes: number };
+  /** Why the last attempt failed. Absent when it did not. */
+  readonly failure?: { readonly time: string; readonly message: string } | undefined;
 }
 
 /** One part of the cluster. */
@@ -72,4 +87,6 @@ export interface InstanceStatus {
   }[];
   readonly podsByPhase?: Readonly<Record<string, number>>;
   readonly store?: StoreStatus;
+  /** Absent where no schedule was given. */
+  readonly snapshots?: SnapshotStatus | undefined;
 }

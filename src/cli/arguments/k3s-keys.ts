@@ -18,6 +18,10 @@ const RENAMED: Readonly<Record<string, string>> = {
   'datastore-keyfile': 'etcd-keyfile',
   'kube-controller-manager-arg': 'controller-manager-arg',
   'kube-controller-arg': 'controller-manager-arg',
+  'etcd-snapshot-schedule-cron': 'snapshot-schedule-cron',
+  'etcd-snapshot-retention': 'snapshot-retention',
+  'etcd-snapshot-dir': 'snapshot-dir',
+  'etcd-snapshot-name': 'snapshot-name',
 };
 
 /** Says what holds here anyway, with this value. */
@@ -40,6 +44,7 @@ const HOLDS: Readonly<Record<string, readonly string[]>> = {
   'disable-controller-manager': ['false'],
   'secrets-encryption': ['false'],
   'supervisor-metrics': ['false'],
+  'etcd-snapshot-compress': ['false'],
 };
 
 /** Packaged components of k3s that are not here: to be without them is granted. */
@@ -58,7 +63,8 @@ export const REFUSED_K3S_KEYS: Readonly<Record<string, string>> = {
   'kube-scheduler-arg': 'name a KubeSchedulerConfiguration by scheduler-config',
   'disable-kube-proxy': 'the proxy is part of the node',
   'disable-network-policy': 'policies are always enforced with cni: keelson',
-  'etcd-snapshot-schedule-cron': 'run keelson snapshot save by a timer',
+  'etcd-disable-snapshots': 'snapshots are made only with etcd-snapshot-schedule-cron',
+  'etcd-snapshot-compress': 'snapshots are not compressed',
   'etcd-s3': 'copy what keelson snapshot save writes',
   'agent-token': 'make tokens by keelson token create',
   'cluster-dns': 'the tenth address of service-cidr',

@@ -22,6 +22,7 @@ export const REMEMBERED_FLAGS = [
   'cni',
   'dns',
   'write-kubeconfig',
+  'snapshot-dir',
 ] as const;
 
 /** Values by flag. */

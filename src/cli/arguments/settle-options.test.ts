@@ -83,6 +83,23 @@ selinux: false
     for (const [name, value] of Object.entries(expected)) assert.deepEqual(options[name], value, name);
   });
 
+  test('takes k3s’s keys of scheduled snapshots', () => {
+    const text = `
+etcd-snapshot-schedule-cron: "0 */6 * * *"
+etcd-snapshot-retention: 7
+etcd-snapshot-dir: /backup
+etcd-snapshot-name: nightly
+etcd-snapshot-compress: false
+`;
+    const values = parseConfig(text, 'x.yaml', upCommand());
+    assert.deepEqual(Object.fromEntries(values.map(({ flag, text: value }) => [flag, value])), {
+      'snapshot-schedule-cron': '0 */6 * * *',
+      'snapshot-retention': '7',
+      'snapshot-dir': '/backup',
+      'snapshot-name': 'nightly',
+    });
+  });
+
   for (const [text, says] of [
     ['a: [', /x\.yaml: Flow sequence/],
     ['- a', /x\.yaml: it must be keys with values/],
@@ -91,6 +108,8 @@ selinux: false
     ['simulate: maybe', /simulate: maybe is neither true nor false/],
     ['node-label: {a: b}', /node-label: it must be a text/],
     ['disable: metrics-server', /disable: not as in k3s: of the packaged components/],
+    ['etcd-snapshot-compress: true', /etcd-snapshot-compress: not as in k3s: snapshots are not compressed/],
+    ['etcd-disable-snapshots: true', /etcd-disable-snapshots: not as in k3s: snapshots are made only with/],
     ['secrets-encryption: true', /secrets-encryption: not as in k3s: name an EncryptionConfiguration/],
   ] as const)
     test(`${text} is refused`, () =>

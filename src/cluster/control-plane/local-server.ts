@@ -11,7 +11,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { HistoryLog } from '../../storage/history-log.ts';
 import type { Store } from '../../storage/store.ts';
 import type { ClusterOptions } from '../cluster-options.ts';
-import type { ComponentStatus, InstanceStatus } from '../cluster-status.ts';
+import { NO_STORE, type ComponentStatus, type InstanceStatus } from '../cluster-status.ts';
 import type { ApiServerSetup } from './api-server-setup.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { OwnEtcd } from '../etcd/own-etcd.ts';
@@ -25,6 +25,8 @@ import { checkRoutePorts, readMachinePorts, type MachinePorts } from '../gateway
 import { nodePortUser } from '../gateway/route-ports.ts';
 import { createGateway, type Gateway } from '../gateway/run-gateway.ts';
 import { kubeconfigYaml } from '../kubeconfig.ts';
+import { createServerSnapshots } from '../snapshots/server-snapshots.ts';
+import type { Snapshots } from '../snapshots/run-snapshots.ts';
 import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
@@ -46,7 +48,8 @@ export interface LocalServerConfig {
 }
 
 /** Its share of `keelson status`. */
-type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'store'>>;
+type ServerStatus = Required<Pick<InstanceStatus, 'nodes' | 'podsByPhase' | 'store'>> &
+  Pick<InstanceStatus, 'snapshots'>;
 
 /** The content of the files that options name. Only `readFiles` creates it. */
 interface ServerFiles {
@@ -111,6 +114,7 @@ class Server implements LocalServer {
   #controlPlane: ControlPlane | undefined;
   #etcd: OwnEtcd | undefined;
   #gateway: Gateway | undefined;
+  #snapshots: Snapshots | undefined;
   #certificates: Certificates | undefined;
   #controllersEnd: Promise<void> = Promise.resolve();
 
@@ -202,11 +206,13 @@ class Server implements LocalServer {
     this.#gateway = this.#createGateway(controlPlane, machinePorts);
     const ports = this.#gateway && options.gateway;
     if (this.#gateway === undefined) await endFormerDataPlane(this.#platform, instance);
+    this.#snapshots = await createServerSnapshots({ ...deps, store: this.#store }, this.#config);
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
       ...led.map((run) => run(signal)),
       runAddons(deps, addons, signal),
       this.#gateway?.run(signal),
+      this.#snapshots?.run(signal),
       runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
     ]);
   }
@@ -348,13 +354,8 @@ class Server implements LocalServer {
         };
       }),
       podsByPhase: Object.fromEntries([...phases].map(([phase, list]) => [phase, list.length])),
-      store: (await this.#store?.status()) ?? {
-        kind: 'none',
-        revision: 0,
-        compactedRevision: 0,
-        sizeBytes: 0,
-        keyCount: 0,
-      },
+      store: (await this.#store?.status()) ?? NO_STORE,
+      snapshots: await this.#snapshots?.status(),
     };
   }
 

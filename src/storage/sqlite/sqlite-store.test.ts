@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
 import { describeStore } from '../store-suite.ts';
-import { type Store, StoreError } from '../store.ts';
+import { prefixEnd, type Store, StoreError } from '../store.ts';
 import { storeErrorOf } from './errors.ts';
 import { createSqliteStore } from './sqlite-store.ts';
 
@@ -146,5 +146,22 @@ test('nobody but the owner reads a store, its log or a copy, whatever their mode
     for (const name of Object.keys(await modes())) await chmod(join(folder, name), 0o644);
     await rm(join(folder, 'private-copy-3.db'), { force: true });
     await rm(join(folder, 'private-copy-23.db'), { force: true });
+  }
+});
+
+test('writes are acknowledged while two copies are made, and a close waits for both', async () => {
+  const store = await openStore(join(folder, 'copied.db'));
+  for (let at = 0; at < 40; at++) await store.put({ key: `/c/${at}`, value: Buffer.alloc(200_000, at) });
+  const copies = ['one.db', 'two.db'].map((name) => store.backup!(join(folder, `copied-${name}`)));
+  let copied = false;
+  const done = Promise.all(copies).then(() => (copied = true));
+  for (let at = 0; at < 10; at++) await store.put({ key: `/w/${at}`, value: Buffer.from('x') });
+  assert.equal(copied, false, 'the writes did not wait for the copies');
+  await store.close();
+  await done;
+  for (const name of ['one.db', 'two.db']) {
+    const copy = await openStore(join(folder, `copied-${name}`));
+    assert.equal((await copy.range({ start: '/c/', end: prefixEnd('/c/'), countOnly: true })).count, 40);
+    await copy.close();
   }
 });

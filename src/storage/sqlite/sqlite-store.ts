@@ -67,7 +67,8 @@ class SqliteStore implements Store {
   /** What the hub has been given. */
   #publishedRevision: number;
   #closing: Promise<void> | undefined;
-  #backingUp: Promise<object> | undefined;
+  /** Copies under way: a user's and a scheduled one may meet. */
+  readonly #backups = new Set<Promise<object>>();
   #problem: string | undefined;
 
   constructor(client: StoreClient, options: SqliteStoreOptions, opened: WireRequests['open']['answer']) {
@@ -85,7 +86,7 @@ class SqliteStore implements Store {
     this.#diskReturn = new DiskReturn({
       clock: this.#clock,
       revision: () => this.#publishedRevision,
-      isBusy: () => this.#writes.inFlight !== undefined || this.#backingUp !== undefined,
+      isBusy: () => this.#writes.inFlight !== undefined || this.#backups.size > 0,
       step: async () => (await client.call('shrink', {})).isDone,
     });
     client.onLost = (error) => {
@@ -165,11 +166,12 @@ class SqliteStore implements Store {
 
   async backup(path: string): Promise<void> {
     this.#checkOpen();
-    this.#backingUp = this.#client.call('backup', { path });
+    const backup = this.#client.call('backup', { path });
+    this.#backups.add(backup);
     try {
-      await this.#backingUp;
+      await backup;
     } finally {
-      this.#backingUp = undefined;
+      this.#backups.delete(backup);
     }
   }
 
@@ -182,7 +184,7 @@ class SqliteStore implements Store {
     this.#expiries.close();
     this.#diskReturn.stop();
     while (this.#writes.inFlight !== undefined) await this.#writes.inFlight;
-    await this.#backingUp?.catch(() => undefined); // Whoever asked for the copy hears of it.
+    await Promise.allSettled(this.#backups); // Whoever asked for a copy hears of it.
     this.#hub.failAll(closedError());
     try {
       await this.#client.call('close', {});

@@ -1,0 +1,127 @@
+/** `keelson snapshot ls|prune|delete`: the snapshots that a data directory's server and its user keep in their folder. */
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { formatTime } from '../../api/time.ts';
+import { readInstanceFile } from '../../cluster/instance/instance-file.ts';
+import { defaultSnapshotDir, listSnapshots, pruneSnapshots } from '../../cluster/snapshots/snapshot-folder.ts';
+import { snapshotName, type SnapshotFile } from '../../cluster/snapshots/snapshot-names.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { readSettings } from '../arguments/settings-file.ts';
+import { dataDirOption } from '../cluster-options.ts';
+import { columns } from '../columns.ts';
+import { UserError } from '../usage-error.ts';
+import { parseBaseName, parseRetention, snapshotDirOption } from './schedule-options.ts';
+
+/** Options that say which folder. */
+export interface RawFolder {
+  readonly dataDir: string;
+  readonly snapshotDir?: string;
+}
+
+/** What on-demand snapshots are called, as k3s's. */
+const ON_DEMAND = 'on-demand';
+
+/** Base name of on-demand snapshots. */
+export function baseNameOption(): Option {
+  return new Option('--snapshot-name <name>', 'what their names begin with').default(ON_DEMAND);
+}
+
+export function lsCommand(): Command {
+  return withFolder(new Command('ls').alias('list').description('list the snapshots of a cluster'))
+    .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
+    .action(async (raw: RawFolder & { readonly output: string }) => {
+      const dir = snapshotDirOf(raw);
+      const found = await withFiles((files) => listSnapshots(files, dir));
+      process.stdout.write(raw.output === 'json' ? snapshotsJson(found, dir) : snapshotsTable(found, dir));
+    });
+}
+
+export function pruneCommand(): Command {
+  return withFolder(new Command('prune').description('remove the oldest snapshots of one name and this node'))
+    .requiredOption('--snapshot-retention <n>', 'how many are kept')
+    .addOption(baseNameOption())
+    .action(async (raw: RawFolder & { readonly snapshotRetention: string; readonly snapshotName: string }) => {
+      const retention = parseRetention(raw.snapshotRetention) ?? 0;
+      if (retention === 0)
+        throw new UserError('--snapshot-retention: at least 1; keelson snapshot delete removes all', 2);
+      const base = parseBaseName(raw.snapshotName);
+      const removed = await withFiles(async (files) => {
+        const series = { base, nodeName: await nodeNameOf(files, raw.dataDir) };
+        return pruneSnapshots(files, snapshotDirOf(raw), { series, retention });
+      });
+      process.stdout.write(removed.map((name) => `removed ${name}\n`).join('') || 'nothing to remove\n');
+    });
+}
+
+export function deleteCommand(): Command {
+  return withFolder(new Command('delete').alias('rm').description('remove snapshots by name'))
+    .argument('<names...>', 'as keelson snapshot ls shows them')
+    .action(async (names: readonly string[], raw: RawFolder) => {
+      const dir = snapshotDirOf(raw);
+      await withFiles(async (files) => {
+        const found = (await listSnapshots(files, dir)).map(({ name }) => name);
+        const missing = names.find((name) => !found.includes(name));
+        if (missing !== undefined)
+          throw new UserError(`there is no snapshot ${missing} in ${dir}; nothing was removed`);
+        for (const name of names) {
+          await files.remove(`${dir}/${name}`);
+          process.stdout.write(`removed ${name}\n`);
+        }
+      });
+    });
+}
+
+/** Where a snapshot goes whose file the user does not name. Makes the folder ready. */
+export async function onDemandFile(raw: RawFolder & { readonly snapshotName: string }): Promise<string> {
+  const base = parseBaseName(raw.snapshotName);
+  const dir = snapshotDirOf(raw);
+  const { readySnapshotDir } = await import('../../cluster/snapshots/snapshot-folder.ts');
+  const { createNodeClock } = await import('../../platform/node/clock.ts');
+  return withFiles(async (files) => {
+    if (!(await files.exists(raw.dataDir))) throw new UserError(`there is no cluster in ${raw.dataDir}`);
+    await readySnapshotDir(files, dir, resolve(raw.dataDir));
+    return `${dir}/${snapshotName({ base, nodeName: await nodeNameOf(files, raw.dataDir) }, createNodeClock().nowMs())}`;
+  });
+}
+
+function withFolder(command: Command): Command {
+  return command.addOption(dataDirOption()).addOption(snapshotDirOption());
+}
+
+/** The folder that was named, else the one of the last start, else the data directory's. */
+function snapshotDirOf({ dataDir, snapshotDir }: RawFolder): string {
+  const own = resolve(dataDir);
+  return snapshotDir ?? readSettings(own)['snapshot-dir'] ?? defaultSnapshotDir(own);
+}
+
+async function nodeNameOf(files: Platform['files'], dataDir: string): Promise<string> {
+  const instance = await readInstanceFile(files, resolve(dataDir));
+  return instance?.nodeName ?? hostname().toLowerCase();
+}
+
+async function withFiles<T>(work: (files: Platform['files']) => Promise<T>): Promise<T> {
+  const { createNodeFiles } = await import('../../platform/node/files.ts');
+  return work(createNodeFiles());
+}
+
+function snapshotsTable(found: readonly SnapshotFile[], dir: string): string {
+  if (found.length === 0) return `no snapshots in ${dir}\n`;
+  const rows = found.map(({ name, sizeBytes, createdMs }) => [
+    name,
+    `file://${dir}/${name}`,
+    String(sizeBytes),
+    formatTime(createdMs),
+  ]);
+  return columns([['NAME', 'LOCATION', 'SIZE', 'CREATED'], ...rows]);
+}
+
+function snapshotsJson(found: readonly SnapshotFile[], dir: string): string {
+  const items = found.map(({ name, sizeBytes, createdMs }) => ({
+    name,
+    location: `file://${dir}/${name}`,
+    sizeBytes,
+    createdTime: formatTime(createdMs),
+  }));
+  return `${JSON.stringify({ items }, undefined, 2)}\n`;
+}

@@ -1,0 +1,93 @@
+/** `--snapshot-*` of `keelson up` and `keelson server`: snapshots by a schedule, as k3s's `--etcd-snapshot-*`. */
+import { resolve } from 'node:path';
+import { Option, type Command } from 'commander';
+import { errorMessage } from '../../base/errors.ts';
+import { baseNameProblem } from '../../cluster/snapshots/snapshot-names.ts';
+import type { SnapshotOptions } from '../../cluster/snapshots/snapshot-options.ts';
+import type { StoreChoice } from '../../cluster/store/store-options.ts';
+import { UserError } from '../usage-error.ts';
+
+const DEFAULT_RETENTION = 5;
+const MAX_RETENTION = 100_000;
+
+/** Options before they are checked. */
+export interface RawSnapshotOptions {
+  readonly snapshotScheduleCron?: string;
+  readonly snapshotRetention?: string;
+  readonly snapshotDir?: string;
+  readonly snapshotName?: string;
+}
+
+/** Adds the options. */
+export function withSnapshotOptions(command: Command): Command {
+  return command
+    .option(
+      '--snapshot-schedule-cron <schedule>',
+      "when snapshots of the state are made, e.g. '0 */12 * * *' in this machine's time (default: none are)",
+    )
+    .option('--snapshot-retention <n>', `how many of them are kept; 0: all (default: ${DEFAULT_RETENTION})`)
+    .addOption(snapshotDirOption())
+    .option('--snapshot-name <name>', 'what their names begin with (default: snapshot)');
+}
+
+/** `--snapshot-dir`. */
+export function snapshotDirOption(): Option {
+  return new Option('--snapshot-dir <dir>', 'folder of snapshots (default: snapshots in the data directory)').argParser(
+    (text: string) => {
+      if (text === '') throw new UserError('--snapshot-dir: the name of a directory is missing', 2);
+      return resolve(text); // It is remembered for commands that are called elsewhere.
+    },
+  );
+}
+
+/** What a server does by itself; nothing without a schedule. Rejects with `UserError` of exit code 2. */
+export async function parseSnapshotOptions(
+  raw: RawSnapshotOptions,
+  { kind }: Pick<StoreChoice, 'kind'>,
+): Promise<{ readonly snapshots?: SnapshotOptions }> {
+  const { snapshotScheduleCron: schedule, snapshotRetention, snapshotName } = raw;
+  if (schedule === undefined) {
+    for (const [flag, value] of [
+      ['--snapshot-retention', snapshotRetention],
+      ['--snapshot-name', snapshotName],
+    ] as const)
+      if (value !== undefined) throw new UserError(`${flag}: only with --snapshot-schedule-cron`, 2);
+    return {};
+  }
+  if (kind === 'memory') throw new UserError('--snapshot-schedule-cron: a store in memory has nothing to save', 2);
+  const snapshots = {
+    schedule,
+    timeZone: await checkSchedule(schedule),
+    retention: parseRetention(snapshotRetention) ?? DEFAULT_RETENTION,
+    dir: raw.snapshotDir,
+    name: parseBaseName(snapshotName ?? 'snapshot'),
+  };
+  return { snapshots };
+}
+
+/** A number of snapshots. Throws `UserError` with exit code 2. */
+export function parseRetention(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+$/.test(text) || Number(text) > MAX_RETENTION)
+    throw new UserError(`--snapshot-retention: ${text} is not a number between 0 and ${MAX_RETENTION}`, 2);
+  return Number(text);
+}
+
+/** Throws `UserError` with exit code 2. */
+export function parseBaseName(text: string): string {
+  const problem = baseNameProblem(text);
+  if (problem !== undefined) throw new UserError(`--snapshot-name: ${problem}`, 2);
+  return text;
+}
+
+/** Resolves to the time zone of this machine, in which the schedule is read. */
+async function checkSchedule(schedule: string): Promise<string> {
+  const { parseSchedule } = await import('../../component-helpers/cron-schedule.ts');
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  try {
+    if (parseSchedule(schedule, timeZone).nextMs(0) === undefined) throw new Error('it never comes');
+    return timeZone;
+  } catch (error) {
+    throw new UserError(`--snapshot-schedule-cron: ${JSON.stringify(schedule)}: ${errorMessage(error)}`, 2);
+  }
+}

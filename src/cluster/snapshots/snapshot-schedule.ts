@@ -1,0 +1,123 @@
+/**
+ * Makes snapshots by a schedule and keeps the newest. Upstream: k3s's `--etcd-snapshot-schedule-cron`, with the schedules
+ * of the CronJob controller.
+ *
+ * Invariants: one snapshot at a time; a file in the folder is whole; what fails becomes an event and stands in the status
+ * until a later snapshot succeeds, and the schedule goes on. Times missed while the process did not run are not made up
+ * for; one that was due while the machine slept is.
+ */
+import { formatTime } from '../../api/time.ts';
+import { onAbort } from '../../base/abort.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { EventRecorder, EventTarget } from '../../client/event-recorder.ts';
+import { parseSchedule, type Schedule } from '../../component-helpers/cron-schedule.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { SnapshotStatus } from '../cluster-status.ts';
+import { listSnapshots, pruneSnapshots, readySnapshotDir, removePartials } from './snapshot-folder.ts';
+import { ofSeries, snapshotName, type SnapshotSeries } from './snapshot-names.ts';
+import type { SnapshotOptions } from './snapshot-options.ts';
+
+interface Deps {
+  readonly platform: Pick<Platform, 'clock' | 'files' | 'log'>;
+  readonly recorder: EventRecorder;
+  /** Writes a whole snapshot to this path, or nothing. */
+  save(path: string): Promise<void>;
+}
+
+interface Config {
+  readonly options: SnapshotOptions;
+  readonly dir: string;
+  readonly dataDir: string;
+  readonly nodeName: string;
+}
+
+export class SnapshotSchedule {
+  readonly #deps: Deps;
+  readonly #config: Config;
+  readonly #series: SnapshotSeries;
+  readonly #schedule: Schedule;
+  #nextMs: number | undefined;
+  #failure: SnapshotStatus['failure'];
+
+  constructor(deps: Deps, config: Config) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#series = { base: config.options.name, nodeName: config.nodeName };
+    this.#schedule = parseSchedule(config.options.schedule, config.options.timeZone);
+  }
+
+  /** Resolves after the signal's abort. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps.platform;
+    let sinceMs = clock.nowMs();
+    while (!signal.aborted) {
+      this.#nextMs = this.#schedule.nextMs(sinceMs);
+      if (this.#nextMs === undefined) throw new Error(`the schedule ${this.#config.options.schedule} has no times`);
+      const isDue = await this.#due(this.#nextMs, signal);
+      sinceMs = clock.nowMs();
+      if (isDue && !signal.aborted) await this.#take();
+    }
+  }
+
+  async status(): Promise<SnapshotStatus> {
+    const { options, dir } = this.#config;
+    const status = { schedule: options.schedule, dir, failure: this.#failure };
+    const nextTime = this.#nextMs === undefined ? undefined : formatTime(this.#nextMs);
+    try {
+      const last = ofSeries(await listSnapshots(this.#deps.platform.files, dir), this.#series)[0];
+      if (last === undefined) return { ...status, nextTime };
+      const { name, sizeBytes, createdMs } = last;
+      return { ...status, nextTime, last: { name, sizeBytes, time: formatTime(createdMs) } };
+    } catch (error) {
+      const failure = { time: formatTime(this.#deps.platform.clock.nowMs()), message: errorMessage(error) };
+      return { ...status, nextTime, failure: this.#failure ?? failure };
+    }
+  }
+
+  /** Waits until wall time has come so far. False: the clock was set back, the next time is another. */
+  async #due(dueMs: number, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#deps.platform;
+    let isSetBack = false;
+    while (!signal.aborted && !isSetBack && clock.nowMs() < dueMs) {
+      const waiting = new AbortController();
+      const unhook = onAbort(signal, () => waiting.abort());
+      const stop = clock.onWallJump((jumpMs) => {
+        isSetBack = jumpMs < 0;
+        waiting.abort();
+      });
+      await sleepUnlessAborted(clock, dueMs - clock.nowMs(), waiting.signal);
+      stop();
+      unhook();
+    }
+    return !isSetBack;
+  }
+
+  async #take(): Promise<void> {
+    const { platform, recorder, save } = this.#deps;
+    const { clock, files, log } = platform;
+    const { dir, dataDir, options } = this.#config;
+    const name = snapshotName(this.#series, clock.nowMs());
+    try {
+      await readySnapshotDir(files, dir, dataDir);
+      await removePartials(files, dir, this.#series);
+      await save(`${dir}/${name}`);
+      log.info('a snapshot was saved', { file: `${dir}/${name}` });
+      const pruned = await pruneSnapshots(files, dir, { series: this.#series, retention: options.retention });
+      if (pruned.length > 0) log.info('older snapshots were removed', { names: pruned });
+      this.#failure = undefined;
+      recorder.event(this.#node(), 'Normal', 'SnapshotCreated', `Snapshot ${name} was saved in ${dir}`);
+    } catch (error) {
+      const message = errorMessage(error);
+      this.#failure = { time: formatTime(clock.nowMs()), message };
+      log.error('the scheduled snapshot failed', { err: error, name });
+      recorder.event(this.#node(), 'Warning', 'SnapshotFailed', `Snapshot ${name} failed: ${message}`);
+    }
+  }
+
+  /** The machine's node, as the kubelet names it in events. */
+  #node(): EventTarget {
+    const { nodeName } = this.#config;
+    return { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName };
+  }
+}
