@@ -49,8 +49,8 @@ export const kinds: Readonly<Record<Kind, Requests>> = {
 };
 
 const WARM_UP_TURNS = 15;
-/** The history is written a second after the changes. */
-const AFTERWARDS_MS = 2500;
+/** The history is written two seconds after the changes. */
+const AFTERWARDS_MS = 3500;
 
 /** Sends so many requests of a kind over all connections. */
 export async function sendMany(server: Server, kind: Kind, count: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Takes down every change that the watch caches see, with who made it, and hands them to the history log in batches: once
- * a second, or when there are many.
+ * Takes down every change that the watch caches see, with who made it, and hands them to the history log in batches: every
+ * two seconds, or when there are many.
  *
  * Invariants: no write waits for it. What is held is bounded; what does not fit is counted and recorded as a gap. Leases of
  * nodes and API servers are not recorded: they say nothing, every ten seconds.
@@ -23,7 +23,7 @@ import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
 import { catchUp } from './catch-up.ts';
 import { HeldChanges } from './held-changes.ts';
 
-const FLUSH_MS = 1000;
+const FLUSH_MS = 2000;
 /** A start is not slower for it: the first batch waits. */
 const FIRST_FLUSH_MS = 5000;
 const RETRY_MS = 30_000;

@@ -21,6 +21,7 @@ import { countOf, fromColumns, joinColumns, newestOf, type RecordColumns } from 
 import { openHistorySchema } from './history-schema.ts';
 import { PageBuilder } from './page-builder.ts';
 import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
+import { SegmentSums } from './segment-sums.ts';
 
 /** So many small segments become one. */
 const MERGED_SEGMENTS = 8;
@@ -56,6 +57,7 @@ export class HistoryDatabase {
   readonly #limits: HistoryLimits;
   readonly #statements: PreparedStatements;
   readonly #gaps: HistoryGaps;
+  readonly #sums: SegmentSums;
 
   constructor(path: string, limits: HistoryLimits) {
     if (path !== ':memory:') makePrivate(path);
@@ -65,6 +67,7 @@ export class HistoryDatabase {
     this.#gaps = new HistoryGaps(this.#statements);
     try {
       openHistorySchema(this.#database);
+      this.#sums = new SegmentSums(this.#statements);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -78,6 +81,7 @@ export class HistoryDatabase {
       if (isForeign)
         for (const table of ['segment', 'directory', 'content', 'gap', 'lane', 'covered'])
           this.#run(`DELETE FROM ${table}`);
+      if (isForeign) this.#sums.readAnew();
       if (this.#covered() === 0) this.#begin(nowRevision, nowMs);
       this.#pruneAll(nowMs);
     });
@@ -108,16 +112,18 @@ export class HistoryDatabase {
     const { bytes, rawBytes, hashes } = encodeSegment(columns);
     const { revision, timeMs } = newestOf(columns);
     const index = new Uint8Array(hashes.buffer);
+    const sums = { records: countOf(columns), size: bytes.length + index.length };
     const { lastInsertRowid: id } = this.#run(
       'INSERT INTO segment (lane, level, newest, ended, records, raw, size) VALUES (?, ?, ?, ?, ?, ?, ?)',
       lane,
       rawBytes > MERGEABLE_RAW_BYTES ? LAST_LEVEL : level,
       revision,
       Math.ceil(timeMs),
-      countOf(columns),
+      sums.records,
       rawBytes,
-      bytes.length + index.length,
+      sums.size,
     );
+    this.#sums.add(lane, sums);
     this.#run('INSERT INTO directory VALUES (?, ?)', id, index);
     this.#run('INSERT INTO content VALUES (?, ?)', id, bytes);
   }
@@ -148,7 +154,11 @@ export class HistoryDatabase {
   #drop(id: number | bigint): void {
     this.#run('DELETE FROM content WHERE segment = ?', id);
     this.#run('DELETE FROM directory WHERE segment = ?', id);
-    this.#run('DELETE FROM segment WHERE id = ?', id);
+    const [dropped] = this.#rows<{ lane: HistoryLane; size: number; records: number }>(
+      'DELETE FROM segment WHERE id = ? RETURNING lane, size, records',
+      id,
+    );
+    if (dropped !== undefined) this.#sums.drop(dropped.lane, dropped);
   }
 
   prune(nowMs: number): HistoryStatus {
@@ -161,13 +171,12 @@ export class HistoryDatabase {
     let dropped = 0;
     for (const lane of LANES) {
       const most = sizeBytes * (lane === 'events' ? EVENTS_SHARE : 1 - EVENTS_SHARE);
-      let size = this.#size(lane);
       for (;;) {
-        const [oldest] = this.#rows<{ id: number; size: number; ended: number; newest: number }>(
-          'SELECT id, size, ended, newest FROM segment WHERE lane = ? ORDER BY id LIMIT 1',
+        const [oldest] = this.#rows<{ id: number; ended: number; newest: number }>(
+          'SELECT id, ended, newest FROM segment WHERE lane = ? ORDER BY id LIMIT 1',
           lane,
         );
-        if (oldest === undefined || (size <= most && oldest.ended >= nowMs - ageMs)) break;
+        if (oldest === undefined || (this.#sums.of(lane).size <= most && oldest.ended >= nowMs - ageMs)) break;
         this.#drop(oldest.id);
         this.#run(
           'UPDATE lane SET since = max(since, ?), since_ms = max(since_ms, ?) WHERE name = ?',
@@ -176,15 +185,10 @@ export class HistoryDatabase {
           lane,
         );
         this.#gaps.dropUntil(lane, oldest.newest);
-        size -= oldest.size;
         dropped++;
       }
     }
     if (dropped > 0) this.#database.exec('PRAGMA incremental_vacuum');
-  }
-
-  #size(lane: HistoryLane): number {
-    return this.#rows<{ n: number }>('SELECT total(size) AS n FROM segment WHERE lane = ?', lane)[0]!.n;
   }
 
   read(query: HistoryQuery, nowMs: number): HistoryPage {
@@ -209,15 +213,14 @@ export class HistoryDatabase {
   }
 
   #laneStatus(lane: HistoryLane): LaneStatus {
-    const [row] = this.#rows<LaneStatus>(
+    const [row] = this.#rows<Omit<LaneStatus, 'sizeBytes' | 'records'>>(
       `SELECT since, since_ms AS sinceMs,
-         max(since, (SELECT coalesce(max(until), 0) FROM gap WHERE gap.lane = ?1)) AS baseline,
-         (SELECT total(size) FROM segment WHERE segment.lane = ?1) AS sizeBytes,
-         (SELECT total(records) FROM segment WHERE segment.lane = ?1) AS records
+         max(since, (SELECT coalesce(max(until), 0) FROM gap WHERE gap.lane = ?1)) AS baseline
        FROM lane WHERE name = ?1`,
       lane,
     );
-    return { ...row! };
+    const { size, records } = this.#sums.of(lane);
+    return { ...row!, sizeBytes: size, records };
   }
 
   #covered(): number {
@@ -235,6 +238,7 @@ export class HistoryDatabase {
       this.#database.exec('COMMIT');
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#sums.readAnew();
       throw error;
     }
   }
