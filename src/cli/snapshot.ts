@@ -14,6 +14,7 @@ import {
   type RawFolder,
 } from './snapshot/folder-commands.ts';
 import { snapshotDirOption } from './snapshot/schedule-options.ts';
+import { verifyCommand } from './snapshot/verify-command.ts';
 import { UserError } from './usage-error.ts';
 
 type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
@@ -43,7 +44,7 @@ export function snapshotCommand(): Command {
       .argument('<file>', 'the snapshot')
       .action((file: string, raw: Raw) => inUsersWords(() => restore(resolve(file), raw))),
   );
-  for (const command of [lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
+  for (const command of [verifyCommand(), lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
 }
 
