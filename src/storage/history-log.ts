@@ -89,6 +89,45 @@ export interface HistoryPage {
   readonly status: LaneStatus;
 }
 
+/** What was so at a moment, of a lane. */
+export interface HistoryMoment {
+  /** The newest change that was recorded at this time or before; the lane's `since` where none was. */
+  readonly revision: number;
+  readonly gaps: readonly HistoryGap[];
+  readonly status: LaneStatus;
+}
+
+/** A part of the way through a lane, from the newest change to the oldest. */
+export interface HistoryPart {
+  readonly lane: HistoryLane;
+  /** The newest change that was not read yet; absent for the first part. */
+  readonly from?: number | undefined;
+  /** The part ends after so many bytes of the lane. */
+  readonly maxBytes: number;
+}
+
+/** The keys that begin so and have changed after a revision. */
+export interface ChangedKeysQuery extends HistoryPart {
+  readonly prefix: string;
+  /** Keys before this one are left out. */
+  readonly start: string;
+  readonly after: number;
+}
+
+/** The states of some keys right after a revision. */
+export interface StatesQuery extends HistoryPart {
+  readonly keys: readonly string[];
+  readonly at: number;
+}
+
+export interface HistoryFound {
+  readonly records: readonly HistoryRecord[];
+  /** Where the next part begins; absent: there is nothing more to be found. */
+  readonly next?: number | undefined;
+  /** Bytes of the lane that were read. */
+  readonly bytes: number;
+}
+
 export interface HistoryLimits {
   readonly sizeBytes: number;
   readonly ageMs: number;
@@ -103,6 +142,12 @@ export interface HistoryLog {
   open(nowRevision: number): Promise<HistoryStatus>;
   append(batch: HistoryBatch): Promise<HistoryStatus>;
   read(query: HistoryQuery): Promise<HistoryPage>;
+  /** Which revision a lane had come to at a wall-clock time. */
+  locate(query: { readonly lane: HistoryLane; readonly timeMs: number }): Promise<HistoryMoment>;
+  /** Of each key its oldest change after the revision, as far as this part goes. Values are left out. */
+  changedKeys(query: ChangedKeysQuery): Promise<HistoryFound>;
+  /** Of each key its newest record up to the revision, as far as this part goes. */
+  states(query: StatesQuery): Promise<HistoryFound>;
   /** Forgets what is too old or too much. */
   prune(): Promise<HistoryStatus>;
   close(): Promise<void>;

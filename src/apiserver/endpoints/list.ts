@@ -64,9 +64,17 @@ function metaOf(page: ListPage): ListMeta {
 }
 
 export async function serveList(call: Call): Promise<ApiResponse> {
+  return serveCells(call, await listCells(call.store, listRequestOf(call)));
+}
+
+/** The answer with these cells, in the form that is asked for. `nowMs`: ages in tables are as of then; absent: now. */
+export async function serveCells(
+  call: Pick<Call, 'store' | 'scope'>,
+  page: ListPage,
+  nowMs?: number,
+): Promise<ApiResponse> {
   const { store, scope } = call;
   const { info } = store;
-  const page = await listCells(store, listRequestOf(call));
   const metadata = metaOf(page);
   const head = { kind: info.listKind, apiVersion: store.apiVersion, metadata };
   const custom = store.definition.schema !== undefined;
@@ -97,6 +105,7 @@ export async function serveList(call: Call): Promise<ApiResponse> {
     object: (index) => (isMetadata ? { metadata: store.metadata(cells[index]!) } : store.object(cells[index]!)),
     metadata,
     schema: custom ? undefined : schemaOf(info.group, info.version, info.listKind),
+    nowMs: nowMs ?? clock.nowMs(),
   };
   return inBudget(call, cells, (lease) => writeList(call, list, lease));
 }
@@ -106,7 +115,7 @@ const COUNTED_BYTES = 256 * 1024;
 
 /** Makes an answer of the cells, or what begins a watch, once there is room for their bytes. Rejects with 429. */
 export async function inBudget<T>(
-  { store, scope }: Call,
+  { store, scope }: Pick<Call, 'store' | 'scope'>,
   cells: readonly RevisionCell[],
   make: (lease: ByteLease | undefined) => Promise<T>,
 ): Promise<T> {
@@ -146,10 +155,16 @@ export interface ObjectList {
   readonly object: (index: number) => Pick<KubernetesObject, 'metadata'>;
   readonly metadata: ListMeta;
   readonly schema: StructSchema | undefined;
+  /** Ages in tables are as of then; absent: now. */
+  readonly nowMs?: number;
 }
 
 /** The answer with a list made of objects. */
-export async function writeList({ store, scope }: Call, list: ObjectList, lease?: ByteLease): Promise<ApiResponse> {
+export async function writeList(
+  { store, scope }: Pick<Call, 'store' | 'scope'>,
+  list: ObjectList,
+  lease?: ByteLease,
+): Promise<ApiResponse> {
   const { form, count, object, metadata } = list;
   const { clock } = store.services;
   const { asVersion } = form;
@@ -162,7 +177,7 @@ export async function writeList({ store, scope }: Call, list: ObjectList, lease?
   if (form.as === 'Table') {
     const { printer } = store.definition;
     const include = includeObjectOf(scope.params);
-    const table = { printer, version: asVersion, include, nowMs: clock.nowMs(), metadata };
+    const table = { printer, version: asVersion, include, nowMs: list.nowMs ?? clock.nowMs(), metadata };
     const item = (index: number): object => tableRow(object(index) as KubernetesObject, table);
     return write({ head: tableHead(table), key: 'rows', count, item }, schemaOf('meta.k8s.io', asVersion, 'Table'));
   }
@@ -185,7 +200,11 @@ const sharedItems = new WeakMap<GenericStore, WeakMap<readonly RevisionCell[], W
 /** Keeps what is shared while its last piece has yet to be sent. */
 const whileSent = new WeakMap<Uint8Array, Promise<Uint8Array[]>>();
 
-async function joinCells({ store, scope }: Call, head: object, { cells }: ListPage): Promise<Uint8Array[]> {
+async function joinCells(
+  { store, scope }: Pick<Call, 'store' | 'scope'>,
+  head: object,
+  { cells }: ListPage,
+): Promise<Uint8Array[]> {
   let byCells = sharedItems.get(store);
   if (byCells === undefined) sharedItems.set(store, (byCells = new WeakMap()));
   let items = byCells.get(cells)?.deref();

@@ -6,6 +6,7 @@ import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
 import { type Store, StoreError } from '../../storage/store.ts';
 import { createServerStorage } from '../server-storage.ts';
+import { changedLog } from './history-log-fixture.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
@@ -32,13 +33,8 @@ const exact = (name: string, revision: string | number) =>
 
 test('a log that does not keep up holds no more than its bound: what is left out is counted and told', async () => {
   const gate = createDeferred<void>();
-  const wrap = (log: HistoryLog): HistoryLog => ({
-    open: (revision) => log.open(revision),
-    append: async (batch) => (await gate.promise, log.append(batch)),
-    read: (query) => log.read(query),
-    prune: () => log.prune(),
-    close: () => log.close(),
-  });
+  const wrap = (log: HistoryLog): HistoryLog =>
+    changedLog(log, { append: async (batch) => (await gate.promise, log.append(batch)) });
   const { send, platform, storage } = await start({ wrap });
   const first = await send('POST', MAPS, map('m', 'first'));
   await platform.clock.advance(10_000);
@@ -61,14 +57,10 @@ test('a log that does not keep up holds no more than its bound: what is left out
 
 test('a batch that cannot be written is a gap, and the next one is written again', async () => {
   let fails = false;
-  const wrap = (log: HistoryLog): HistoryLog => ({
-    open: (revision) => log.open(revision),
-    append: (batch: HistoryBatch) =>
-      fails ? Promise.reject(new StoreError('full', 'no space left')) : log.append(batch),
-    read: (query) => log.read(query),
-    prune: () => log.prune(),
-    close: () => log.close(),
-  });
+  const wrap = (log: HistoryLog): HistoryLog =>
+    changedLog(log, {
+      append: (batch) => (fails ? Promise.reject(new StoreError('full', 'no space left')) : log.append(batch)),
+    });
   const { send, platform } = await start({ wrap });
   await send('POST', MAPS, map('m', '1'));
   await platform.clock.advance(10_000);
@@ -110,13 +102,8 @@ test('what a crash kept from the history is fetched from the store', async () =>
 
 test('leases of nodes are not recorded; nothing is opened and nothing told for them', async () => {
   const batches: HistoryBatch[] = [];
-  const wrap = (log: HistoryLog): HistoryLog => ({
-    open: (revision) => log.open(revision),
-    append: (batch) => (batches.push(batch), log.append(batch)),
-    read: (query) => log.read(query),
-    prune: () => log.prune(),
-    close: () => log.close(),
-  });
+  const wrap = (log: HistoryLog): HistoryLog =>
+    changedLog(log, { append: (batch) => (batches.push(batch), log.append(batch)) });
   const { storage, platform } = await start({ wrap });
   for (const lease of ['kube-node-lease/n', `kube-system/apiserver-${'0'.repeat(26)}`])
     await storage.store.put({ key: `/registry/leases/${lease}`, value: Buffer.from('{}') });

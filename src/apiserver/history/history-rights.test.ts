@@ -8,6 +8,7 @@ import { StoreError, type ValueCipher } from '../../storage/store.ts';
 import type { AuthorizationAttributes } from '../authz/contract.ts';
 import { createServerStorage } from '../server-storage.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
+import { changedLog } from './history-log-fixture.ts';
 import { fieldChanges } from './field-changes.ts';
 import type { ObjectHistory } from './history-view.ts';
 
@@ -27,13 +28,7 @@ async function start(
   const { clock, log } = platform;
   const kept = createHistoryHere({ limits, clock, log });
   const batches: HistoryBatch[] = [];
-  const history: HistoryLog = {
-    open: (revision) => kept.open(revision),
-    append: (batch) => (batches.push(batch), kept.append(batch)),
-    read: (query) => kept.read(query),
-    prune: () => kept.prune(),
-    close: () => kept.close(),
-  };
+  const history = changedLog(kept, { append: (batch) => (batches.push(batch), kept.append(batch)) });
   const store = Object.assign(createMemoryStore({ clock }), { cipher });
   const storage = createServerStorage({ store, platform, history: wrap(history) });
   const authorizer = {

@@ -1,6 +1,7 @@
 /**
  * `GET /keelson/v1/history/PATH-OF-THE-OBJECT`: the revisions of an object, the newest first, and its state at a moment.
- * Authorized as `get` of the object. Of objects that are gone as `get` in all namespaces. See docs/history.md.
+ * Authorized as `get` of the object. Of objects that are gone as `get` in all namespaces. The same before the path of a list: the
+ * list at a moment, authorized as `list`. See docs/history.md.
  */
 import { asWritten } from '../../api/codec/written-form.ts';
 import { badRequest, noSuchPath, StatusError } from '../../api/status-error.ts';
@@ -8,7 +9,10 @@ import type { KubernetesObject } from '../../api/object.ts';
 import type { ApiResponse } from '../../api/transport.ts';
 import { dateOf, parseTime } from '../../api/time.ts';
 import type { HistoryPage, HistoryRecord } from '../../storage/history-log.ts';
+import { serveCells } from '../endpoints/list.ts';
+import { decodeContinue } from '../generic-registry/continue-token.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { selectionOf } from '../generic-registry/selection.ts';
 import type { ObjectView } from '../object-views.ts';
 import { objectResponse } from '../responses.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -17,7 +21,8 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { cellOf, MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
 import { STATE_BYTES, withinPastBudget } from './past-budget.ts';
-import { readableUid } from './readable-uid.ts';
+import { listAt } from './past-list.ts';
+import { readableStates, readableUid } from './readable-uid.ts';
 import { type RecordedState, type RevisionEntry, revisionEntry } from './revision-entry.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -57,7 +62,42 @@ export const historyView: ObjectView = {
     const at = scope.params.get('at');
     return at === null ? serveRevisions(history, scope, store) : serveState(scope, store, momentOf(at));
   },
+  serveList(scope, store) {
+    const { history } = store.services;
+    if (history === undefined) throw noSuchPath();
+    return serveListAt(history, scope, store);
+  },
 };
+
+const DEFAULT_LIST_LIMIT = 500;
+const MAX_LIST_LIMIT = 2000;
+/** What a page holds beside its answer: two pages' values, and the keys that have changed. */
+const LIST_BYTES = 4 * MAX_PAGE_BYTES;
+
+async function serveListAt(history: HistoryRecorder, scope: RequestScope, store: GenericStore): Promise<ApiResponse> {
+  const { params } = scope;
+  const token = params.get('continue') ?? '';
+  const at = momentOf(params.get('at') ?? '');
+  const { revision, start = '' } = token === '' ? {} : decodeContinue(token);
+  if (revision !== undefined && revision < 0) throw badRequest('continue: it is no token of a list of the past');
+  const limit = Math.min(numberParam(scope, 'limit') ?? DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT);
+  const selection = selectionOf(store, scope);
+  const { isAll, mayRead } = await readableStates(store, scope);
+  if (!isAll) scope.addWarning('objects that are gone are left out: they are for those who may list in all namespaces');
+  const page = await withinPastBudget({ store, scope }, LIST_BYTES, () =>
+    listAt({
+      history,
+      store,
+      scope,
+      selection,
+      limit,
+      start,
+      mayRead,
+      moment: revision === undefined ? at : { revision },
+    }),
+  );
+  return serveCells({ store, scope }, page, 'timeMs' in at ? at.timeMs : undefined);
+}
 
 async function serveRevisions(
   history: HistoryRecorder,

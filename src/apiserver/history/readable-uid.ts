@@ -8,6 +8,7 @@ import type { GenericStore, ObjectName } from '../generic-registry/generic-store
 import { noteRefusal } from '../refused-requests/refusal-source.ts';
 import { refuseUnauthenticated } from '../known-user.ts';
 import type { RequestContext } from '../request-context.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 
 const NAMESPACES = '/registry/namespaces/';
 
@@ -29,15 +30,42 @@ export async function readableUid(
   throw noteRefusal(refused, { part: 'authorization', reason });
 }
 
+/**
+ * Which states of a list may be told: all to those who may list the resource in all namespaces, to others those of objects that
+ * live now. Rejects with 403 without credentials.
+ */
+export async function readableStates(
+  store: GenericStore,
+  { user, info }: Pick<RequestContext, 'user' | 'info'>,
+): Promise<ReadableStates> {
+  refuseUnauthenticated({ user, info });
+  const everywhere = { ...attributesOf(user, info), namespace: '', name: '' };
+  const { decision } = await decide(store.services.authorizers, everywhere);
+  if (decision === 'allow') return { isAll: true, mayRead: () => true };
+  const namespace = namespaceOf(store, info);
+  const lives = ({ metadata }: KubernetesObject, current: KubernetesObject | undefined): boolean =>
+    current !== undefined && metadata.uid === current.metadata.uid && !isOlder(current, namespace);
+  return { isAll: false, mayRead: (cell, current) => lives(cell.object(), current?.object()) };
+}
+
+interface ReadableStates {
+  /** Also of objects that are gone. */
+  readonly isAll: boolean;
+  readonly mayRead: (cell: RevisionCell, current: RevisionCell | undefined) => boolean;
+}
+
 /** The uid of the object that lives; undefined where none does, or where it is older than its namespace. */
 function livingUid(store: GenericStore, name: ObjectName): string | undefined {
   const object = store.cache.get(store.keyOf(name))?.object();
   if (object === undefined || !store.info.namespaced) return object?.metadata.uid;
-  const namespace = store.services.hub
+  return isOlder(object, namespaceOf(store, name)) ? undefined : object.metadata.uid;
+}
+
+function namespaceOf({ services }: GenericStore, { namespace }: ObjectName): KubernetesObject | undefined {
+  return services.hub
     .cache(NAMESPACES)
-    .get(NAMESPACES + name.namespace)
+    .get(NAMESPACES + namespace)
     ?.object();
-  return isOlder(object, namespace) ? undefined : object.metadata.uid;
 }
 
 function isOlder({ metadata }: KubernetesObject, other: KubernetesObject | undefined): boolean {

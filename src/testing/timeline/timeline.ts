@@ -5,7 +5,10 @@
 import { RevisionCell } from '../../apiserver/watch-cache/revision-cell.ts';
 import type {
   HistoryBatch,
+  HistoryFound,
+  HistoryLane,
   HistoryLog,
+  HistoryMoment,
   HistoryPage,
   HistoryRecord,
   HistoryStatus,
@@ -101,6 +104,20 @@ export class Timeline implements HistoryLog {
   /** Nobody asks a run for the history of one object: whoever does finds that nothing is kept. */
   async read(): Promise<HistoryPage> {
     return { records: [], more: false, gaps: [], status: this.#lane() };
+  }
+
+  /** Nor for a list of the past: all of it may be missing. */
+  async locate({ lane }: { readonly lane: HistoryLane }): Promise<HistoryMoment> {
+    const gaps = [{ lane, after: 0, until: Infinity, changes: 0 }];
+    return { revision: this.#covered, gaps, status: this.#lane() };
+  }
+
+  async changedKeys(): Promise<HistoryFound> {
+    return { records: [], bytes: 0 };
+  }
+
+  async states(): Promise<HistoryFound> {
+    return { records: [], bytes: 0 };
   }
 
   async prune(): Promise<HistoryStatus> {

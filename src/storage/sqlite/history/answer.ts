@@ -1,5 +1,6 @@
 /** Answers the history's questions on one open file: in its worker, or at once where there is no other thread. */
 import { rmSync } from 'node:fs';
+import type { HistoryFound } from '../../history-log.ts';
 import { StoreError } from '../../store.ts';
 import { storeErrorOf } from '../errors.ts';
 import { toColumns } from './columns.ts';
@@ -31,6 +32,12 @@ export class HistoryAnswers {
         const { records, ...page } = this.#database.read(call.ask, nowMs);
         return { ...page, ...toColumns(records) };
       }
+      case 'locate':
+        return this.#database.locate(call.ask, nowMs);
+      case 'changedKeys':
+        return inColumns(this.#database.lanes.changedKeys(call.ask));
+      case 'states':
+        return inColumns(this.#database.lanes.states(call.ask));
       case 'prune':
         return this.#database.prune(nowMs);
     }
@@ -59,6 +66,10 @@ export class HistoryAnswers {
     this.#database = undefined;
     return {};
   }
+}
+
+function inColumns({ records, ...found }: HistoryFound): object {
+  return { ...found, ...toColumns(records) };
 }
 
 /** Removes a history that nobody has open. */

@@ -87,18 +87,32 @@ export function newestOf({ numbers }: RecordColumns): { readonly revision: numbe
   return { revision, timeMs };
 }
 
-/** The records, all or those of one key; their values are copies. */
-export function fromColumns(columns: RecordColumns, wanted?: string): readonly HistoryRecord[] {
+/** What is known of each record without its value. */
+export function* changesOf(columns: RecordColumns): Generator<Omit<HistoryRecord, 'value' | 'author'>> {
+  const { numbers } = columns;
+  let at = 0;
+  for (const key of keysOf(columns)) {
+    yield { key, revision: numbers[at]!, timeMs: numbers[at + 1]!, change: CHANGES[numbers[at + 2]!]! };
+    at += WIDTH;
+  }
+}
+
+/** The records, all or those that are wanted; their values are copies. */
+export function fromColumns(
+  columns: RecordColumns,
+  isWanted?: (key: string, revision: number) => boolean,
+): readonly HistoryRecord[] {
   const { numbers, authors, values } = columns;
   const records: HistoryRecord[] = [];
   let at = 0;
   let offset = 0;
   for (const key of keysOf(columns)) {
     const length = numbers[at + 4]!;
-    if (wanted === undefined || key === wanted)
+    const revision = numbers[at]!;
+    if (isWanted === undefined || isWanted(key, revision))
       records.push({
         key,
-        revision: numbers[at]!,
+        revision,
         timeMs: numbers[at + 1]!,
         change: CHANGES[numbers[at + 2]!]!,
         author: authors[numbers[at + AUTHOR]!],

@@ -9,6 +9,7 @@ import {
   type HistoryGap,
   type HistoryLane,
   type HistoryLimits,
+  type HistoryMoment,
   type HistoryPage,
   type HistoryQuery,
   type HistoryStatus,
@@ -18,6 +19,7 @@ import { PreparedStatements } from '../prepared-statements.ts';
 import { HistoryGaps } from './history-gaps.ts';
 import { makePrivate } from '../private-file.ts';
 import { countOf, fromColumns, joinColumns, newestOf, type RecordColumns } from './columns.ts';
+import { LaneReader } from './lane-reader.ts';
 import { openHistorySchema } from './history-schema.ts';
 import { PageBuilder } from './page-builder.ts';
 import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
@@ -58,6 +60,8 @@ export class HistoryDatabase {
   readonly #statements: PreparedStatements;
   readonly #gaps: HistoryGaps;
   readonly #sums: SegmentSums;
+  /** The way back through a lane. */
+  readonly lanes: LaneReader;
 
   constructor(path: string, limits: HistoryLimits) {
     if (path !== ':memory:') makePrivate(path);
@@ -65,6 +69,7 @@ export class HistoryDatabase {
     this.#limits = limits;
     this.#statements = new PreparedStatements(this.#database);
     this.#gaps = new HistoryGaps(this.#statements);
+    this.lanes = new LaneReader(this.#statements);
     try {
       openHistorySchema(this.#database);
       this.#sums = new SegmentSums(this.#statements);
@@ -201,8 +206,18 @@ export class HistoryDatabase {
       'SELECT id, hashes FROM segment JOIN directory ON segment = id WHERE lane = ? ORDER BY id DESC',
     );
     for (const row of rows.iterate(lane))
-      if (mayHold(row.hashes, hash) && !page.add(fromColumns(decodeSegment(this.#content(row.id)), key))) break;
+      if (
+        mayHold(row.hashes, hash) &&
+        !page.add(fromColumns(decodeSegment(this.#content(row.id)), (other) => other === key))
+      )
+        break;
     return { ...page.end(), gaps: this.#gaps.list(lane), status: this.#laneStatus(lane) };
+  }
+
+  locate({ lane, timeMs }: { readonly lane: HistoryLane; readonly timeMs: number }, nowMs: number): HistoryMoment {
+    this.prune(nowMs);
+    const status = this.#laneStatus(lane);
+    return { revision: this.lanes.revisionAt(lane, timeMs) ?? status.since, gaps: this.#gaps.list(lane), status };
   }
 
   status(): HistoryStatus {

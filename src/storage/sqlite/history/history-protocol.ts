@@ -1,13 +1,19 @@
 /** What the history and its worker say to each other. Values travel packed, as the store's do. */
 import type {
+  ChangedKeysQuery,
+  HistoryFound,
   HistoryGap,
   HistoryLane,
   HistoryLimits,
+  HistoryMoment,
   HistoryPage,
   HistoryQuery,
   HistoryStatus,
+  StatesQuery,
 } from '../../history-log.ts';
 import type { RecordColumns } from './columns.ts';
+
+type FoundColumns = RecordColumns & Omit<HistoryFound, 'records'>;
 
 /** What can be asked. `nowMs`: the caller's wall clock. */
 export interface HistoryRequests {
@@ -33,6 +39,12 @@ export interface HistoryRequests {
     ask: HistoryQuery & { readonly nowMs: number };
     answer: RecordColumns & Omit<HistoryPage, 'records'>;
   };
+  locate: {
+    ask: { readonly lane: HistoryLane; readonly timeMs: number; readonly nowMs: number };
+    answer: HistoryMoment;
+  };
+  changedKeys: { ask: ChangedKeysQuery & { readonly nowMs: number }; answer: FoundColumns };
+  states: { ask: StatesQuery & { readonly nowMs: number }; answer: FoundColumns };
   prune: { ask: { readonly nowMs: number }; answer: HistoryStatus };
   close: { ask: object; answer: object };
 }

@@ -81,6 +81,46 @@ for (const isWorker of [false, true]) {
     await second.close();
   });
 
+  test(`parts of any size, between which segments are merged, find what one part finds, ${where}`, async (t) => {
+    const history = placeOf(t, isWorker).open();
+    await history.open(START);
+    const keys = Array.from({ length: 7 }, (_, index) => `/k/${index}`);
+    let revision = START;
+    const write = (): Promise<unknown> => append(history, [record(keys[(revision * 3) % 7]!, ++revision)]);
+    while (revision < START + 150) await write();
+    const lane = 'objects' as const;
+    const [after, asOf] = [START + 40, revision];
+    const moment = await history.locate({ lane, timeMs: NOW + after });
+    assert.equal(moment.revision, after);
+    const inParts = async (
+      maxBytes: number,
+      ask: (part: object) => ReturnType<HistoryLog['states']>,
+    ): Promise<string[]> => {
+      const found = new Map<string, number>();
+      let from: number | undefined;
+      let parts = 0;
+      do {
+        const { records, next } = await ask({ lane, from, maxBytes });
+        for (const { key, revision: at } of records) if (at <= asOf) found.set(key, at);
+        from = next;
+        parts++;
+        await write();
+      } while (from !== undefined);
+      assert.equal(parts > 1, maxBytes === 1);
+      return [...found].map(([key, at]) => `${key} ${at}`).sort();
+    };
+    const changed = (part: object) =>
+      history.changedKeys({ ...part, prefix: '/k/', start: '/k/2', after } as Parameters<HistoryLog['changedKeys']>[0]);
+    const states = (part: object) =>
+      history.states({ ...part, keys, at: after } as Parameters<HistoryLog['states']>[0]);
+    for (const ask of [changed, states]) {
+      const all = await inParts(1 << 30, ask);
+      assert.equal(all.length, ask === changed ? 5 : 7);
+      assert.deepEqual(await inParts(1, ask), all);
+    }
+    await history.close();
+  });
+
   test(`a history of another store, and a file that is none, begin anew and say so, ${where}`, async (t) => {
     const place = placeOf(t, isWorker);
     const first = place.open();

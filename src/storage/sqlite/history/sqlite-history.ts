@@ -7,12 +7,16 @@ import type { CancelTimer, Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import { background } from '../../../platform/unexpected.ts';
 import type {
+  ChangedKeysQuery,
   HistoryBatch,
+  HistoryFound,
   HistoryLimits,
   HistoryLog,
+  HistoryMoment,
   HistoryPage,
   HistoryQuery,
   HistoryStatus,
+  StatesQuery,
 } from '../../history-log.ts';
 import { StoreError } from '../../store.ts';
 import { WorkerClient } from '../worker-client.ts';
@@ -99,6 +103,20 @@ class SqliteHistory implements HistoryLog {
     const answer = await this.#with(({ answerer }) => answerer.ask('read', { ...query, nowMs: this.#nowMs }));
     const { more, next, gaps, status } = answer;
     return { records: fromColumns(answer), more, next, gaps, status };
+  }
+
+  locate(query: Parameters<HistoryLog['locate']>[0]): Promise<HistoryMoment> {
+    return this.#with(({ answerer }) => answerer.ask('locate', { ...query, nowMs: this.#nowMs }));
+  }
+
+  async changedKeys(query: ChangedKeysQuery): Promise<HistoryFound> {
+    const answer = await this.#with(({ answerer }) => answerer.ask('changedKeys', { ...query, nowMs: this.#nowMs }));
+    return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
+  }
+
+  async states(query: StatesQuery): Promise<HistoryFound> {
+    const answer = await this.#with(({ answerer }) => answerer.ask('states', { ...query, nowMs: this.#nowMs }));
+    return { records: fromColumns(answer), next: answer.next, bytes: answer.bytes };
   }
 
   prune(): Promise<HistoryStatus> {

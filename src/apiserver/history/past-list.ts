@@ -1,0 +1,243 @@
+/**
+ * A list as it was at a revision, a page at a time: what has not changed since comes from the cache, and the history tells which
+ * keys have changed and what they were. Each page reads a bounded part of the history, in parts between which others have their turn.
+ *
+ * Invariant: a page is given only where it is certain. Where changes may be missing, the answer is 410.
+ */
+import { expired, serviceUnavailable, StatusError } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
+import type { HistoryFound, HistoryGap, HistoryLane, HistoryPart, HistoryRecord } from '../../storage/history-log.ts';
+import { compareKeys } from '../../storage/key-order.ts';
+import { StoreError } from '../../storage/store.ts';
+import { encodeContinue } from '../generic-registry/continue-token.ts';
+import type { GenericStore } from '../generic-registry/generic-store.ts';
+import type { ListPage } from '../generic-registry/list.ts';
+import { type Selection, selects } from '../generic-registry/selection.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { answerPaceOf, Turns } from '../turns.ts';
+import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import type { HistoryRecorder } from './history-recorder.ts';
+import { cellOf, MAX_PAGE_BYTES, type Moment } from './object-history.ts';
+import { laneOf } from './lanes.ts';
+
+const MIB = 1024 * 1024;
+/** What one page reads of the history, before compression: to know which keys have changed since, and then what they were. */
+const MOST_READ_BYTES = 256 * MIB;
+/** Of that, at a time: some ten milliseconds of the history's thread. */
+const PART_BYTES = 8 * MIB;
+/** States that are looked up together, and what is read for them. */
+const BATCH = 200;
+const BATCH_READ_BYTES = 64 * MIB;
+
+export interface PastListRequest {
+  readonly history: HistoryRecorder;
+  readonly store: GenericStore;
+  readonly scope: RequestScope;
+  readonly moment: Moment;
+  readonly selection: Selection;
+  readonly limit: number;
+  /** The first key, below the list's prefix; '' begins. */
+  readonly start: string;
+  /** Whether a state may be told. */
+  readonly mayRead: (cell: RevisionCell, current: RevisionCell | undefined) => boolean;
+}
+
+/** Rejects with 410 where the list is not known any more, or too much has changed since, and with 503. */
+export async function listAt(request: PastListRequest): Promise<ListPage> {
+  const { history, store, scope } = request;
+  const under = store.prefixOf(scope.info.namespace);
+  const lane = laneOf(`${under}x`);
+  if (lane === undefined || under.startsWith('/registry/leases/'))
+    throw expired('changes of leases are not kept: lists of them are not known for any time but the present');
+  // Before the rest is written: whatever changes later is found in the history.
+  const cells = store.cache.list(under);
+  await history.flush();
+  if (history.failure !== '') throw serviceUnavailable(`the history cannot be read now: ${history.failure}`);
+  try {
+    const { revision, gaps } = await locate(request, lane);
+    return await new PageAt({ ...request, lane, gaps, under, cells, revision }).read();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw serviceUnavailable(`the history cannot be read now: ${errorMessage(error)}`);
+  }
+}
+
+/** The revision of a moment whose list can be told. */
+async function locate(
+  { history, scope, moment }: PastListRequest,
+  lane: HistoryLane,
+): Promise<{ readonly revision: number; readonly gaps: readonly HistoryGap[] }> {
+  const timeMs = 'timeMs' in moment ? moment.timeMs : Infinity;
+  const { revision: found, gaps, status } = await scope.waitFor(history.log.locate({ lane, timeMs }));
+  const isKept = 'timeMs' in moment ? timeMs >= status.sinceMs : moment.revision >= status.since;
+  if (!isKept) throw tooOld('that is before the history began');
+  const revision = 'timeMs' in moment ? Math.max(found, status.since) : moment.revision;
+  if (gaps.some(({ until }) => until > revision)) throw tooOld('changes since then may be missing in the history');
+  return { revision, gaps };
+}
+
+interface PageParts extends PastListRequest {
+  readonly lane: HistoryLane;
+  readonly gaps: readonly HistoryGap[];
+  readonly under: string;
+  /** The present ones, in the order of their keys. */
+  readonly cells: readonly RevisionCell[];
+  readonly revision: number;
+}
+
+/** A key that may have been there then. */
+interface Candidate {
+  readonly key: string;
+  /** Undefined: what it was is to be read. */
+  readonly cell: RevisionCell | undefined;
+  /** What is there now. */
+  readonly current: RevisionCell | undefined;
+}
+
+/** One page being made. */
+class PageAt {
+  readonly #parts: PageParts;
+  readonly #turns: Turns;
+  #readBytes = 0;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+    this.#turns = new Turns(answerPaceOf(parts.scope.request, parts.store.services.clock));
+  }
+
+  async read(): Promise<ListPage> {
+    const { revision, limit, under } = this.#parts;
+    const candidates = await this.#candidates();
+    const page: RevisionCell[] = [];
+    let bytes = 0;
+    let at = 0;
+    while (at < candidates.length && page.length < limit && bytes < MAX_PAGE_BYTES) {
+      const wanted = candidates.slice(at, at + Math.min(BATCH, limit - page.length));
+      const known = await this.#resolve(wanted);
+      for (const [index, cell] of known.entries()) {
+        await this.#turns.next();
+        if (cell === undefined || !(await this.#isListed(cell, wanted[index]!))) continue;
+        page.push(cell);
+        bytes += cell.byteLength;
+      }
+      at += known.length;
+      // The rest is for the next page.
+      if (known.length < wanted.length || this.#readBytes > MOST_READ_BYTES) break;
+    }
+    const next = candidates[at];
+    if (next === undefined) return { cells: page, revision };
+    return { cells: page, revision, continueToken: encodeContinue({ revision, start: next.key.slice(under.length) }) };
+  }
+
+  /** In the order of their keys. */
+  async #candidates(): Promise<readonly Candidate[]> {
+    const { cells, revision, start, under } = this.#parts;
+    const from = under + start;
+    const changed = await this.#changed(from);
+    const isThere = (key: string): boolean => changed.get(key)?.change !== 'created';
+    const present = new Set(cells.map(({ key }) => key));
+    const gone = [...changed.keys()].filter((key) => !present.has(key) && isThere(key)).sort(compareKeys);
+    const candidates: Candidate[] = [];
+    let next = 0;
+    for (const cell of cells) {
+      const due = this.#turns.next();
+      if (due !== undefined) await due;
+      if (compareKeys(cell.key, from) < 0) continue;
+      while (next < gone.length && compareKeys(gone[next]!, cell.key) < 0)
+        candidates.push({ key: gone[next++]!, cell: undefined, current: undefined });
+      const isOld = cell.revision <= revision;
+      if (!isOld && !changed.has(cell.key)) throw tooOld('changes since then are missing in the history');
+      if (isOld || isThere(cell.key)) candidates.push({ key: cell.key, cell: isOld ? cell : undefined, current: cell });
+    }
+    while (next < gone.length) candidates.push({ key: gone[next++]!, cell: undefined, current: undefined });
+    return candidates;
+  }
+
+  /** The oldest change of each key since then. */
+  async #changed(start: string): Promise<Map<string, HistoryRecord>> {
+    const { lane, under: prefix, revision: after, history } = this.#parts;
+    const changed = new Map<string, HistoryRecord>();
+    const isAll = await this.#inParts((part) => history.log.changedKeys({ ...part, lane, prefix, start, after }), {
+      mostBytes: MOST_READ_BYTES,
+      take: (record) => changed.set(record.key, record),
+    });
+    if (!isAll) throw tooOld(`more than ${MOST_READ_BYTES / MIB} MiB of changes lie between`);
+    return changed;
+  }
+
+  /** What they were; undefined: not there. Fewer than wanted where not all could be found within bounds, but one at least. */
+  async #resolve(wanted: readonly Candidate[]): Promise<readonly (RevisionCell | undefined)[]> {
+    const { lane, revision: at, history, store } = this.#parts;
+    const keys = wanted.filter(({ cell }) => cell === undefined).map(({ key }) => key);
+    const found = new Map<string, HistoryRecord>();
+    let held = 0;
+    const isAll =
+      keys.length === 0 ||
+      (await this.#inParts(
+        (part) => history.log.states({ ...part, lane, at, keys: keys.filter((key) => !found.has(key)) }),
+        {
+          mostBytes: BATCH_READ_BYTES,
+          take: (record) => {
+            found.set(record.key, record);
+            held += record.value.length;
+          },
+          isEnough: () => held > MAX_PAGE_BYTES,
+        },
+      ));
+    const end = isAll ? wanted.length : wanted.findIndex(({ key, cell }) => cell === undefined && !found.has(key));
+    if (end === 0 && wanted.length === 1) throw tooOld('what was there then lies too far back in the history');
+    // Values of a batch that is too large lie in the way: half of it is tried.
+    if (end === 0) return this.#resolve(wanted.slice(0, wanted.length >> 1));
+    return wanted
+      .slice(0, end < 0 ? wanted.length : end)
+      .map(({ key, cell }) => cell ?? this.#stateOf(found.get(key), store));
+  }
+
+  #stateOf(record: HistoryRecord | undefined, store: GenericStore): RevisionCell | undefined {
+    if (record === undefined) throw tooOld('what was there then is not kept any more');
+    const { gaps, revision } = this.#parts;
+    const isUncertain = gaps.some(({ after, until }) => until > record.revision && after < revision);
+    if (record.change !== 'known' && isUncertain) throw tooOld('changes may be missing in the history at that place');
+    return record.change === 'deleted' ? undefined : cellOf(store, record);
+  }
+
+  async #isListed(cell: RevisionCell, { current }: Candidate): Promise<boolean> {
+    const { store, selection, mayRead } = this.#parts;
+    await store.prepare([cell]);
+    return selects(store, selection, cell) && mayRead(cell, current);
+  }
+
+  /** Reads part after part; false where there is more, but it would be too much or enough is held. */
+  async #inParts(
+    ask: (part: Pick<HistoryPart, 'from' | 'maxBytes'>) => Promise<HistoryFound>,
+    { mostBytes, take, isEnough = () => false }: Reading,
+  ): Promise<boolean> {
+    const { scope } = this.#parts;
+    let from: number | undefined;
+    let total = 0;
+    do {
+      scope.signal.throwIfAborted();
+      const { records, next, bytes } = await scope.waitFor(ask({ from, maxBytes: PART_BYTES }));
+      for (const record of records) {
+        const due = this.#turns.next();
+        if (due !== undefined) await due;
+        take(record);
+      }
+      total += bytes;
+      this.#readBytes += bytes;
+      from = next;
+    } while (from !== undefined && total < mostBytes && !isEnough());
+    return from === undefined;
+  }
+}
+
+/** How far the history is read, and what becomes of what is found. */
+interface Reading {
+  readonly mostBytes: number;
+  readonly take: (record: HistoryRecord) => void;
+  readonly isEnough?: () => boolean;
+}
+
+function tooOld(why: string): StatusError {
+  return expired(`The resourceVersion for the provided list is too old: ${why}`);
+}
