@@ -1,5 +1,6 @@
 /** A simulated cluster in which something is going on: what screenshots and checks of whole pages look at. */
 import { Cluster } from '../../src/testing/index.ts';
+import { historyInMemory } from './history-in-memory.ts';
 
 const workload = (kind: string, name: string, image: string, more: string): string => `
 apiVersion: apps/v1
@@ -112,7 +113,7 @@ const NODES = ['a', 'a', 'b', 'b', 'c'].map((zone, at) => ({
 }));
 
 export async function startDemoCluster(): Promise<Cluster> {
-  const cluster = await Cluster.start({ clock: 'real', nodes: NODES, unknownImages: 'run' });
+  const cluster = await Cluster.start({ clock: 'real', nodes: NODES, unknownImages: 'run', history: historyInMemory });
   cluster.image('shop/broken:1', { exits: { after: '2s', code: 1 } });
   cluster.image('shop/import:1', { exits: { after: '1s', code: 0 } });
   cluster.image('shop/missing:1', { present: false, pull: { error: 'manifest unknown' } });

@@ -21,7 +21,7 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { cellOf, MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
 import { STATE_BYTES, withinPastBudget } from './past-budget.ts';
-import { listAt } from './past-list.ts';
+import { listAt, spanOf } from './past-list.ts';
 import { readableStates, readableUid } from './readable-uid.ts';
 import { type RecordedState, type RevisionEntry, revisionEntry } from './revision-entry.ts';
 
@@ -65,9 +65,29 @@ export const historyView: ObjectView = {
   serveList(scope, store) {
     const { history } = store.services;
     if (history === undefined) throw noSuchPath();
-    return serveListAt(history, scope, store);
+    return scope.params.has('at') ? serveListAt(history, scope, store) : serveSpan(history, scope, store);
   },
 };
+
+/** The answer for a list without `at`: since when lists of its kind are known, and the server's time. */
+export interface HistorySpan {
+  readonly kind: 'HistorySpan';
+  readonly apiVersion: 'keelson/v1';
+  readonly since: string;
+  readonly sinceTime: string;
+  readonly now: string;
+}
+
+async function serveSpan(history: HistoryRecorder, scope: RequestScope, store: GenericStore): Promise<ApiResponse> {
+  const { since, sinceMs } = await spanOf(history, store, scope);
+  return answer(scope, {
+    kind: 'HistorySpan',
+    apiVersion: 'keelson/v1',
+    since: String(since),
+    sinceTime: dateOf(sinceMs).toISOString(),
+    now: dateOf(store.services.clock.nowMs()).toISOString(),
+  });
+}
 
 const DEFAULT_LIST_LIMIT = 500;
 const MAX_LIST_LIMIT = 2000;
@@ -230,7 +250,7 @@ function serveState(scope: RequestScope, store: GenericStore, moment: Moment): P
   });
 }
 
-function answer(scope: RequestScope, object: ObjectHistory | ObjectAt): ApiResponse {
+function answer(scope: RequestScope, object: ObjectHistory | ObjectAt | HistorySpan): ApiResponse {
   return objectResponse(scope.request, { status: 200, object });
 }
 

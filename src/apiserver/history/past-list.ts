@@ -42,20 +42,44 @@ export interface PastListRequest {
   readonly mayRead: (cell: RevisionCell, current: RevisionCell | undefined) => boolean;
 }
 
+/** Since when lists of the kind are known. Rejects as `listAt`. */
+export async function spanOf(
+  history: HistoryRecorder,
+  store: GenericStore,
+  scope: RequestScope,
+): Promise<{ readonly since: number; readonly sinceMs: number }> {
+  const lane = laneOfList(store.prefixOf(scope.info.namespace));
+  const { status, gaps } = await reading(history, () => scope.waitFor(history.log.locate({ lane, timeMs: 0 })));
+  const since = gaps.reduce((latest, { until }) => Math.max(latest, until), status.since);
+  return { since, sinceMs: status.sinceMs };
+}
+
 /** Rejects with 410 where the list is not known any more, or too much has changed since, and with 503. */
 export async function listAt(request: PastListRequest): Promise<ListPage> {
   const { history, store, scope } = request;
   const under = store.prefixOf(scope.info.namespace);
+  const lane = laneOfList(under);
+  // Before the rest is written: whatever changes later is found in the history.
+  const cells = store.cache.list(under);
+  return await reading(history, async () => {
+    const { revision, gaps } = await locate(request, lane);
+    return await new PageAt({ ...request, lane, gaps, under, cells, revision }).read();
+  });
+}
+
+function laneOfList(under: string): HistoryLane {
   const lane = laneOf(`${under}x`);
   if (lane === undefined || under.startsWith('/registry/leases/'))
     throw expired('changes of leases are not kept: lists of them are not known for any time but the present');
-  // Before the rest is written: whatever changes later is found in the history.
-  const cells = store.cache.list(under);
+  return lane;
+}
+
+/** Everything up to now is written before. */
+async function reading<T>(history: HistoryRecorder, work: () => Promise<T>): Promise<T> {
   await history.flush();
   if (history.failure !== '') throw serviceUnavailable(`the history cannot be read now: ${history.failure}`);
   try {
-    const { revision, gaps } = await locate(request, lane);
-    return await new PageAt({ ...request, lane, gaps, under, cells, revision }).read();
+    return await work();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw serviceUnavailable(`the history cannot be read now: ${errorMessage(error)}`);

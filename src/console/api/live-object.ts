@@ -3,6 +3,8 @@ import type { KubernetesObject, Stored } from '../../api/object.ts';
 import { ApiError, send, sendJson } from './http.ts';
 import { listPath, type ObjectRef, objectPath } from './kinds.ts';
 import { linesOf } from './lines.ts';
+import { readObjectAt } from './past.ts';
+import { isFinal } from './patience.ts';
 import { pause } from './pause.ts';
 
 /** Hears of the object. */
@@ -17,8 +19,15 @@ export interface ObjectSink {
 const RETRY_MS = 2000;
 const POLL_MS = 5000;
 
-/** Goes on until the signal, or until the server refuses for good. */
-export async function followObject(ref: ObjectRef, sink: ObjectSink, signal: AbortSignal): Promise<void> {
+/** An object, and as of when; `atMs` absent: the present. */
+export interface ObjectQuery {
+  readonly ref: ObjectRef;
+  readonly atMs?: number | undefined;
+}
+
+/** Goes on until the signal, or until the server refuses for good. An object of the past is read once. */
+export async function followObject({ ref, atMs }: ObjectQuery, sink: ObjectSink, signal: AbortSignal): Promise<void> {
+  if (atMs !== undefined) return readOnce({ ref, atMs }, sink, signal);
   let canWatch = ref.kind.verbs.includes('watch');
   while (!signal.aborted) {
     let known = false;
@@ -37,6 +46,25 @@ export async function followObject(ref: ObjectRef, sink: ObjectSink, signal: Abo
         sink.failed(error);
         if (error.code === 401 || error.code === 403) return;
       }
+      await pause(RETRY_MS, signal);
+    }
+  }
+}
+
+async function readOnce(
+  { ref, atMs }: Required<ObjectQuery> & { readonly atMs: number },
+  sink: ObjectSink,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      return sink.put(await readObjectAt(ref, atMs, signal));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 404) return sink.gone();
+      sink.failed(error);
+      if (isFinal(error) || error.code === 410) return;
       await pause(RETRY_MS, signal);
     }
   }

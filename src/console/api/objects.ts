@@ -18,9 +18,10 @@ export interface ApplyOptions extends Trial {
 
 const YAML = 'application/yaml';
 
-/** The object as the server writes it in YAML. Rejects with `ApiError`, as all others here. */
-export async function readYaml(ref: ObjectRef): Promise<string> {
-  const response = await send(objectPath(ref), { headers: { Accept: YAML } });
+/** The object as the server writes it in YAML; of a version, or '' for the present. Rejects with `ApiError`, as all others here. */
+export async function readYaml(ref: ObjectRef, version = ''): Promise<string> {
+  const exactly = version === '' ? '' : `?resourceVersion=${version}&resourceVersionMatch=Exact`;
+  const response = await send(`${objectPath(ref)}${exactly}`, { headers: { Accept: YAML } });
   return response.text();
 }
 

@@ -2,9 +2,10 @@
  * A live list as the server's table: pages first, then one watch from there. A watch that ends goes on where it ended; when
  * the server has forgotten that revision, the list is read again.
  */
-import { ApiError, send, sendJson } from './http.ts';
+import { ApiError, send } from './http.ts';
 import { listPath, type Kind } from './kinds.ts';
 import { linesOf } from './lines.ts';
+import { pastPath, warningOf } from './past.ts';
 import { isFinal, pauseAfter } from './patience.ts';
 import { pause } from './pause.ts';
 import { type Column, columnsOf, type Row, rowOf, type Table, TABLE_TYPE } from './table.ts';
@@ -17,6 +18,8 @@ export interface ListQuery {
   readonly fieldSelector: string;
   /** Rows have their objects. */
   readonly withObjects?: boolean;
+  /** The list as it was then; absent: the present one, live. */
+  readonly atMs?: number | undefined;
 }
 
 export interface RowChange {
@@ -39,23 +42,31 @@ export interface ListSink {
 export type ListState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
+  /** As it was; `warning`: what is left out. */
+  | { readonly kind: 'past'; readonly warning: string }
   | { readonly kind: 'retrying'; readonly error: string }
   | { readonly kind: 'refused'; readonly error: ApiError };
+
+/** Whether all rows are there. */
+export function isRead({ kind }: ListState): boolean {
+  return kind === 'live' || kind === 'past';
+}
 
 const FIRST_PAGE = 250;
 const PAGE = 2000;
 /** How often what cannot be watched is read again. */
 const POLL_MS = 10_000;
 
-/** Starts to list and watch; goes on until the signal. */
+/** Starts to list and watch; goes on until the signal. A list of the past is read once. */
 export async function followTable(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
+  if (query.atMs !== undefined) return readPast(query, sink, signal);
   let failures = 0;
   let version: string | undefined;
   let watches = query.kind.verbs.includes('watch');
   sink.state({ kind: 'loading' });
   while (!signal.aborted) {
     try {
-      version ??= await readAll(query, sink, signal);
+      version ??= (await readAll(query, sink, signal)).version;
       sink.state({ kind: 'live' });
       if (watches) version = await watch(query, sink, { version, signal });
       else {
@@ -75,26 +86,50 @@ export async function followTable(query: ListQuery, sink: ListSink, signal: Abor
   }
 }
 
+/** Reads the list of the moment, as often as it takes. */
+async function readPast(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<void> {
+  sink.state({ kind: 'loading' });
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const { warning } = await readAll(query, sink, signal);
+      return sink.state({ kind: 'past', warning });
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError)) throw error;
+      // 410 is for ever here: that is not known, or no longer.
+      if (isFinal(error) || error.code === 410) return sink.state({ kind: 'refused', error });
+      sink.state({ kind: 'retrying', error: error.message });
+      await pauseAfter(failures, signal);
+    }
+  }
+}
+
 /** Reads page by page; the revision that all of them show. */
-async function readAll(query: ListQuery, sink: ListSink, signal: AbortSignal): Promise<string> {
+async function readAll(
+  query: ListQuery,
+  sink: ListSink,
+  signal: AbortSignal,
+): Promise<{ readonly version: string; readonly warning: string }> {
   const uids = new Set<string>();
+  const { kind, namespace, atMs } = query;
+  const path = atMs === undefined ? listPath(kind, namespace) : pastPath(listPath(kind, namespace));
+  const at = atMs === undefined ? '' : new Date(atMs).toISOString();
   let next = '';
   for (let limit = FIRST_PAGE; ; limit = PAGE) {
-    const params = paramsOf(query, { limit: String(limit), continue: next });
-    const table = await sendJson<Table>(`${listPath(query.kind, query.namespace)}?${params}`, {
-      headers: { Accept: TABLE_TYPE },
-      signal,
-    });
+    const params = paramsOf(query, { limit: String(limit), continue: next, at });
+    const response = await send(`${path}?${params}`, { headers: { Accept: TABLE_TYPE }, signal });
+    const table = (await response.json()) as Table;
     if (table.columnDefinitions) sink.columns(columnsOf(table.columnDefinitions));
     const rows = (table.rows ?? []).map((row) => rowOf(row, query.withObjects));
     for (const { uid } of rows) uids.add(uid);
     sink.change(rows.map((row) => ({ type: 'put', row })));
     const { continue: token = '', remainingItemCount = 1, resourceVersion } = table.metadata;
     next = token;
-    sink.remaining(next === '' ? 0 : remainingItemCount);
+    // How many more there were then is not known.
+    sink.remaining(next === '' || atMs !== undefined ? 0 : remainingItemCount);
     if (next === '') {
       sink.complete(uids);
-      return resourceVersion;
+      return { version: resourceVersion, warning: warningOf(response) };
     }
   }
 }

@@ -3,11 +3,13 @@ import type { Signal } from '@preact/signals';
 import { namespaces, refreshNamespaces } from './cluster-state.ts';
 import { helpOpen } from './help.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { chosenMs } from './moment.ts';
 import { paletteOpen } from './palette.tsx';
 import { href, namespace, setParams } from './router.ts';
 import { session, signOut } from './session.ts';
 import { texts } from './texts.ts';
 import { nextTheme, theme } from './theme.ts';
+import { timeBarOpen } from './time-bar.tsx';
 
 export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
   const { shell } = texts;
@@ -39,6 +41,16 @@ export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
       </button>
       <span class="grow" />
       <UserName />
+      <button
+        type="button"
+        class="icon"
+        aria-label={texts.time.open}
+        title={texts.time.open}
+        aria-expanded={timeBarOpen.value || chosenMs.value !== undefined}
+        onClick={() => (timeBarOpen.value = !timeBarOpen.value)}
+      >
+        <Icon name="time" />
+      </button>
       <button
         type="button"
         class="icon"

@@ -41,8 +41,16 @@ export const route = signal<Route>(parseRoute(location.hash));
 /** The namespace that is looked at; '' for all. */
 export const namespace = computed(() => route.value.params.get('ns') ?? '');
 
-/** Goes to a place. `replace`: without a step in the browser's history. */
-export function navigate(target: string, { replace = false }: { readonly replace?: boolean } = {}): void {
+/** Goes to a place, of the moment that is looked at. `replace`: without a step in the browser's history. */
+export function navigate(target: string, options: NavigateOptions = {}): void {
+  go(atMoment(target), options);
+}
+
+interface NavigateOptions {
+  readonly replace?: boolean;
+}
+
+function go(target: string, { replace = false }: NavigateOptions): void {
   if (target === location.hash) return;
   if (replace) {
     history.replaceState(null, '', target);
@@ -50,15 +58,32 @@ export function navigate(target: string, { replace = false }: { readonly replace
   } else location.hash = target;
 }
 
+/** The address of a place, of the moment that is looked at. */
+function atMoment(target: string): string {
+  const { view, path, params } = parseRoute(target);
+  const at = route.peek().params.get('at') ?? '';
+  if ((params.get('at') ?? '') === at) return target;
+  return href(view === '' ? [] : [view, ...path], { ...Object.fromEntries(params), at });
+}
+
 /** Changes parameters of the present place; '' takes one away. */
-export function setParams(changes: Readonly<Record<string, string>>, options = { replace: true }): void {
+export function setParams(
+  changes: Readonly<Record<string, string>>,
+  options: NavigateOptions = { replace: true },
+): void {
   const { view, path, params } = route.peek();
   const all = { ...Object.fromEntries(params), ...changes };
-  navigate(href(view === '' ? [] : [view, ...path], all), options);
+  go(href(view === '' ? [] : [view, ...path], all), options);
 }
 
 export function followAddress(): void {
   window.addEventListener('hashchange', () => {
     route.value = parseRoute(location.hash);
   });
+  // A link leads to a place of the moment that is looked at when it is followed, whenever it was drawn.
+  const toMoment = ({ target }: Event): void => {
+    const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a[href^="#/"]') : null;
+    if (link !== null) link.setAttribute('href', atMoment(link.getAttribute('href')!));
+  };
+  for (const type of ['click', 'auxclick', 'contextmenu']) document.addEventListener(type, toMoment, { capture: true });
 }

@@ -12,6 +12,7 @@ import { route, setParams } from './router.ts';
 import { session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
 import { texts } from './texts.ts';
+import { TimeBar, timeBarOpen } from './time-bar.tsx';
 import { ViewHolder } from './view-holder.tsx';
 
 /** Whether the menu is shown where there is no room for it beside the view. */
@@ -37,6 +38,7 @@ function SignedIn() {
         {texts.skip}
       </a>
       <Header menuOpen={menuOpen} />
+      <TimeBar />
       <div class="frame">
         <Menu open={menuOpen} views={allViews()} />
         <main id="content" tabIndex={-1}>
@@ -58,5 +60,6 @@ function skipToContent(event: Event): void {
 const pageKeys = [
   { key: ':', label: texts.keys.palette, run: () => (paletteOpen.value = true) },
   { key: '?', label: texts.keys.help, run: () => (helpOpen.value = true) },
+  { key: 'T', label: texts.keys.time, run: () => (timeBarOpen.value = !timeBarOpen.value) },
   { key: '0', label: texts.keys.allNamespaces, run: () => setParams({ ns: '' }) },
 ];

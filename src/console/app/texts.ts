@@ -2,6 +2,7 @@
 import { count, numberText } from './number-text.ts';
 import { chartsTexts } from './charts-texts.ts';
 import { drainTexts } from './drain-texts.ts';
+import { timeTexts } from './time-texts.ts';
 import { topologyTexts } from './topology-texts.ts';
 
 export { numberText } from './number-text.ts';
@@ -43,6 +44,7 @@ export const texts = {
     close: 'Close',
     otherKinds: 'Other kinds',
   },
+  time: timeTexts,
   menu: {
     overview: 'Overview',
     workloads: 'Workloads',
@@ -309,6 +311,7 @@ export const texts = {
     title: 'Keys',
     palette: 'go to a kind',
     help: 'show the keys',
+    time: 'show another moment',
     allNamespaces: 'all namespaces',
     filter: 'filter',
     down: 'next row',
@@ -328,6 +331,7 @@ export const texts = {
       shown === all ? count(all, 'object') : `${numberText(shown)} of ${count(all, 'object')}`,
     loadingMore: (left: number): string => `${numberText(left)} more are loading`,
     live: 'live',
+    past: 'as it was',
     loading: 'loading',
     retrying: 'connection lost, trying again',
     none: 'There are none.',

@@ -1,11 +1,15 @@
 /** Ages that go on: one timer for all of them. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { humanDuration } from '../../api/age.ts';
+import { momentMs } from '../app/moment.ts';
 
-export const nowMs = signal(Date.now());
+const presentMs = signal(Date.now());
+
+/** The moment that is looked at. */
+export const nowMs = computed(() => momentMs.value ?? presentMs.value);
 
 setInterval(() => {
-  if (!document.hidden) nowMs.value = Date.now();
+  if (!document.hidden) presentMs.value = Date.now();
 }, 1000);
 
 /** The age of what was made then, as kubectl tells it. */

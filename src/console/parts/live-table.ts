@@ -30,12 +30,17 @@ export class LiveList<T extends RowKeeper> {
     this.rows = rows;
   }
 
-  /** Begins anew with what this asks for. */
-  follow(query: ListQuery): void {
+  /** Stops, and has no rows. */
+  clear(): void {
     this.stop();
     this.rows.clear();
     this.remaining.value = 0;
     this.#changed();
+  }
+
+  /** Begins anew with what this asks for. */
+  follow(query: ListQuery): void {
+    this.clear();
     const life = new AbortController();
     this.#life = life;
     const current = (work: () => void): void => {
@@ -60,6 +65,11 @@ export class LiveList<T extends RowKeeper> {
       this.stop();
       throw error;
     });
+  }
+
+  /** Whether it follows anything. */
+  get following(): boolean {
+    return this.#life !== undefined;
   }
 
   stop(): void {

@@ -1,9 +1,10 @@
-/** A live list for a component, as long as it is shown. */
+/** A list for a component, as long as it is shown: live, or as it was at the moment that is looked at. */
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../api/kinds.ts';
+import { momentMs } from '../app/moment.ts';
 import { LiveTable } from './live-table.ts';
 
-interface Wanted {
+export interface Wanted {
   readonly namespace: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -17,10 +18,12 @@ export function useLiveTable(
   { namespace, labelSelector = '', fieldSelector = '', withObjects = false }: Wanted,
 ): LiveTable {
   const table = useMemo(() => new LiveTable(), []);
+  const atMs = momentMs.value;
   useEffect(() => {
-    if (kind === undefined) table.stop();
-    else table.follow({ kind, namespace: kind.namespaced ? namespace : '', labelSelector, fieldSelector, withObjects });
-  }, [kind, namespace, labelSelector, fieldSelector, withObjects]);
+    const where = kind?.namespaced === true ? namespace : '';
+    if (kind === undefined) table.clear();
+    else table.follow({ kind, namespace: where, labelSelector, fieldSelector, withObjects, atMs });
+  }, [kind, namespace, labelSelector, fieldSelector, withObjects, atMs]);
   useEffect(() => () => table.stop(), []);
   return table;
 }

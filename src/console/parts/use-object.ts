@@ -1,8 +1,9 @@
-/** One object for a component, as long as it is shown. */
+/** One object for a component, as long as it is shown: live, or as it was at the moment that is looked at. */
 import { useEffect, useState } from 'preact/hooks';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ApiError } from '../api/http.ts';
 import { type ObjectRef, objectPath } from '../api/kinds.ts';
+import { momentMs } from '../app/moment.ts';
 import { followObject } from '../api/live-object.ts';
 
 export interface ObjectState {
@@ -14,11 +15,12 @@ export interface ObjectState {
 
 export function useObject(ref: ObjectRef): ObjectState {
   const [state, setState] = useState<ObjectState>({ gone: false });
+  const atMs = momentMs.value;
   useEffect(() => {
     const life = new AbortController();
     setState({ gone: false });
     void followObject(
-      ref,
+      { ref, atMs },
       {
         put: (object) => setState({ object, gone: false }),
         gone: () => setState(({ error: _, ...before }) => ({ ...before, gone: true })),
@@ -27,6 +29,6 @@ export function useObject(ref: ObjectRef): ObjectState {
       life.signal,
     );
     return () => life.abort();
-  }, [objectPath(ref)]);
+  }, [objectPath(ref), atMs]);
   return state;
 }

@@ -44,6 +44,8 @@ export interface ViewEntry {
     /** Offered to those alone who may list this kind. */
     readonly kind?: string;
   };
+  /** It can show what was so at another moment. */
+  readonly hasPast?: boolean;
   readonly actions?: readonly ObjectAction[];
   load(): Promise<ViewModule>;
 }

@@ -38,12 +38,14 @@ export const views: readonly ViewEntry[] = [
   {
     name: '',
     title: texts.overview.title,
+    hasPast: true,
     menu: { icon: 'overview' },
     load: () => import('./overview/overview.tsx'),
   },
   {
     name: 'topology',
     title: texts.topology.title,
+    hasPast: true,
     menu: { icon: 'topology', kind: 'pods' },
     load: () => import('./topology/topology.tsx'),
   },
@@ -72,11 +74,13 @@ export const views: readonly ViewEntry[] = [
   {
     name: 'list',
     title: texts.shell.kinds,
+    hasPast: true,
     load: () => import('./resources/resources.tsx'),
   },
   {
     name: 'object',
     title: texts.object.title,
+    hasPast: true,
     actions: [
       {
         key: 'e',

@@ -56,7 +56,7 @@ export async function followPodLogs(
     for (const [name, status] of wanted) logOf(name, share).update(instanceOf(status, previous));
   };
   await followObject(
-    ref,
+    { ref },
     { put, gone: () => sink.problem(gone), failed: ({ message }) => sink.problem(message) },
     signal,
   );

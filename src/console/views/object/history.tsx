@@ -12,8 +12,15 @@ interface Pages {
   readonly state: 'loading' | 'read' | { readonly error: string };
 }
 
-/** `version`: of the object; another one means that there is another change. */
-export function History({ of: ref, version }: { readonly of: ObjectRef; readonly version: string }) {
+interface HistoryProps {
+  readonly of: ObjectRef;
+  /** Of the object; another one means that there is another change. */
+  readonly version: string;
+  /** Changes after that version are left out. */
+  readonly isPast: boolean;
+}
+
+export function History({ of: ref, version, isPast }: HistoryProps) {
   const [pages, setPages] = useState<Pages>({ revisions: [], before: '', state: 'loading' });
   const read = async (before: string, earlier: readonly Revision[]): Promise<void> => {
     try {
@@ -25,7 +32,10 @@ export function History({ of: ref, version }: { readonly of: ObjectRef; readonly
       setPages((now) => ({ ...now, state: { error: text } }));
     }
   };
-  useEffect(() => void read('', []), [objectPath(ref), version]);
+  useEffect(() => {
+    if (isPast && version === '') setPages({ revisions: [], before: '', state: 'read' });
+    else void read(isPast ? String(Number(version) + 1) : '', []);
+  }, [objectPath(ref), version, isPast]);
   const { revisions, before, state } = pages;
   return (
     <section aria-label={texts.object.history}>

@@ -2,6 +2,7 @@
 import type { KubernetesObject } from '../../../api/object.ts';
 import { type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
+import { momentMs } from '../../app/moment.ts';
 import { objectHref, objectOf } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import type { ViewProps } from '../contract.ts';
@@ -36,11 +37,12 @@ interface WholeProps {
 function Whole({ of: ref, tab, editing }: WholeProps) {
   const { object, gone, error } = useObject(ref);
   const mayDo = useMayDo(ref);
+  const isPast = momentMs.value !== undefined;
   const { resourceVersion: version = '' } = object?.metadata ?? {};
   return (
     <section class="object">
       <ObjectHeader of={ref} mayDo={mayDo}>
-        {object === undefined || gone ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
+        {object === undefined || gone || isPast ? null : <DeedBar of={ref} object={object} mayDo={mayDo} />}
       </ObjectHeader>
       <nav class="object-tabs" aria-label={texts.object.title}>
         {TABS.map((name) => (
@@ -53,11 +55,17 @@ function Whole({ of: ref, tab, editing }: WholeProps) {
           </a>
         ))}
       </nav>
-      {gone ? <p role="alert">{texts.object.gone}</p> : null}
+      {gone ? <p role="alert">{isPast ? texts.time.wasNotThere : texts.object.gone}</p> : null}
       {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
-      {tab === 'history' ? <History of={ref} version={version} /> : null}
+      {tab === 'history' ? <History of={ref} version={version} isPast={isPast} /> : null}
       {object === undefined || tab !== 'yaml' || gone ? null : (
-        <Yaml of={ref} version={version} mayEdit={mayDo({ verb: 'patch' })} editing={editing} />
+        <Yaml
+          of={ref}
+          version={version}
+          isPast={isPast}
+          mayEdit={!isPast && mayDo({ verb: 'patch' })}
+          editing={editing}
+        />
       )}
       {object === undefined || tab !== 'summary' ? null : <Summary of={ref} object={object} gone={gone} />}
     </section>
@@ -73,7 +81,11 @@ interface SummaryProps {
 function Summary({ of: ref, object, gone }: SummaryProps) {
   return (
     <>
-      {gone ? null : <Why of={ref} />}
+      {gone ? null : momentMs.value === undefined ? (
+        <Why of={ref} />
+      ) : (
+        <p class="object-why dim">{`${texts.object.why}: ${texts.time.partOnly}`}</p>
+      )}
       <Facts of={ref} object={object} />
       <Conditions object={object} />
       <RelatedGraph of={ref} object={object} />

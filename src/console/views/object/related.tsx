@@ -48,7 +48,7 @@ export function Related({ of: ref, object }: RelatedProps) {
 
 function BelongingList({ belonging, kind }: { readonly belonging: Belonging; readonly kind: Kind }) {
   const { namespace, labelSelector, fieldSelector } = belonging;
-  const live = useRows({ kind, namespace, labelSelector, fieldSelector });
+  const live = useRows(kind, { namespace, labelSelector, fieldSelector });
   return (
     <section>
       <h2>{`${pluralOf(kind)} (${live.count})`}</h2>
@@ -70,10 +70,7 @@ export function Events({ of: { kind, namespace, name } }: { readonly of: ObjectR
   const mayList = useMayList(where);
   const fieldSelector = `involvedObject.kind=${kind.kind},involvedObject.name=${name}`;
   const allowed = events !== undefined && mayList(events);
-  const live = useRows(
-    allowed ? { kind: events, namespace: where, labelSelector: '', fieldSelector } : undefined,
-    true,
-  );
+  const live = useRows(allowed ? events : undefined, { namespace: where, fieldSelector }, true);
   if (!allowed) return null;
   return (
     <section>

@@ -5,10 +5,10 @@ import { texts } from '../../app/texts.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { toneOf, toneOfShare } from '../../parts/tone.ts';
 import { ObjectLink } from './links.tsx';
-import type { LiveRows } from './use-rows.ts';
+import type { ShownRows } from './use-rows.ts';
 
 interface SmallTableProps {
-  readonly live: LiveRows;
+  readonly live: ShownRows;
   readonly kind: Kind;
   readonly label: string;
   /** Names of columns that say nothing here. */

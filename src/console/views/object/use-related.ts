@@ -5,8 +5,10 @@ import type { KubernetesObject, Stored } from '../../../api/object.ts';
 import { cellReader } from '../../api/cells.ts';
 import { ApiError, sendJson } from '../../api/http.ts';
 import { type Kind, kindId, type ObjectRef, objectPath } from '../../api/kinds.ts';
+import { readObjectAt } from '../../api/past.ts';
 import type { Row } from '../../api/table.ts';
 import { kindNamed } from '../../app/cluster-state.ts';
+import { momentMs } from '../../app/moment.ts';
 import { useMayList } from '../../parts/access.ts';
 import { belongingsOf } from '../../parts/belongings.ts';
 import type { LiveTable } from '../../parts/live-table.ts';
@@ -123,13 +125,17 @@ function selects({ object }: Row, labels: Readonly<Record<string, string>>): boo
 /** Its controller, and that one's: a Deployment behind a ReplicaSet. */
 function useOwners(ref: ObjectRef, object: KubernetesObject): readonly ObjectRef[] {
   const nearest = ownerOf(object.metadata.ownerReferences, ref.namespace);
+  const atMs = momentMs.value;
   const { answer } = usePolled<ObjectRef | undefined>({
-    key: nearest === undefined ? '' : objectPath(nearest),
+    key: nearest === undefined ? '' : `${objectPath(nearest)} ${atMs ?? ''}`,
     periodMs: 60_000,
     ask: async (signal) => {
       if (nearest === undefined) return undefined;
       try {
-        const owner = await sendJson<Stored<KubernetesObject>>(objectPath(nearest), { signal });
+        const owner =
+          atMs === undefined
+            ? await sendJson<Stored<KubernetesObject>>(objectPath(nearest), { signal })
+            : await readObjectAt(nearest, atMs, signal);
         return ownerOf(owner.metadata.ownerReferences, nearest.namespace);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;

@@ -12,17 +12,19 @@ interface YamlProps {
   readonly of: ObjectRef;
   /** Of the object: another one is another text. */
   readonly version: string;
+  /** The state of that version is shown, not the present one. */
+  readonly isPast: boolean;
   readonly mayEdit: boolean;
   readonly editing: boolean;
 }
 
-export function Yaml({ of: ref, version, mayEdit, editing }: YamlProps) {
+export function Yaml({ of: ref, version, isPast, mayEdit, editing }: YamlProps) {
   const [text, setText] = useState<string>();
   const [error, setError] = useState('');
   const path = objectPath(ref);
   useEffect(() => {
     let current = true;
-    readYaml(ref).then(
+    readYaml(ref, isPast ? version : '').then(
       (yaml) => current && setText(withoutBookKeeping(yaml)),
       (failure: unknown) => {
         if (!(failure instanceof ApiError)) throw failure;
@@ -32,7 +34,7 @@ export function Yaml({ of: ref, version, mayEdit, editing }: YamlProps) {
     return () => {
       current = false;
     };
-  }, [path, version]);
+  }, [path, version, isPast]);
   if (error !== '') return <p role="alert">{error}</p>;
   if (text === undefined) return <p class="dim">{texts.shell.loading}</p>;
   if (editing && mayEdit) return <Edit of={ref} text={text} onEnd={() => setParams({ edit: '' })} />;

@@ -18,11 +18,14 @@ export function FailingCard({ tables }: { readonly tables: Readonly<Record<strin
     const word = kind === 'nodes' || kind === 'pods' ? 'Status' : 'Ready';
     return { kind, rows: rows.all(), status: cellReader(columns.value, word) };
   });
+  const isLoading = Object.values(tables).some(({ state, following }) => following && state.value.kind === 'loading');
   const failing = failingOf(watched, nowMs.peek(), MOST);
   const { overview } = texts;
   return (
     <Card title={overview.failing} wide>
-      {failing.length === 0 ? (
+      {failing.length === 0 && isLoading ? (
+        <p class="dim">{texts.shell.loading}</p>
+      ) : failing.length === 0 ? (
         <p class="overview-well">
           <Badge word={overview.nothingFailing} tone="good" />
         </p>

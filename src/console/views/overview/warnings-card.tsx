@@ -6,7 +6,7 @@ import { listableKind } from '../../app/cluster-state.ts';
 import { listHref } from '../../app/places.ts';
 import { namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
-import { Age } from '../../parts/age.tsx';
+import { Age, nowMs } from '../../parts/age.tsx';
 import { useLiveTable } from '../../parts/use-live-table.ts';
 import { Card } from './card.tsx';
 
@@ -20,7 +20,7 @@ function noteSeen(row: Row, age: string): void {
   if (seenMs.has(row)) return;
   const seconds = sortValue(age);
   // An event may say nothing of when it was seen: `<unknown>`.
-  seenMs.set(row, typeof seconds === 'number' ? Date.now() - seconds * 1000 : row.createdMs);
+  seenMs.set(row, typeof seconds === 'number' ? nowMs.peek() - seconds * 1000 : row.createdMs);
 }
 
 export function WarningsCard() {

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import type { Row } from '../../api/table.ts';
+import { isRead } from '../../api/table-list.ts';
 import { bindKeys } from '../../app/keyboard.ts';
 import { shownAt } from '../../app/places.ts';
 import { navigate, setParams } from '../../app/router.ts';
@@ -116,7 +117,7 @@ export function Grid({ table, kind, columns, sort, filtered, focusFilter }: Grid
           />
         ))}
       </div>
-      {shown.length === 0 && state.kind === 'live' ? (
+      {shown.length === 0 && isRead(state) ? (
         <p class="notice">{filtered ? texts.list.noneMatch : texts.list.none}</p>
       ) : null}
     </div>

@@ -1,6 +1,7 @@
 /** How many rows there are, and whether the list is live. */
 import { texts } from '../../app/texts.ts';
 import type { LiveTable } from '../../parts/live-table.ts';
+import { Liveness } from '../../parts/liveness.tsx';
 
 export function ListStatus({ table }: { readonly table: LiveTable }) {
   void table.version.value; // the counts change with it
@@ -8,13 +9,10 @@ export function ListStatus({ table }: { readonly table: LiveTable }) {
   const state = table.state.value;
   const left = table.remaining.value;
   if (state.kind === 'refused') return <span class="status" />;
-  const words = { live: list.live, loading: list.loading, retrying: list.retrying }[state.kind];
   return (
     <span class="status" role="status">
       <span class="dim">{left > 0 ? list.loadingMore(left) : list.rows(table.rows.shown.length, table.rows.size)}</span>
-      <span class={`liveness ${state.kind}`} title={state.kind === 'retrying' ? state.error : ''}>
-        {words}
-      </span>
+      <Liveness state={state} />
     </span>
   );
 }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { chooseNamespace, kindNamed, kinds } from '../../app/cluster-state.ts';
+import { momentMs } from '../../app/moment.ts';
 import { namespace, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { pluralOf } from '../../app/menu-bar.tsx';
@@ -30,9 +31,10 @@ function List({ kind, params }: { readonly kind: Kind; readonly params: URLSearc
   const filter = useMemo(() => parseFilter(filterText), [filterText]);
   const where = kind.namespaced ? namespace.value : '';
   const { labelSelector, fieldSelector } = filter;
+  const atMs = momentMs.value;
   useEffect(
-    () => table.follow({ kind, namespace: where, labelSelector, fieldSelector }),
-    [kind, where, labelSelector, fieldSelector],
+    () => table.follow({ kind, namespace: where, labelSelector, fieldSelector, atMs }),
+    [kind, where, labelSelector, fieldSelector, atMs],
   );
   useEffect(() => () => table.stop(), []);
   useEffect(() => chooseNamespace(kind), [kind]);

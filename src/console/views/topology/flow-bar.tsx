@@ -5,6 +5,7 @@ import { bindKeys } from '../../app/keyboard.ts';
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import type { LiveTable } from '../../parts/live-table.ts';
+import { Liveness } from '../../parts/liveness.tsx';
 
 interface FlowBarProps {
   readonly table: LiveTable;
@@ -33,9 +34,7 @@ export function FlowBar({ table, filterText, children }: FlowBarProps) {
         <span role="alert">{state.error.message}</span>
       ) : (
         <span class="status" role="status">
-          <span class={`liveness ${state.kind}`} title={state.kind === 'retrying' ? state.error : ''}>
-            {{ live: texts.list.live, loading: texts.list.loading, retrying: texts.list.retrying }[state.kind]}
-          </span>
+          <Liveness state={state} />
         </span>
       )}
     </div>

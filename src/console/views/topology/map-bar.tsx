@@ -4,6 +4,7 @@ import { bindKeys } from '../../app/keyboard.ts';
 import { setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { Liveness } from '../../parts/liveness.tsx';
 import type { LiveList } from '../../parts/live-table.ts';
 import { TILE_SIZES } from './layout.ts';
 import type { PodTiles } from './pod-tiles.ts';
@@ -111,9 +112,7 @@ function MapStatus({ list }: { readonly list: LiveList<PodTiles> }) {
   return (
     <span class="status" role="status">
       <span class="dim">{left > 0 ? texts.list.loadingMore(left) : texts.topology.pods(list.rows.size)}</span>
-      <span class={`liveness ${state.kind}`} title={state.kind === 'retrying' ? state.error : ''}>
-        {{ live: texts.list.live, loading: texts.list.loading, retrying: texts.list.retrying }[state.kind]}
-      </span>
+      <Liveness state={state} />
     </span>
   );
 }

@@ -2,8 +2,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
+import { isRead } from '../../api/table-list.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { objectHref } from '../../app/places.ts';
+import { momentMs } from '../../app/moment.ts';
 import { namespace, navigate } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { type Filter, matches, parseFilter } from '../../parts/filter.ts';
@@ -30,7 +32,8 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
   const nodeKind = listableKind('nodes');
   const nodes = useLiveTable(nodeKind, { namespace: '' });
   const grouping: Grouping = params.get('group') === 'zone' ? 'zone' : 'none';
-  const use = useNodeUse(listableKind('nodes.metrics.k8s.io') !== undefined);
+  const isPast = momentMs.value !== undefined;
+  const use = useNodeUse(!isPast && listableKind('nodes.metrics.k8s.io') !== undefined);
   const groups = useMemo(
     () =>
       sceneOf({
@@ -45,7 +48,7 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
   );
   const size = useSignal<Size>({ width: 0, height: 0 });
   const tileSize = useTileSize(groups, size.value, { params, loaded: pods.rows.size });
-  const measured = listableKind('pods.metrics.k8s.io') !== undefined;
+  const measured = !isPast && listableKind('pods.metrics.k8s.io') !== undefined;
   const few = pods.rows.size <= MOST_MEASURED;
   const measure = measureOf(params.get('fill'));
   const fill = usePodUse({
@@ -84,7 +87,7 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
           {state.error.message}
         </p>
       ) : null}
-      {groups.length === 0 && state.kind === 'live' ? (
+      {groups.length === 0 && isRead(state) ? (
         <p class="notice">{filterText === '' ? texts.list.none : texts.list.noneMatch}</p>
       ) : null}
       <TileMap
@@ -114,9 +117,10 @@ function useTiles(kind: Kind, filter: Filter): LiveList<PodTiles> {
   const list = useMemo(() => new LiveList(new PodTiles()), []);
   const where = namespace.value;
   const { labelSelector, fieldSelector } = filter;
+  const atMs = momentMs.value;
   useEffect(
-    () => list.follow({ kind, namespace: where, labelSelector, fieldSelector }),
-    [kind, where, labelSelector, fieldSelector],
+    () => list.follow({ kind, namespace: where, labelSelector, fieldSelector, atMs }),
+    [kind, where, labelSelector, fieldSelector, atMs],
   );
   useMemo(() => {
     const all = filter.words.length === 0 && filter.without.length === 0;
@@ -129,7 +133,8 @@ function useTiles(kind: Kind, filter: Filter): LiveList<PodTiles> {
 function useNodeUse(isServed: boolean): ReturnType<typeof nodesOf> {
   const source = useMemo(() => new NodeUseSource(), []);
   useEffect(() => (isServed ? source.start() : undefined), [isServed]);
-  return nodesOf(source);
+  const nodes = nodesOf(source);
+  return isServed ? nodes : undefined;
 }
 
 function nodesOf(source: NodeUseSource) {

@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import type { ReachTable } from '../../../api/reach.ts';
 import { type PodPlace, readReachTable } from '../../api/reach.ts';
+import { momentMs } from '../../app/moment.ts';
 import { namespace, setParams } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
 import { parseFilter } from '../../parts/filter.ts';
@@ -12,7 +13,16 @@ import { WhatIf } from './what-if.tsx';
 
 const PERIOD_MS = 10_000;
 
-export function PoliciesTab({ params, pods }: { readonly params: URLSearchParams; readonly pods: Kind }) {
+interface PoliciesTabProps {
+  readonly params: URLSearchParams;
+  readonly pods: Kind;
+}
+
+export function PoliciesTab(props: PoliciesTabProps) {
+  return momentMs.value === undefined ? <Policies {...props} /> : <p class="notice">{texts.time.partOnly}</p>;
+}
+
+function Policies({ params, pods }: PoliciesTabProps) {
   const filterText = params.get('q') ?? '';
   const { labelSelector } = useMemo(() => parseFilter(filterText), [filterText]);
   const where = namespace.value;

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { cellReader } from '../../api/cells.ts';
 import type { Kind } from '../../api/kinds.ts';
+import { isRead } from '../../api/table-list.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
@@ -48,7 +49,7 @@ export function ServicesTab({ params, pods }: { readonly params: URLSearchParams
     <>
       <FlowBar table={table} filterText={filterText} />
       {slices === undefined ? <p class="notice">{texts.topology.mayNot}</p> : null}
-      {page.rows.length === 0 && state.kind === 'live' ? (
+      {page.rows.length === 0 && isRead(state) ? (
         <p class="notice">{filterText === '' ? texts.list.none : texts.list.noneMatch}</p>
       ) : null}
       {flow === undefined || page.rows.length === 0 ? null : (

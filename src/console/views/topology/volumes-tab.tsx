@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { cellReader } from '../../api/cells.ts';
 import { sendJson } from '../../api/http.ts';
 import { type Kind, listPath } from '../../api/kinds.ts';
+import { isRead } from '../../api/table-list.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { namespace } from '../../app/router.ts';
 import { texts } from '../../app/texts.ts';
@@ -55,7 +56,7 @@ export function VolumesTab({ params, pods }: { readonly params: URLSearchParams;
     <>
       <FlowBar table={table} filterText={filterText} />
       {few ? null : <p class="topology-hint dim">{texts.topology.volumes.podsOfNamespace}</p>}
-      {page.rows.length === 0 && table.state.value.kind === 'live' ? (
+      {page.rows.length === 0 && isRead(table.state.value) ? (
         <p class="notice">{filterText === '' ? texts.list.none : texts.list.noneMatch}</p>
       ) : null}
       {flow === undefined || page.rows.length === 0 ? null : (

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createMemoryLog } from '../../../platform/sim/log.ts';
 import { VirtualClock } from '../../../platform/sim/virtual-clock.ts';
-import type { HistoryLane, HistoryLog, HistoryRecord } from '../../history-log.ts';
+import type { HistoryFound, HistoryLane, HistoryLog, HistoryPart, HistoryRecord } from '../../history-log.ts';
 import { createHistoryHere } from './history-here-fixture.ts';
 import { createSqliteHistory } from './sqlite-history.ts';
 
@@ -92,10 +92,7 @@ for (const isWorker of [false, true]) {
     const [after, asOf] = [START + 40, revision];
     const moment = await history.locate({ lane, timeMs: NOW + after });
     assert.equal(moment.revision, after);
-    const inParts = async (
-      maxBytes: number,
-      ask: (part: object) => ReturnType<HistoryLog['states']>,
-    ): Promise<string[]> => {
+    const inParts = async (maxBytes: number, ask: (part: HistoryPart) => Promise<HistoryFound>): Promise<string[]> => {
       const found = new Map<string, number>();
       let from: number | undefined;
       let parts = 0;
@@ -109,10 +106,8 @@ for (const isWorker of [false, true]) {
       assert.equal(parts > 1, maxBytes === 1);
       return [...found].map(([key, at]) => `${key} ${at}`).sort();
     };
-    const changed = (part: object) =>
-      history.changedKeys({ ...part, prefix: '/k/', start: '/k/2', after } as Parameters<HistoryLog['changedKeys']>[0]);
-    const states = (part: object) =>
-      history.states({ ...part, keys, at: after } as Parameters<HistoryLog['states']>[0]);
+    const changed = (part: HistoryPart) => history.changedKeys({ ...part, prefix: '/k/', start: '/k/2', after });
+    const states = (part: HistoryPart) => history.states({ ...part, keys, at: after });
     for (const ask of [changed, states]) {
       const all = await inParts(1 << 30, ask);
       assert.equal(all.length, ask === changed ? 5 : 7);
