@@ -144,9 +144,9 @@ export interface HistoryLog {
   read(query: HistoryQuery): Promise<HistoryPage>;
   /** Which revision a lane had come to at a wall-clock time. */
   locate(query: { readonly lane: HistoryLane; readonly timeMs: number }): Promise<HistoryMoment>;
-  /** Of each key its oldest change after the revision, as far as this part goes. Values are left out. */
+  /** Finds the oldest change of each key after the revision, as far as this part goes. Values are left out. */
   changedKeys(query: ChangedKeysQuery): Promise<HistoryFound>;
-  /** Of each key its newest record up to the revision, as far as this part goes. */
+  /** Finds the newest record of each key up to the revision, as far as this part goes. */
   states(query: StatesQuery): Promise<HistoryFound>;
   /** Forgets what is too old or too much. */
   prune(): Promise<HistoryStatus>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Principal } from '../../api/transport.ts';
-import { formatTime } from '../../api/time.ts';
+import { dateOf, formatTime } from '../../api/time.ts';
 import type { HistoryLog } from '../../storage/history-log.ts';
 import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
@@ -80,7 +80,7 @@ test('a list at any moment is what the list was at that moment, in pages of any 
     const { body } = await server.send('GET', MAPS);
     const odd = textOf((await server.send('GET', `${MAPS}?labelSelector=odd%3D1`)).body);
     const b = textOf((await server.send('GET', mapsIn('b'))).body);
-    const time = new Date(server.platform.clock.nowMs()).toISOString();
+    const time = dateOf(server.platform.clock.nowMs()).toISOString();
     moments.push({ revision: body.metadata.resourceVersion, time, all: textOf(body), odd, b });
     await server.platform.clock.advance(5);
   }
@@ -126,7 +126,7 @@ test('what is not known is not told', async () => {
   assert.equal(await codeOf(MAPS, 'at=2001-01-01T00:00:00Z'), 410);
   assert.equal(await codeOf(MAPS, 'at=yesterday'), 400);
   const { body: span } = await server.send('GET', at(MAPS, ''));
-  assert.deepEqual([span.kind, span.now], ['HistorySpan', new Date(server.platform.clock.nowMs()).toISOString()]);
+  assert.deepEqual([span.kind, span.now], ['HistorySpan', dateOf(server.platform.clock.nowMs()).toISOString()]);
   assert.equal(await codeOf(MAPS, `at=${body.metadata.resourceVersion}`), 200);
   isLost = true;
   await server.send('DELETE', `${mapsIn('a')}/m`);

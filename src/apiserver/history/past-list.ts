@@ -4,7 +4,7 @@
  *
  * Invariant: a page is given only where it is certain. Where changes may be missing, the answer is 410.
  */
-import { expired, serviceUnavailable, StatusError } from '../../api/status-error.ts';
+import { expired, serviceUnavailable, type StatusError } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { HistoryFound, HistoryGap, HistoryLane, HistoryPart, HistoryRecord } from '../../storage/history-log.ts';
 import { compareKeys } from '../../storage/key-order.ts';
@@ -23,7 +23,7 @@ import { laneOf } from './lanes.ts';
 const MIB = 1024 * 1024;
 /** What one page reads of the history, before compression: to know which keys have changed since, and then what they were. */
 const MOST_READ_BYTES = 256 * MIB;
-/** Of that, at a time: some ten milliseconds of the history's thread. */
+/** What is read at a time: some ten milliseconds of the history's thread. */
 const PART_BYTES = 8 * MIB;
 /** States that are looked up together, and what is read for them. */
 const BATCH = 200;

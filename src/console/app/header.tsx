@@ -29,28 +29,10 @@ export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
         <span>{texts.title}</span>
       </a>
       <NamespacePicker />
-      <button
-        type="button"
-        class="palette-button"
-        aria-label={shell.openPalette}
-        onClick={() => (paletteOpen.value = true)}
-      >
-        <Icon name="search" />
-        <span>{shell.openPalette}</span>
-        <kbd>:</kbd>
-      </button>
+      <PaletteButton />
       <span class="grow" />
       <UserName />
-      <button
-        type="button"
-        class="icon"
-        aria-label={texts.time.open}
-        title={texts.time.open}
-        aria-expanded={timeBarOpen.value || chosenMs.value !== undefined}
-        onClick={() => (timeBarOpen.value = !timeBarOpen.value)}
-      >
-        <Icon name="time" />
-      </button>
+      <TimeButton />
       <button
         type="button"
         class="icon"
@@ -79,6 +61,32 @@ export function Header({ menuOpen }: { readonly menuOpen: Signal<boolean> }) {
         <Icon name="leave" />
       </button>
     </header>
+  );
+}
+
+function PaletteButton() {
+  const { openPalette } = texts.shell;
+  return (
+    <button type="button" class="palette-button" aria-label={openPalette} onClick={() => (paletteOpen.value = true)}>
+      <Icon name="search" />
+      <span>{openPalette}</span>
+      <kbd>:</kbd>
+    </button>
+  );
+}
+
+function TimeButton() {
+  return (
+    <button
+      type="button"
+      class="icon"
+      aria-label={texts.time.open}
+      title={texts.time.open}
+      aria-expanded={timeBarOpen.value || chosenMs.value !== undefined}
+      onClick={() => (timeBarOpen.value = !timeBarOpen.value)}
+    >
+      <Icon name="time" />
+    </button>
   );
 }
 
