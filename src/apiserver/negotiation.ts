@@ -16,6 +16,8 @@ export interface MediaForm {
   readonly as?: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
   /** Version of meta.k8s.io for `as`. */
   readonly asVersion: string;
+  /** Whether the client asks for indented JSON in its Accept header. */
+  readonly isPretty?: boolean;
   /** Names the form: equal keys give equal bytes. */
   readonly key: string;
 }
@@ -50,10 +52,18 @@ function matches(clause: AcceptClause, offer: FormOffer): MediaForm | undefined 
   if (serialization === 'protobuf' && !offer.protobuf) return undefined;
   if (serialization === 'yaml' && offer.stream) return undefined;
   const { as, v = 'v1', g = '' } = clause.params;
-  if (as === undefined) return { serialization, asVersion: '', key: serialization };
+  const isPretty = !offer.stream && serialization === 'json' && clause.params['pretty'] === '1';
+  const ending = isPretty ? ';pretty' : '';
+  if (as === undefined) return { serialization, asVersion: '', isPretty, key: `${serialization}${ending}` };
   if (serialization === 'protobuf' && as === 'Table') return undefined;
   if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1') || !offer.as.includes(as)) return undefined;
-  return { serialization, as: as as NonNullable<MediaForm['as']>, asVersion: v, key: `${serialization};${as};${v}` };
+  return {
+    serialization,
+    as: as as NonNullable<MediaForm['as']>,
+    asVersion: v,
+    isPretty,
+    key: `${serialization};${as};${v}${ending}`,
+  };
 }
 
 const JSON: MediaForm = { serialization: 'json', asVersion: '', key: 'json' };

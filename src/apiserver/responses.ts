@@ -1,10 +1,11 @@
 /** Turns errors and plain objects into responses. Upstream: endpoints/handlers/responsewriters. */
 import type { Status } from '../api/gen/meta-v1.ts';
-import { stringifyJson } from '../api/codec/json.ts';
 import { internalError, StatusError } from '../api/status-error.ts';
 import type { ApiHeaders, ApiRequest, ApiResponse } from '../api/transport.ts';
 import { errorMessage } from '../base/errors.ts';
 import { StoreError } from '../storage/store.ts';
+import { isPrettyPrint, lineOf, prettyOf } from './json-text.ts';
+import { type MediaForm, MEDIA_TYPE_OF, negotiate } from './negotiation.ts';
 import { warningHeaders } from './warning-headers.ts';
 import { BodyBrokenOffError, BodyTooLargeError } from '../platform/http.ts';
 import type { Log } from '../platform/log.ts';
@@ -53,29 +54,44 @@ function storeStatus(error: StoreError): Status {
   }
 }
 
-/** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. */
+/** An answer that is an object of its own (a Status, a discovery document), in the form the client takes. Who takes YAML gets JSON. */
 export function objectResponse(
   request: ApiRequest,
   answer: { status?: number; object: object; headers?: ApiHeaders },
 ): ApiResponse {
   const { status = 200, object, headers = {} } = answer;
   if (request.wantsObjects) return { kind: 'object', status, headers: { ...headers }, object };
-  const accept = request.headers['accept'] ?? '';
   const { apiVersion = '', kind = '' } = object as { apiVersion?: string; kind?: string };
-  if (accept.startsWith('application/vnd.kubernetes.protobuf')) {
-    const schema = builtinSchema(apiVersion, kind);
-    if (schema !== undefined) {
-      const bytes = encodeProtobuf(schema, object as JsonObject);
-      return {
-        kind: 'bytes',
-        status,
-        headers: { ...JSON_HEADERS, 'content-type': 'application/vnd.kubernetes.protobuf', ...headers },
-        chunks: [bytes],
-      };
-    }
+  // The list of the core group's resources names no version.
+  const schema = builtinSchema(apiVersion === '' ? 'v1' : apiVersion, kind);
+  const form = formOf(request, { isLenient: status >= 400 || schema === undefined, protobuf: schema !== undefined });
+  if (form?.serialization === 'protobuf' && schema !== undefined) {
+    const bytes = encodeProtobuf(schema, object as JsonObject);
+    const own = { ...JSON_HEADERS, 'content-type': MEDIA_TYPE_OF.protobuf, ...headers };
+    return { kind: 'bytes', status, headers: own, chunks: [bytes] };
   }
-  const text = stringifyJson(object, request.query.includes('pretty=') ? 2 : 0);
-  return { kind: 'bytes', status, headers: { ...JSON_HEADERS, ...headers }, chunks: [Buffer.from(`${text}\n`)] };
+  const isPretty = form === undefined || form.isPretty === true || isPrettyPrint(request);
+  const bytes = isPretty ? prettyOf(object) : lineOf(object);
+  return { kind: 'bytes', status, headers: { ...JSON_HEADERS, ...headers }, chunks: [bytes] };
+}
+
+/** Undefined where the client takes no form of a failure, or of what is no object of the API: the answer is indented JSON. Throws 406. */
+function formOf(
+  request: ApiRequest,
+  { isLenient, protobuf }: { isLenient: boolean; protobuf: boolean },
+): MediaForm | undefined {
+  try {
+    return negotiate(request.headers['accept'], { as: [], protobuf, stream: false });
+  } catch (error) {
+    if (isLenient && error instanceof StatusError) return undefined;
+    throw error;
+  }
+}
+
+/** An answer that is no object of the API. As upstream indented, whatever the client takes. */
+export function rawJsonResponse(request: ApiRequest, object: object): ApiResponse {
+  if (request.wantsObjects) return { kind: 'object', status: 200, headers: {}, object };
+  return { kind: 'bytes', status: 200, headers: JSON_HEADERS, chunks: [prettyOf(object)] };
 }
 
 /** The answer to a failed request. */

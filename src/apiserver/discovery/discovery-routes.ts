@@ -1,4 +1,5 @@
 /** Serves discovery. Documents are made once per set of resources. Aggregated discovery carries an ETag. */
+import { parseJson } from '../../api/codec/json.ts';
 import { noSuchPath } from '../../api/status-error.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { ApiResponse } from '../../api/transport.ts';
@@ -7,6 +8,7 @@ import type { ResourceRegistry } from '../generic-registry/resource-registry.ts'
 import { parseAccept } from '../../api/accept.ts';
 import type { NonResourceRoute } from '../non-resource-routes.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { isPrettyPrint, prettyOf } from '../json-text.ts';
 import { CACHE_CONTROL, objectResponse } from '../responses.ts';
 import { aggregatedText, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type ForeignVersion, type GroupEntry, groupResources } from './groups.ts';
@@ -77,13 +79,14 @@ class DiscoveryCache {
   }
 }
 
-/** The version of aggregated discovery the client prefers over the legacy form, if any. */
-function aggregatedVersion(scope: RequestScope): string | undefined {
+/** The aggregated discovery the client prefers over the legacy form, if any. */
+function aggregatedForm(scope: RequestScope): { readonly version: string; readonly isPretty: boolean } | undefined {
   for (const { type, params } of parseAccept(scope.request.headers['accept'] ?? '')) {
     if (type !== 'application/json') continue;
     const { g, v, as } = params;
     if (as === undefined) return undefined;
-    if (g === 'apidiscovery.k8s.io' && as === 'APIGroupDiscoveryList' && (v === 'v2' || v === 'v2beta1')) return v;
+    if (g === 'apidiscovery.k8s.io' && as === 'APIGroupDiscoveryList' && (v === 'v2' || v === 'v2beta1'))
+      return { version: v, isPretty: params['pretty'] === '1' || isPrettyPrint(scope.request) };
   }
   return undefined;
 }
@@ -93,13 +96,15 @@ function root(
   scope: RequestScope,
   { core, legacy }: { core: boolean; legacy: () => object },
 ): ApiResponse {
-  const version = aggregatedVersion(scope);
-  if (version === undefined) return objectResponse(scope.request, { object: legacy(), headers: { vary: 'Accept' } });
+  const form = aggregatedForm(scope);
+  if (form === undefined) return objectResponse(scope.request, { object: legacy(), headers: { vary: 'Accept' } });
+  const { version, isPretty } = form;
   const { bytes, etag } = cache.aggregate(core, version);
   const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
   const headers = { 'content-type': contentType, 'cache-control': CACHE_CONTROL, etag, vary: 'Accept' };
   if (scope.request.headers['if-none-match'] === etag) return { kind: 'bytes', status: 304, headers, chunks: [] };
-  return { kind: 'bytes', status: 200, headers, chunks: [bytes] };
+  const chunk = isPretty ? prettyOf(parseJson(Buffer.from(bytes).toString()).value as object) : bytes;
+  return { kind: 'bytes', status: 200, headers, chunks: [chunk] };
 }
 
 /**

@@ -68,7 +68,7 @@ export function apiResourceList(
 }
 
 /**
- * The text of the aggregated document of `/api` (core: true) or `/apis`. Equal for v2 and v2beta1 but for its apiVersion.
+ * The text of the aggregated document of `/api` (core: true) or `/apis`, and the end of its line. Equal for v2 and v2beta1 but for its apiVersion.
  * It is rebuilt when a kind is added or removed, so the part of each resource is kept.
  */
 export function aggregatedText(
@@ -77,7 +77,7 @@ export function aggregatedText(
 ): string {
   const items = groups.filter(({ group }) => (group === '') === core).map(groupText);
   const head = JSON.stringify({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
-  return `${head.slice(0, -1)},"metadata":{},"items":[${items.join(',')}]}`;
+  return `${head.slice(0, -1)},"metadata":{},"items":[${items.join(',')}]}\n`;
 }
 
 function groupText({ group, versions }: GroupEntry): string {

@@ -33,7 +33,7 @@ const objects = (count: number, length: number): JsonObject[] =>
   }));
 
 const whole: Readonly<Record<string, (list: JsonObject, isPretty: boolean) => Uint8Array>> = {
-  json: (list, isPretty) => Buffer.from(`${stringifyJson(list, isPretty ? 2 : 0)}\n`),
+  json: (list, isPretty) => Buffer.from(isPretty ? stringifyJson(list, 2) : `${stringifyJson(list)}\n`),
   protobuf: (list) => encodeProtobuf(schema, list),
   yaml: (list) => Buffer.from(stringifyYaml(list)),
 };
@@ -48,7 +48,8 @@ for (const [serialization, encode] of Object.entries(whole)) {
         [40, 20_000],
       ] as const) {
         const items = objects(count, length);
-        const scope = { request: {}, params: new URLSearchParams({ pretty: String(isPretty) }) } as RequestScope;
+        const request = { query: `pretty=${isPretty}`, headers: {} };
+        const scope = { request } as RequestScope;
         const { turns, pauses } = countingTurns();
         const list = { head, key: 'items', count, item: (index: number) => items[index]! } as const;
         const pieces = await writeItems(list, { form, schema, scope, turns });

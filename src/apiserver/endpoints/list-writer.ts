@@ -48,7 +48,7 @@ export async function writeItems(
     const { yaml = yamlOnLoop } = scope.request;
     return writeYaml(list, { yaml, turns, lease });
   }
-  return writeTexts(list, { isIndented: isPretty(scope), turns, lease });
+  return writeTexts(list, { isIndented: isPretty(form, scope), turns, lease });
 }
 
 /** YAML, as the whole would be written with its keys in order, made of some items at a time. */
@@ -79,16 +79,16 @@ async function writeYaml(
   return pieces;
 }
 
-/** JSON, as `JSON.stringify` of the whole would write it, and the end of the line. Bytes, which take less than texts. */
+/** JSON, as `JSON.stringify` of the whole would write it, and the end of the line if it is one. Bytes, which take less than texts. */
 async function writeTexts(
   { head, key, count, item }: ItemList,
   { isIndented, turns, lease }: { isIndented: boolean; turns: Turns; lease: ByteLease | undefined },
 ): Promise<Uint8Array[]> {
   const indent = isIndented ? 2 : 0;
-  if (count === 0) return [Buffer.from(`${stringifyJson({ ...head, [key]: [] }, indent)}\n`)];
+  if (count === 0) return [Buffer.from(stringifyJson({ ...head, [key]: [] }, indent) + (isIndented ? '' : '\n'))];
   const [open, between, end] = isIndented
     ? [`,\n  "${key}": [\n    `, ',\n    ', '\n  ]\n}']
-    : [`,"${key}":[`, ',', ']}'];
+    : [`,"${key}":[`, ',', ']}\n'];
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   let text = stringifyJson(head, indent).slice(0, isIndented ? -2 : -1) + open;
@@ -103,6 +103,6 @@ async function writeTexts(
     lease?.note((bytes += piece.byteLength));
     text = '';
   }
-  pieces.push(Buffer.from(`${text}${end}\n`));
+  pieces.push(Buffer.from(text + end));
   return pieces;
 }

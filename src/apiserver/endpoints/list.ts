@@ -95,7 +95,7 @@ export async function serveCells(
   }
   const headers = headersFor(form, scope);
   const { cells } = page;
-  if (form.key === 'json' && !isPretty(scope)) {
+  if (form.key === 'json' && !isPretty(form, scope)) {
     const chunks = await inBudget(call, cells, () => joinCells(call, head, page));
     return { kind: 'bytes', status: 200, headers, chunks };
   }

@@ -1,11 +1,10 @@
 /** How watch events are written: objects, JSON lines, protobuf frames, tables, bare metadata. */
-import { stringifyJson } from '../../api/codec/json.ts';
-import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf, encodeWatchFrame } from '../../api/codec/protobuf.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ObjectEvent } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { lineOf } from '../json-text.ts';
 import type { MediaForm } from '../negotiation.ts';
 import type { CacheEvent } from '../watch-cache/cache-event.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
@@ -15,6 +14,8 @@ import { type IncludeObject, partialMetadata, tableOf } from './table.ts';
 /** Annotation of the bookmark that ends the initial events. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const lineEnd = Buffer.from('}\n');
+/** The object's own end of line, which the event's replaces. */
+const OWN_LINE_END_BYTES = 1;
 
 function bookmarkObject(store: GenericStore, revision: number, isEnd: boolean): KubernetesObject {
   const annotations = isEnd ? { annotations: { [INITIAL_EVENTS_END]: 'true' } } : {};
@@ -54,12 +55,9 @@ function lineStart(type: WatchEventType): Buffer {
   return start;
 }
 
-function jsonLine(type: WatchEventType, json: Uint8Array): Uint8Array {
-  return Buffer.concat([lineStart(type), json, lineEnd]);
-}
-
-function jsonOf(object: object): Uint8Array {
-  return Buffer.from(stringifyJson(asWritten(object)));
+/** `line`: the object's JSON and the end of its line. */
+function eventLine(type: WatchEventType, line: Uint8Array): Uint8Array {
+  return Buffer.concat([lineStart(type), line.subarray(0, -OWN_LINE_END_BYTES), lineEnd]);
 }
 
 /** Events in the form a network client takes. Tables carry their columns in the first event only. */
@@ -67,7 +65,7 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
   const write =
     form.serialization === 'protobuf'
       ? protobufFrame
-      : (type: WatchEventType, object: object) => jsonLine(type, jsonOf(object));
+      : (type: WatchEventType, object: object) => eventLine(type, lineOf(object));
   const plainJson = form.key === 'json';
   let columnsSent = false;
   const table = (object: KubernetesObject, withoutColumns: boolean): object => {
@@ -90,7 +88,7 @@ export function frameEncoder(store: GenericStore, form: MediaForm, include: Incl
     return table(object, withoutColumns);
   };
   const make = (type: WatchEventType, cell: RevisionCell): Uint8Array => {
-    if (plainJson) return jsonLine(type, store.json(cell));
+    if (plainJson) return eventLine(type, store.jsonLine(cell));
     if (form.as !== 'PartialObjectMetadata') return write(type, shape(store.object(cell)));
     return write(type, partialMetadata({ metadata: store.metadata(cell) }, form.asVersion));
   };

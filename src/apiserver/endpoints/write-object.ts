@@ -1,6 +1,5 @@
 /** Writes one object in the form the client takes. */
 import { yamlOnLoop } from '../../api/codec/yaml-codec.ts';
-import { stringifyJson } from '../../api/codec/json.ts';
 import { asWritten } from '../../api/codec/written-form.ts';
 import type { JsonObject } from '../../api/codec/own-property.ts';
 import { builtinSchema, encodeProtobuf } from '../../api/codec/protobuf.ts';
@@ -9,8 +8,8 @@ import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { ApiHeaders, ApiResponse } from '../../api/transport.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
+import { isPrettyPrint, lineOf, prettyOf } from '../json-text.ts';
 import { type MediaForm, MEDIA_TYPE_OF, negotiate } from '../negotiation.ts';
-import { isTrue } from '../request-info.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { CACHE_CONTROL, JSON_HEADERS } from '../responses.ts';
 import { warningHeaders } from '../warning-headers.ts';
@@ -43,8 +42,8 @@ export function headersFor(
 }
 
 /** Whether the client wants indented JSON. */
-export function isPretty(scope: RequestScope): boolean {
-  return scope.params.has('pretty') && isTrue(scope.params.get('pretty'));
+export function isPretty(form: MediaForm, scope: RequestScope): boolean {
+  return form.isPretty === true || isPrettyPrint(scope.request);
 }
 
 /** Encodes any object whose kind has `schema`. */
@@ -58,7 +57,7 @@ async function encodeObject(
     return Buffer.from(await yaml.stringify(asWritten(object)));
   }
   if (form.serialization === 'protobuf' && schema !== undefined) return encodeProtobuf(schema, object as JsonObject);
-  return Buffer.from(`${stringifyJson(asWritten(object), isPretty(scope) ? 2 : 0)}\n`);
+  return isPretty(form, scope) ? prettyOf(object) : lineOf(object);
 }
 
 /** What is to be written: a stored cell, or an object that is stored nowhere. A cell is decoded only when the form needs it. */
@@ -76,8 +75,8 @@ export function writeObject(
   if (scope.request.wantsObjects)
     return { kind: 'object', status, headers: warningHeaders(scope.warnings), object: objectOf(store, written) };
   const form = objectForm(store, scope);
-  if (cell !== undefined && form.key === 'json' && !isPretty(scope)) {
-    const chunks = status === 201 ? store.jsonPieces(cell) : [store.json(cell)];
+  if (cell !== undefined && form.key === 'json' && !isPretty(form, scope)) {
+    const chunks = status === 201 ? store.jsonPieces(cell) : [store.jsonLine(cell)];
     return { kind: 'bytes', status, headers: headersFor(form, scope), chunks };
   }
   return writeForm(store, scope, { form, written });

@@ -14,6 +14,7 @@ import { apiVersionOf, type ResourceInfo } from '../../api/resource-info.ts';
 import { schemaOf } from '../../api/schema/schema.ts';
 import type { StructSchema } from '../../api/schema/type-schema.ts';
 import { type GroupResource, notFound } from '../../api/status-error.ts';
+import { lineOf } from '../json-text.ts';
 import type { Reading, ResourceDefinition } from '../registry/resource-definition.ts';
 import { type RevisionCell, withResourceVersion } from '../watch-cache/revision-cell.ts';
 import { Turns } from '../turns.ts';
@@ -120,7 +121,7 @@ export class GenericStore {
     const { reading } = this.definition;
     if (reading?.convert === undefined || cell.hasView(reading.key)) return false;
     const kind = this.#head.subarray(0, this.#kindLength);
-    const json = cell.json();
+    const json = cell.jsonLine();
     // The bytes say it of nearly every object: to read thousands of them takes long.
     if (startsWith(json, kind)) return !startsWith(json, this.#head);
     return cell.object().apiVersion !== this.apiVersion;
@@ -163,20 +164,20 @@ export class GenericStore {
     });
   }
 
-  /** The JSON text of a cell in the served version. */
-  json(cell: RevisionCell): Uint8Array {
+  /** The JSON text of a cell in the served version, and the end of its line. */
+  jsonLine(cell: RevisionCell): Uint8Array {
     const { reading } = this.definition;
     if (reading !== undefined) {
       const object = this.object(cell);
-      if (object === cell.object()) return cell.json();
-      return cell.view(`${reading.key} json`, () => Buffer.from(stringifyJson(asWritten(object))));
+      if (object === cell.object()) return cell.jsonLine();
+      return cell.view(`${reading.key} json`, () => lineOf(object));
     }
     if (this.definition === this.stored) {
-      const json = cell.json();
+      const json = cell.jsonLine();
       if (startsWith(json, this.#head)) return json;
       if (cell.object().apiVersion === this.apiVersion) return json;
     }
-    return cell.view(`${this.apiVersion} json`, () => Buffer.from(stringifyJson(asWritten(this.object(cell)))));
+    return cell.view(`${this.apiVersion} json`, () => lineOf(this.object(cell)));
   }
 
   /** The same in pieces, for an answer that is written once. */
@@ -185,7 +186,7 @@ export class GenericStore {
       const pieces = cell.jsonPieces();
       if (startsWith(pieces[0]!, this.#head)) return pieces;
     }
-    return [this.json(cell)];
+    return [this.jsonLine(cell)];
   }
 
   /**
@@ -193,9 +194,9 @@ export class GenericStore {
    * kind and version, which the list's follow from.
    */
   itemJson(cell: RevisionCell): Uint8Array {
-    const json = this.json(cell);
-    if (this.definition.schema !== undefined) return json.subarray(1);
-    if (startsWith(json, this.#head)) return json.subarray(this.#head.length);
+    const line = this.jsonLine(cell);
+    if (this.definition.schema !== undefined) return line.subarray(1, -1);
+    if (startsWith(line, this.#head)) return line.subarray(this.#head.length, -1);
     return Buffer.from(stringifyJson(asItem(asWritten(this.object(cell))))).subarray(1);
   }
 

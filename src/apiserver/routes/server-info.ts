@@ -6,7 +6,7 @@ import { statusz } from '../../component-helpers/statusz.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { NonResourceRoute, RouteTable } from '../non-resource-routes.ts';
-import { objectResponse, textResponse } from '../responses.ts';
+import { rawJsonResponse, textResponse } from '../responses.ts';
 
 const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.');
 
@@ -46,7 +46,7 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
   const paths = (): string[] =>
     [...new Set([...deps.routes.paths().filter((path) => path !== '/'), ...deps.groupVersionPaths()])].sort();
   return [
-    { path: '/version', serve: (scope) => objectResponse(scope.request, { object: deps.version }) },
+    { path: '/version', serve: (scope) => rawJsonResponse(scope.request, deps.version) },
     {
       path: '/metrics',
       serve: async () => {
@@ -63,7 +63,7 @@ export function serverInfoRoutes(deps: ServerInfoDeps): NonResourceRoute[] {
         return textResponse(status, body, { 'content-type': contentType });
       },
     },
-    { path: '/', serve: (scope) => objectResponse(scope.request, { object: { paths: paths() } }) },
+    { path: '/', serve: (scope) => rawJsonResponse(scope.request, { paths: paths() }) },
   ];
 }
 

@@ -120,19 +120,19 @@ test('waiting for a revision ends with it or with the time', async () => {
 test('cells: the version is spliced in, foreign layouts are written anew, a deletion carries its own revision', () => {
   const own = new RevisionCell('k', 7, value('a'));
   assert.equal(
-    own.json().toString(),
-    '{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}}',
+    own.jsonLine().toString(),
+    '{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"7","name":"a"}}\n',
   );
-  assert.deepEqual(JSON.parse(own.at(9).json().toString()), {
+  assert.deepEqual(JSON.parse(own.at(9).jsonLine().toString()), {
     kind: 'Thing',
     apiVersion: 'v1',
     metadata: { resourceVersion: '9', name: 'a' },
   });
   assert.equal(own.object().metadata.resourceVersion, '7');
   const empty = new RevisionCell('k', 3, encodeStored({ kind: 'Thing', apiVersion: 'v1', metadata: {} }));
-  assert.deepEqual(JSON.parse(empty.json().toString()).metadata, { resourceVersion: '3' });
+  assert.deepEqual(JSON.parse(empty.jsonLine().toString()).metadata, { resourceVersion: '3' });
   const foreign = new RevisionCell('k', 4, Buffer.from('{ "metadata" : { "name" : "f" }, "kind": "Thing" }'));
-  assert.deepEqual(JSON.parse(foreign.json().toString()).metadata, { name: 'f', resourceVersion: '4' });
+  assert.deepEqual(JSON.parse(foreign.jsonLine().toString()).metadata, { name: 'f', resourceVersion: '4' });
   assert.equal(foreign.at(5).object().metadata.resourceVersion, '5');
 });
 
@@ -176,7 +176,7 @@ test('metadata is read without the rest, wherever it ends, and only from bytes o
   const stored = encodeStored(thing, 'expiring');
   const cell = new RevisionCell('k', 7, stored);
   assert.deepEqual(cell.metadata(head), { ...metadata, resourceVersion: '7' });
-  cell.json();
+  cell.jsonLine();
   assert.deepEqual(cell.metadata(head), { ...metadata, resourceVersion: '7' });
   assert.equal(cell.object().metadata, cell.metadata(head));
   assert.equal(cell.metadata(Buffer.from('{"kind":"Thing","apiVersion":"v2",')), undefined);
@@ -189,7 +189,7 @@ test('memory is released: the objects go, readers see the same', async () => {
   const things = hub.cache('/registry/things/');
   await hub.start();
   for (const name of ['a', 'b', 'c']) await store.put({ key: `/registry/things/${name}`, value: value(name) });
-  const before = things.list('/registry/things/').map((cell) => JSON.parse(cell.json().toString()) as unknown);
+  const before = things.list('/registry/things/').map((cell) => JSON.parse(cell.jsonLine().toString()) as unknown);
   hub.releaseMemory();
   const cells = things.list('/registry/things/');
   assert.ok(cells.every((cell) => !cell.isDecoded));

@@ -10,15 +10,15 @@ const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a', nam
 
 test('what a cell keeps shares its memory with nothing else', () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
-  for (const kept of [encodeStored(object), cell.json(), cell.at(8).json()])
+  for (const kept of [encodeStored(object), cell.jsonLine(), cell.at(8).jsonLine()])
     assert.equal(kept.buffer.byteLength, kept.byteLength);
 });
 
 test('the state an object had when it went says so under the revision of its end', () => {
   const cell = new RevisionCell('/a', 7, encodeStored(object));
   const asRead = (resourceVersion: string) => ({ ...object, metadata: { ...object.metadata, resourceVersion } });
-  assert.deepEqual(JSON.parse(cell.json().toString()), asRead('7'));
-  assert.deepEqual(JSON.parse(cell.at(1234).json().toString()), asRead('1234'));
+  assert.deepEqual(JSON.parse(cell.jsonLine().toString()), asRead('7'));
+  assert.deepEqual(JSON.parse(cell.at(1234).jsonLine().toString()), asRead('1234'));
 });
 
 test('the pieces of the text are the text, whatever the bytes hold and whether the text is there already', () => {
@@ -32,7 +32,7 @@ test('the pieces of the text are the text, whatever the bytes hold and whether t
   for (const value of values) {
     const cell = new RevisionCell('/a', 7, Buffer.from(value));
     const pieces = Buffer.concat(cell.jsonPieces()).toString();
-    assert.equal(pieces, cell.json().toString());
+    assert.equal(pieces, cell.jsonLine().toString());
     assert.equal(Buffer.concat(cell.jsonPieces()).toString(), pieces);
   }
 });
@@ -49,7 +49,7 @@ test('bytes have null where Go writes it, and the object read from them does not
   const role = { kind: 'Role', apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'a' }, rules: [] };
   const cell = new RevisionCell('/a', 7, Buffer.from(encodeStored(role)));
   assert.deepEqual(cell.object(), { ...role, metadata: { name: 'a', resourceVersion: '7' } });
-  assert.match(cell.json().toString(), /,"rules":null\}$/u);
+  assert.match(cell.jsonLine().toString(), /,"rules":null\}\n$/u);
 });
 
 test('an object at rest is the same as long as somebody holds it, and is read from the bytes otherwise', async () => {
@@ -109,6 +109,6 @@ test('an object of which only times are others is stamped, not encoded, and read
   // What says the same in two places, what others wrote, and what is not in memory any more goes the long way.
   assert.equal(stamped(new RevisionCell('/a', 7, encodeStored(lease('10:00', '10:00')))), undefined);
   assert.equal(stamped(new RevisionCell('/a', 7, Buffer.from(JSON.stringify(lease('no', '10:00'))))), undefined);
-  cell.json();
+  cell.jsonLine();
   assert.equal(stamped(cell), undefined);
 });

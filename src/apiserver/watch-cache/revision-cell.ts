@@ -7,10 +7,11 @@
  * after the commit. Values of another layout (foreign writers) are decoded and written anew. Cells and what they return
  * never change.
  */
-import { parseJson, stringifyJson } from '../../api/codec/json.ts';
-import { asRead, asWritten } from '../../api/codec/written-form.ts';
+import { parseJson } from '../../api/codec/json.ts';
+import { asRead } from '../../api/codec/written-form.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { lineOf } from '../json-text.ts';
 import { arenas, encoded, encodeStored, ownMemory, type Places } from './stored-bytes.ts';
 import { asBuffer, cutOf, metadataKey, objectEnd, splice, type Spliced, versionText } from './version-splice.ts';
 
@@ -58,6 +59,8 @@ export function withResourceVersion<T extends KubernetesObject>(object: T, revis
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
+const lineEnd = Buffer.from('\n');
+
 /** A form of an object that cannot be made again from the bytes. */
 class UnusualForm {
   readonly value: unknown;
@@ -104,20 +107,22 @@ export class RevisionCell {
 
   /** Bytes in memory that hold the state. */
   get byteLength(): number {
-    return (this.#spliced?.json ?? this.#value!).length;
+    return (this.#spliced?.line ?? this.#value!).length;
   }
 
-  /** JSON text with the resourceVersion. The first call replaces the stored bytes in memory by it. */
-  json(): Buffer {
+  /**
+   * JSON text with the resourceVersion, and the end of its line. The first call replaces the stored bytes in memory by it.
+   */
+  jsonLine(): Buffer {
     if (this.#spliced === undefined) {
       this.#spliced = splice(this.#value!, this.revision) ?? {
-        json: Buffer.from(stringifyJson(asWritten(this.object()))),
+        line: lineOf(this.object()),
         cut: 0,
         length: -1,
       };
       this.#value = undefined;
     }
-    return this.#spliced.json;
+    return this.#spliced.line;
   }
 
   /**
@@ -127,9 +132,9 @@ export class RevisionCell {
   jsonPieces(): readonly Buffer[] {
     const value = this.#value;
     const cut = value === undefined ? undefined : cutOf(value);
-    if (value === undefined || cut === undefined) return [this.json()];
+    if (value === undefined || cut === undefined) return [this.jsonLine()];
     const inserted = Buffer.from(versionText(value, cut, this.revision), 'latin1');
-    return [value.subarray(0, cut), inserted, value.subarray(cut)];
+    return [value.subarray(0, cut), inserted, value.subarray(cut), lineEnd];
   }
 
   /** The object, with its resourceVersion. Shared: never change it. */
@@ -142,7 +147,7 @@ export class RevisionCell {
   }
 
   #decoded(): Stored<KubernetesObject> {
-    const text = (this.#spliced?.json ?? this.#value!).toString('utf8');
+    const text = (this.#spliced?.line ?? this.#value!).toString('utf8');
     const { value } = parseJson(text);
     const object = (text.includes(':null') ? asRead(value) : value) as Stored<KubernetesObject>;
     object.metadata.resourceVersion = String(this.revision);
@@ -155,7 +160,7 @@ export class RevisionCell {
    */
   metadata(head: Buffer): ObjectMeta | undefined {
     if (this.#spliced !== undefined && this.#spliced.length < 0) return undefined;
-    const bytes = this.#spliced?.json ?? this.#value!;
+    const bytes = this.#spliced?.line ?? this.#value!;
     const start = head.length + metadataKey.length;
     if (bytes.length < start || !head.equals(bytes.subarray(0, head.length))) return undefined;
     if (!metadataKey.equals(bytes.subarray(head.length, start))) return undefined;
@@ -234,11 +239,11 @@ export class RevisionCell {
   /** The bytes as the store has them. */
   stored(): Uint8Array {
     if (this.#value !== undefined) return this.#value;
-    const { json, cut, length } = this.#spliced!;
+    const { line, cut, length } = this.#spliced!;
     if (length < 0) return encodeStored(this.object());
-    const stored = ownMemory(json.length - length);
-    json.copy(stored, 0, 0, cut);
-    json.copy(stored, cut, cut + length);
+    const stored = ownMemory(line.length - 1 - length);
+    line.copy(stored, 0, 0, cut);
+    line.copy(stored, cut, cut + length, line.length - 1);
     return stored;
   }
 }

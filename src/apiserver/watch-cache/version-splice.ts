@@ -3,6 +3,9 @@ import { ownMemory } from './stored-bytes.ts';
 
 export const metadataKey = Buffer.from('"metadata":{');
 
+/** What Go's encoder writes after every object. */
+export const NEWLINE = 0x0a;
+
 const [quote, openBrace, closeBrace, backslash] = [0x22, 0x7b, 0x7d, 0x5c];
 
 /** kind and apiVersion, which come first, are shorter than this. */
@@ -13,7 +16,8 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 export interface Spliced {
-  readonly json: Buffer;
+  /** The text and the end of its line. */
+  readonly line: Buffer;
   /** Offset and length of the resourceVersion. */
   readonly cut: number;
   readonly length: number;
@@ -35,11 +39,12 @@ export function splice(value: Buffer, revision: number): Spliced | undefined {
   if (cut === undefined) return undefined;
   const inserted = versionText(value, cut, revision);
   const { length } = inserted;
-  const json = ownMemory(value.length + length);
-  value.copy(json, 0, 0, cut);
-  json.write(inserted, cut, 'latin1');
-  value.copy(json, cut + length, cut);
-  return { json, cut, length };
+  const line = ownMemory(value.length + length + 1);
+  value.copy(line, 0, 0, cut);
+  line.write(inserted, cut, 'latin1');
+  value.copy(line, cut + length, cut);
+  line[line.length - 1] = NEWLINE;
+  return { line, cut, length };
 }
 
 /** Offset of the end of the JSON object that is open at `at`. */

@@ -41,7 +41,11 @@ export function whenSignedOut(listener: Listener): () => void {
 export async function send(path: string, { foreign = false, ...call }: Call = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...call, headers: { ...OWN_HEADERS, ...call.headers }, redirect: 'error' });
+    response = await fetch(foreign ? path : unindented(path), {
+      ...call,
+      headers: { ...OWN_HEADERS, ...call.headers },
+      redirect: 'error',
+    });
   } catch (error) {
     if (call.signal?.aborted === true) throw error;
     throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the API server does not answer' });
@@ -55,6 +59,11 @@ export async function send(path: string, { foreign = false, ...call }: Call = {}
 export async function sendJson<T>(path: string, call: Call = {}): Promise<T> {
   const response = await send(path, { ...call, headers: { Accept: 'application/json', ...call.headers } });
   return (await response.json()) as T;
+}
+
+/** Asks for JSON without indents, which browsers get otherwise. */
+function unindented(path: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}pretty=false`;
 }
 
 async function statusOf(response: Response): Promise<Partial<Status>> {
