@@ -2,6 +2,7 @@
  * Counts requests under upstream's metric names. Kept in plain maps and written out when scraped: a labelled counter of
  * the metrics library costs more than serving a small GET.
  */
+import { escapeLabelValue } from '../platform/label-value.ts';
 import { copyOf } from '../base/text-interner.ts';
 import type { Steps } from '../base/steps.ts';
 import { AuthenticationMetrics } from './authentication-metrics.ts';
@@ -92,10 +93,6 @@ function verbOf({ info, request }: RequestScope): string {
   return METRIC_VERBS.get(verb) ?? 'other';
 }
 
-function quote(value: string): string {
-  return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`;
-}
-
 function scopeOf({ info }: RequestScope): string {
   if (!info.isResourceRequest) return '';
   if (info.name !== '' || info.verb === 'create') return 'resource';
@@ -133,7 +130,7 @@ const UNKNOWN_LABELS: Labels = [
 ];
 
 function textOf(labels: Labels): string {
-  return labels.map(([name, value]) => `${name}=${quote(value)}`).join(',');
+  return labels.map(([name, value]) => `${name}="${escapeLabelValue(value)}"`).join(',');
 }
 
 /** Requests served so far. */

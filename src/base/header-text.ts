@@ -44,8 +44,8 @@ export function headerNamePart(text: string): string {
   return escaped;
 }
 
-/** The opposite of `headerNamePart`; what is no valid encoding stands for itself, as upstream. */
-export function textOfHeaderNamePart(part: string): string {
+/** Percent-encoded UTF-8 as text; what is no valid encoding stands for itself, as upstream. The opposite of `headerNamePart`. */
+export function percentDecoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -4,8 +4,12 @@
 export function sortKeys<T>(value: T): T {
   if (Array.isArray(value)) return value.map(sortKeys) as T;
   if (value === null || typeof value !== 'object') return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sortKeys(inner)])) as T;
+  return Object.fromEntries(Object.entries(sortedByKey(value)).map(([key, inner]) => [key, sortKeys(inner)])) as T;
+}
+
+/** A copy with the keys in order; the values stay as they are. */
+export function sortedByKey(value: object): { [key: string]: unknown } {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The canonical text of a plain JSON value. Undefined fields are left out, as `JSON.stringify` does. */

@@ -1,4 +1,5 @@
 /** Host ports of pods, and whether they collide. Shared by scheduler and kubelet. Upstream: framework.HostPortInfo. */
+import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 
 /** One wanted host port. */
@@ -15,7 +16,7 @@ const NONE: readonly HostPort[] = [];
 export function hostPortsOf(pod: Pod): readonly HostPort[] {
   const spec = pod.spec;
   if (spec === undefined) return NONE;
-  const sidecars = (spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
+  const sidecars = sidecarsOf(spec);
   let found: HostPort[] | undefined;
   for (const container of [...spec.containers, ...sidecars]) {
     for (const port of container.ports ?? []) {

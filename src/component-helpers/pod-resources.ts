@@ -3,6 +3,7 @@
  * overhead; what a container still holds counts while it is resized; pod-level requests replace the sum where they are given. Upstream: component-helpers/resource.PodRequests.
  * Results are remembered per pod object, which is immutable.
  */
+import { isRestartableInitContainer } from '../api/pod-containers.ts';
 import type { Container, Pod, PodSpec } from '../api/gen/core-v1.ts';
 import { quantityMilliValue, quantityValue } from '../api/quantity.ts';
 
@@ -142,7 +143,7 @@ function total(
   const init = emptyAmounts();
   for (const container of spec.initContainers ?? []) {
     const own = amounts(container);
-    if (container.restartPolicy === 'Always') {
+    if (isRestartableInitContainer(container)) {
       addAmounts(sum, own);
       addAmounts(sidecars, own);
       maxAmounts(init, sidecars);

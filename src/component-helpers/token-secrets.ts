@@ -21,10 +21,15 @@ export function startOfDayMs(day: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** A field of a bootstrap token's secret as text; '' when it is absent. */
+export function tokenField(secret: Secret, name: string): string {
+  return Buffer.from(secret.data?.[name] ?? '', 'base64').toString('utf8');
+}
+
 /** When a bootstrap token expires: undefined when it never does; 0 when its expiration cannot be read, so that it is not trusted. */
 export function tokenExpiresAtMs(secret: Secret): number | undefined {
-  const encoded = secret.data?.['expiration'];
-  if (encoded === undefined || encoded === '') return undefined;
-  const ms = parseTime(Buffer.from(encoded, 'base64').toString('utf8'));
+  const expiration = tokenField(secret, 'expiration');
+  if (expiration === '') return undefined;
+  const ms = parseTime(expiration);
   return Number.isNaN(ms) ? 0 : ms;
 }

@@ -3,6 +3,7 @@
  *
  * A Service may have thousands of ports, each of its pods thousands of ports of containers: each list is walked once.
  */
+import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod, Service, ServicePort } from '../api/gen/core-v1.ts';
 
 /** A Service's port and its number on a pod. */
@@ -40,7 +41,7 @@ export class TargetPorts {
   named(pod: Pod): NamedTarget[] {
     if (this.#byName.size === 0) return [];
     const found = new Map<string, NamedTarget>();
-    const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+    const sidecars = sidecarsOf(pod.spec);
     for (const container of [...(pod.spec?.containers ?? []), ...sidecars]) {
       for (const { name, protocol, containerPort } of container.ports ?? []) {
         if (name === undefined) continue;

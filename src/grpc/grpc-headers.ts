@@ -1,4 +1,5 @@
 /** What gRPC says in HTTP/2's headers and trailers. */
+import { percentDecoded } from '../base/header-text.ts';
 import { GrpcError, GRPC_CODES } from './grpc-error.ts';
 
 /** gRPC's longest timeout value has eight digits. */
@@ -27,16 +28,7 @@ export function callStatus(headers: Readonly<Record<string, unknown>>): 'OK' | G
       : new GrpcError('Unavailable', `unexpected HTTP status code ${String(http)}`);
   }
   const code = GRPC_CODES[Number(status)] ?? 'Unknown';
-  return code === 'OK' ? 'OK' : new GrpcError(code, unescape(String(headers['grpc-message'] ?? '')));
-}
-
-/** Percent-encoded UTF-8; what is not well-formed is kept as it is. */
-function unescape(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return code === 'OK' ? 'OK' : new GrpcError(code, percentDecoded(String(headers['grpc-message'] ?? '')));
 }
 
 /** The error of a call without a status: its connection could not be made or broke, for which gRPC says Unavailable. `sent`: whether it may have reached the server. */

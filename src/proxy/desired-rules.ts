@@ -104,7 +104,8 @@ function target(endpoint: Endpoint): string {
   return `${endpoint.address} . ${endpoint.port}`;
 }
 
-function addressKey(ip: string, port: { readonly protocol: Protocol; readonly port: number }): string {
+/** The key of an address and port in a map of the table. */
+export function addressKey(ip: string, port: { readonly protocol: Protocol; readonly port: number }): string {
   return `${ip} . ${port.protocol} . ${port.port}`;
 }
 

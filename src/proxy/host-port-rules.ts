@@ -1,4 +1,5 @@
 /** The map and set elements that the host ports of pods want in the table. Pure. */
+import { sidecarsOf } from '../api/pod-containers.ts';
 import type { Pod } from '../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../api/pod-phase.ts';
 import { parseIp } from '../base/cidr.ts';
@@ -77,7 +78,7 @@ function containerHostPorts(
 ): { hostPort: number; containerPort: number; hostIp: string; protocol: Protocol }[] {
   if (hostPortsOf(pod).length === 0) return [];
   const spec = pod.spec;
-  const sidecars = (spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
+  const sidecars = sidecarsOf(spec);
   return [...(spec?.containers ?? []), ...sidecars].flatMap((c) =>
     (c.ports ?? []).flatMap((p) =>
       (p.hostPort ?? 0) === 0

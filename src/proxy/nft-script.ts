@@ -33,12 +33,13 @@ const ELEMENTS_PER_STATEMENT = 2_000;
 /** Elements and chains that one step writes. */
 const ELEMENTS_PER_STEP = 5_000;
 
-function tableName(config: TableConfig): string {
+/** The family and name by which statements refer to the table. */
+export function tableName(config: Pick<TableConfig, 'family' | 'name'>): string {
   return `${config.family === 4 ? 'ip' : 'ip6'} ${config.name}`;
 }
 
 /** Removes the table; no error when there is none. */
-export function removalScript(config: TableConfig): string {
+export function removalScript(config: Pick<TableConfig, 'family' | 'name'>): string {
   return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
 }
 

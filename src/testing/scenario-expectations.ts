@@ -1,6 +1,6 @@
 /** What scenarios expect: of objects, pods and events, at once or in time, and of a cluster at rest. */
+import { valueAt } from './wait.ts';
 import { Pods } from '../api/gen/resources.ts';
-import type { KubernetesObject } from '../api/object.ts';
 import { disagreements } from './agreement.ts';
 import { isInReach } from './agreement/comparisons.ts';
 import type { Cluster } from './cluster.ts';
@@ -189,13 +189,6 @@ function expectEvents(
 /** The value at a path of an object that is there. */
 export async function valueOf(cluster: Cluster, object: string, path: string): Promise<unknown> {
   return valueAt(await cluster.waitFor(object, 'exists', { within: 0 }), path);
-}
-
-function valueAt(object: KubernetesObject, path: string): unknown {
-  return path
-    .split('.')
-    .slice(1)
-    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], object);
 }
 
 /** Heartbeats: what changes in a cluster where nothing happens. */

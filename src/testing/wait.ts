@@ -88,7 +88,8 @@ function compile<T extends KubernetesObject>(expectation: Expectation<T>): (obje
   return (object) => conditionsOf(object).some(({ type, status }) => type === left && status === right);
 }
 
-function valueAt(object: unknown, path: string): unknown {
+/** The value at a path such as `.status.phase`. */
+export function valueAt(object: unknown, path: string): unknown {
   return path
     .split('.')
     .slice(1)

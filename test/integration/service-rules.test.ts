@@ -6,11 +6,11 @@ import { after, before, describe, it } from 'node:test';
 import { allSteps } from '../../src/base/steps.ts';
 import { NO_SLOTS, servicePortElements } from '../../src/proxy/desired-rules.ts';
 import { iptablesRules } from '../../src/proxy/iptables/iptables-rules.ts';
-import { changeScript, rewriteScript } from '../../src/proxy/nft-script.ts';
+import { changeScript, removalScript, rewriteScript } from '../../src/proxy/nft-script.ts';
 import { RuleBook } from '../../src/proxy/rule-book.ts';
 import type { ServicePortView } from '../../src/proxy/service-map.ts';
 import { planPortals } from '../../src/proxy/userspace/portal-plan.ts';
-import { redirectRemoval, redirectRules } from '../../src/proxy/userspace/redirect-rules.ts';
+import { redirectRules } from '../../src/proxy/userspace/redirect-rules.ts';
 
 const namespace = `kt-rules-${process.pid}`;
 
@@ -143,7 +143,7 @@ describe('changes of service rules in the kernel', () => {
       const config = { family, name: 'ku', clusterCidr, serviceCidr, mark: 0 };
       const plan = planPortals({ ports: whole(), hostPorts });
       for (let time = 0; time < 2; time++) nft(redirectRules(config, plan, () => 4_000));
-      nft(redirectRemoval(config));
+      nft(removalScript(config));
     });
 
     it(`of the iptables mode: all rules, SCTP's as the others' (IPv${family})`, () => {

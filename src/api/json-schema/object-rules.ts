@@ -2,6 +2,7 @@
  * What schemas of custom resources ask for beside JSON schema: lists without doubles, embedded resources that are
  * resources. Upstream: apiextensions-apiserver/pkg/apiserver/schema listtype and objectmeta.
  */
+import { sortedByKey } from '../../base/stable-json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { isObject, type JsonObject } from '../codec/own-property.ts';
 import { DecodeError, decodeTyped } from '../codec/typed.ts';
@@ -73,17 +74,13 @@ function findDoubles(values: readonly unknown[], field: Field): void {
   const seen = new Set<string>();
   const reported = new Set<string>();
   for (const [index, value] of values.entries()) {
-    const text = isObject(value) ? renderValue(sorted(value)) : renderValue(value);
+    const text = isObject(value) ? renderValue(sortedByKey(value)) : renderValue(value);
     if (seen.has(text) && !reported.has(text)) {
       reported.add(text);
       field.item(index).duplicate(value);
     }
     seen.add(text);
   }
-}
-
-function sorted(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function validateEmbedded(value: JsonObject, field: Field): void {

@@ -1,4 +1,5 @@
 /** Refuses a change and shows it. Upstream: cmp.Diff in messages; the lines here are JSON, not Go values. */
+import { isObject } from '../codec/own-property.ts';
 import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
@@ -6,14 +7,10 @@ import type { Field } from '../field-error.ts';
 /** Differing leaves in at most this many lines. */
 const MAX_LINES = 40;
 
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function collect(now: unknown, before: unknown, at: { path: string; lines: string[] }): void {
   if (deepEqual(now, before) || at.lines.length >= MAX_LINES) return;
   const [a, b] = [before, now].map((value) => (Array.isArray(value) ? { ...value } : value));
-  if (isPlain(a) && isPlain(b)) {
+  if (isObject(a) && isObject(b)) {
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
       collect(b[key], a[key], { path: at.path === '' ? key : `${at.path}.${key}`, lines: at.lines });
     }

@@ -1,4 +1,5 @@
 /** Resource requirements. Upstream: apis/core/validation validateResourceRequirements, validatePodResources. */
+import { isRestartableInitContainer } from '../pod-containers.ts';
 import { getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../gen/core-v1.ts';
@@ -148,7 +149,7 @@ function sumOf(spec: PodSpec, part: 'limits' | 'requests', name: string): string
   let starting = '0';
   for (const init of inits) {
     const own = amountOf(init);
-    if (init.restartPolicy === 'Always') {
+    if (isRestartableInitContainer(init)) {
       sidecars = addQuantities(sidecars, own);
       starting = larger(starting, sidecars);
     } else starting = larger(starting, addQuantities(sidecars, own));

@@ -1,4 +1,5 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
+import { podContainers } from '../pod-containers.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { firstByName } from '../../base/first-by.ts';
@@ -176,7 +177,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
 
 /** What has ended stays so, unless the pod's policy or the container's own restarts it. */
 function validateRestarts(pod: Pod, old: Pod, place: Field): void {
-  const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
+  const containers = podContainers(old.spec);
   // Sidecars and containers with rules of their own restart whatever the pod says.
   const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
   const withOwnPolicy = new Set(own.map(({ name }) => name));

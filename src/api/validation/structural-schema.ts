@@ -3,7 +3,7 @@
  * validation says nothing about shape. Upstream: apiextensions-apiserver/pkg/apiserver/schema/validation.go.
  */
 import { deepEqual } from '../../base/equal.ts';
-import { isObject } from '../codec/own-property.ts';
+import { isObject, getOwn } from '../codec/own-property.ts';
 import type { Field } from '../field-error.ts';
 import type { JSONSchemaProps } from '../gen/apiextensions-v1.ts';
 import { patternOf } from '../json-schema/patterns.ts';
@@ -26,10 +26,6 @@ const TYPE_TEXTS: Readonly<Record<Level, string>> = {
 export function validateStructuralSchema(schema: JSONSchemaProps, field: Field): void {
   checkInvariants({ schema, field }, 'root');
   checkCompleteness({ schema, field }, { schema, field });
-}
-
-function propertyOf({ properties = {} }: JSONSchemaProps, key: string): JSONSchemaProps | undefined {
-  return Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
 function itemsOf({ items }: JSONSchemaProps): JSONSchemaProps | undefined {
@@ -194,7 +190,7 @@ function checkNestedCompleteness(values: At, { schema, field }: At): void {
     else checkNestedCompleteness({ schema: items, field: place }, { schema: inner, field: field.at('items') });
   }
   for (const [key, one] of Object.entries(values.schema.properties ?? {})) {
-    const inner = propertyOf(schema, key);
+    const inner = getOwn(schema.properties ?? {}, key);
     const place = values.field.at('properties').key(key);
     const target = field.at('properties').key(key);
     if (inner === undefined) target.required(because(place));

@@ -1,4 +1,5 @@
 /** AdmissionConfiguration: what administrators set for single plugins. Upstream: `--admission-control-config-file`, apis/apiserver. */
+import { listAt } from '../config-values.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { type EventLimit, LIMIT_TYPES } from './event-rate-limit/event-rate-limit.ts';
 import type { WebhookTarget } from '../webhook/webhook-target.ts';
@@ -55,11 +56,6 @@ export async function readAdmissionConfig(
 
 function objectAt(value: unknown, place: string): JsonObject {
   if (!isObject(value)) throw new Error(`${place} is not an object`);
-  return value;
-}
-
-function listAt(value: unknown, place: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
   return value;
 }
 

@@ -1,6 +1,6 @@
 /** How admission plugins refuse. Upstream: admission.NewForbidden. */
 import { forbidden, type StatusError } from '../../api/status-error.ts';
-import type { AdmissionAttributes } from './contract.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './contract.ts';
 
 /** 403 that names the object, or the name it is to be generated from. */
 export function refusal({ resource, name, object }: AdmissionAttributes, why: string): StatusError {
@@ -20,3 +20,13 @@ export function isOn(
     subresource === (wanted.subresource ?? '')
   );
 }
+
+/** What concerns a plugin that looks at pods alone, at none of their subresources. */
+export const podsCreatedOrUpdated: AdmissionPlugin['handles'] = (operation, resource, subresource) =>
+  (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' });
+
+/** What concerns a plugin that looks at pods and at their ephemeral containers. */
+export const podsOrEphemeralContainersWritten: AdmissionPlugin['handles'] = (operation, resource, subresource) =>
+  (operation === 'CREATE' || operation === 'UPDATE') &&
+  (isOn(resource, subresource, { resource: 'pods' }) ||
+    isOn(resource, subresource, { resource: 'pods', subresource: 'ephemeralcontainers' }));

@@ -2,6 +2,7 @@
  * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
  * `--authentication-config`, apis/apiserver/v1 and its validation.
  */
+import { listAt, objectAt } from '../config-values.ts';
 import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { readClaimExpressions } from './claim-expressions.ts';
 import type { OidcConfig } from './oidc.ts';
@@ -188,17 +189,5 @@ function requiredOf(rules: unknown, place: string): Record<string, string> {
 
 function textAt(value: unknown, place: string): string {
   if (typeof value !== 'string' || value === '') throw new Error(`${place}: Required value`);
-  return value;
-}
-
-function listAt(value: unknown, place: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error(`${place} is not a list`);
-  return value;
-}
-
-/** An object with no other fields than these. */
-function objectAt(value: unknown, place: string, fields?: readonly string[]): JsonObject {
-  if (!isObject(value)) throw new Error(`${place}: Required value`);
-  if (fields !== undefined) refuseUnknownFields(value, fields, place);
   return value;
 }

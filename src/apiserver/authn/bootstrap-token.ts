@@ -2,8 +2,8 @@
  * Bootstrap tokens: `id.secret`, kept as Secrets of type bootstrap.kubernetes.io/token in kube-system. Whoever bears one
  * is `system:bootstrap:<id>` in `system:bootstrappers`. Upstream: plugin/pkg/auth/authenticator/token/bootstrap.
  */
+import { tokenField } from '../../component-helpers/token-secrets.ts';
 import { Secrets } from '../../api/gen/resources.ts';
-import type { Secret } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
@@ -32,7 +32,7 @@ export function createBootstrapTokenAuthenticator({ objects, clock, crypto }: Bo
       const secret = objects().get(Secrets, 'kube-system', `bootstrap-token-${id}`);
       if (secret === undefined || secret.type !== TYPE || secret.metadata.deletionTimestamp !== undefined)
         return undefined;
-      const field = (name: string): string => fieldOf(secret, name);
+      const field = (name: string): string => tokenField(secret, name);
       if (field('token-id') !== id || !same(field('token-secret'), secretText)) return undefined;
       if (field('expiration') !== '' && !(parseTime(field('expiration')) > clock.nowMs())) return undefined;
       if (field('usage-bootstrap-authentication') !== 'true') return undefined;
@@ -43,9 +43,4 @@ export function createBootstrapTokenAuthenticator({ objects, clock, crypto }: Bo
       return { name: `system:bootstrap:${id}`, groups: [...new Set([GROUP, ...extra, AUTHENTICATED_GROUP])] };
     },
   };
-}
-
-function fieldOf(secret: Secret, name: string): string {
-  const encoded = secret.data?.[name];
-  return encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
 }

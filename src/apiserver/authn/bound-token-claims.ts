@@ -76,10 +76,6 @@ async function requireLiving<T extends KubernetesObject>(
     throw unauthorized(`the ${info.singular} the token is bound to has been deleted`);
 }
 
-export function quoted(values: readonly string[]): string {
-  return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
-}
-
 export function accountUser(namespace: string, name: string): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }

@@ -1,5 +1,5 @@
 /** Names and extra values of users that come in headers. Upstream: headerrequest, filters/impersonation. */
-import { headerTextOf, textOfHeaderNamePart } from '../../base/header-text.ts';
+import { headerTextOf, percentDecoded } from '../../base/header-text.ts';
 import { badRequest } from '../../api/status-error.ts';
 import { type ApiRequest, headerLines } from '../../api/transport.ts';
 
@@ -20,7 +20,7 @@ export function namesInHeader(request: ApiRequest, name: string): string[] {
 
 /** Adds values under the key that a header's name ends with. Two spellings of one key add up; no key is the prototype's. */
 export function addExtra(extra: HeaderExtra, keyPart: string, values: readonly string[]): void {
-  const key = textOfHeaderNamePart(keyPart);
+  const key = percentDecoded(keyPart);
   const before = Object.hasOwn(extra, key) ? extra[key]! : [];
   Object.defineProperty(extra, key, {
     value: [...before, ...values],

@@ -3,6 +3,7 @@
  * secret, and checked against the living objects: a token dies with what it is bound to. The first key signs; all keys
  * verify, so that keys rotate. Upstream: pkg/serviceaccount (claims, jwt, openidmetadata).
  */
+import { quotedList } from '../../component-helpers/rbac/rule-text.ts';
 import type { Secret, ServiceAccount } from '../../api/gen/core-v1.ts';
 import { unauthorized } from '../../api/status-error.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -11,7 +12,7 @@ import type { BasePlatform } from '../../platform/platform.ts';
 import type { Random } from '../../platform/random.ts';
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
-import { accountUser, type Claims, LEEWAY_SECONDS, principalOf, quoted, type Reference } from './bound-token-claims.ts';
+import { accountUser, type Claims, LEEWAY_SECONDS, principalOf, type Reference } from './bound-token-claims.ts';
 import { decodeJwt, exportJwk, isSignedBy, verifyTimes, signJwt } from './jwt.ts';
 import { LEGACY_ISSUER, legacyClaims, legacyPrincipal } from './legacy-token.ts';
 import { lazyKeys, type LoadedKey, signingKey, type TokenKey } from './token-keys.ts';
@@ -99,7 +100,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
     const granted = [claims.aud ?? []].flat().filter((audience) => asked.has(audience));
     if (granted.length === 0)
       throw unauthorized(
-        `token audiences ${quoted([claims.aud ?? []].flat())} is invalid for the target audiences ${quoted(audiences)}`,
+        `token audiences ${quotedList([claims.aud ?? []].flat())} is invalid for the target audiences ${quotedList(audiences)}`,
       );
     return { principal: await principalOf(claims, living), audiences: granted };
   };
@@ -107,7 +108,7 @@ export function createServiceAccountTokens(deps: TokenDeps, config: TokenConfig)
   const legacyAudiences = (asked: readonly string[]): readonly string[] => {
     const granted = config.audiences.filter((audience) => asked.includes(audience));
     if (granted.length > 0) return granted;
-    throw unauthorized(`token audiences [] is invalid for the target audiences ${quoted(asked)}`);
+    throw unauthorized(`token audiences [] is invalid for the target audiences ${quotedList(asked)}`);
   };
   return {
     audiences: config.audiences,

@@ -2,7 +2,8 @@
  * AuthorizationConfiguration: authorizers in order, with any number of webhooks. Upstream: `--authorization-config`,
  * apis/apiserver/v1 and its validation. Differs: webhooks in the cluster itself (`InClusterConfig`) are refused.
  */
-import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
+import { objectAt } from '../config-values.ts';
+import { type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import { isDns1123Subdomain } from '../../api/names.ts';
 import { AUTHORIZATION_MODES, type AuthorizationMode } from '../options/authorization-options.ts';
@@ -148,11 +149,4 @@ function conditionsOf(value: unknown, place: string): string[] {
       throw new Error(`${place}.matchConditions[${index}].expression: Required value`);
     return expression;
   });
-}
-
-/** An object with no other fields than these. */
-function objectAt(value: unknown, place: string, fields?: readonly string[]): JsonObject {
-  if (!isObject(value)) throw new Error(`${place}: Required value`);
-  if (fields !== undefined) refuseUnknownFields(value, fields, place);
-  return value;
 }

@@ -1,4 +1,5 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
+import { sortedByKey } from '../../base/stable-json.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
@@ -104,14 +105,9 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
 /** The error for a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
 function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
   if (!(error instanceof DecodeError)) return error;
-  const shown =
-    type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? withSortedKeys(result) : result);
+  const shown = type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? sortedByKey(result) : result);
   const text = `Invalid value: ${JSON.stringify(shown)}: ${error.message}`;
   return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
-}
-
-function withSortedKeys(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**

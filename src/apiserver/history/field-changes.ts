@@ -1,4 +1,5 @@
 /** What differs between two states of an object, field by field. Pure. */
+import { getOwn, isObject } from '../../api/codec/own-property.ts';
 import { equal } from '../../api/patch/json-patch.ts';
 import { type FieldPlace, pathOf } from './field-path.ts';
 
@@ -49,14 +50,10 @@ export function fieldChanges(before: object | undefined, after: object | undefin
 function itemKeyOf(lists: readonly (readonly unknown[])[]): string | undefined {
   return ITEM_KEYS.find((key) =>
     lists.every((list) => {
-      const values = list.map((item) => (isFields(item) ? item[key] : undefined));
-      return values.every((value) => value !== undefined && !isFields(value)) && new Set(values).size === values.length;
+      const values = list.map((item) => (isObject(item) ? item[key] : undefined));
+      return values.every((value) => value !== undefined && !isObject(value)) && new Set(values).size === values.length;
     }),
   );
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 class Collector {
@@ -70,7 +67,7 @@ class Collector {
 
   compare(place: FieldPlace | undefined, before: unknown, after: unknown): void {
     if (before === after) return;
-    if (isFields(before) && isFields(after)) this.#compareFields(place, before, after);
+    if (isObject(before) && isObject(after)) this.#compareFields(place, before, after);
     else if (Array.isArray(before) && Array.isArray(after)) this.#compareLists(place, before, after);
     else if (!equal(before, after)) this.#add(place, before, after);
   }
@@ -78,7 +75,7 @@ class Collector {
   #compareFields(parent: FieldPlace | undefined, before: Fields, after: Fields): void {
     const isMetadata = parent?.name === 'metadata' && parent.parent === undefined;
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)]))
-      if (!isMetadata || !IGNORED.has(name)) this.compare({ parent, name }, own(before, name), own(after, name));
+      if (!isMetadata || !IGNORED.has(name)) this.compare({ parent, name }, getOwn(before, name), getOwn(after, name));
   }
 
   #compareLists(parent: FieldPlace | undefined, before: readonly unknown[], after: readonly unknown[]): void {
@@ -111,8 +108,4 @@ class Collector {
     const text = JSON.stringify(typeof value === 'string' ? value.slice(0, MAX_TEXT_LENGTH + 1) : value);
     return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   }
-}
-
-function own(fields: Fields, name: string): unknown {
-  return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }

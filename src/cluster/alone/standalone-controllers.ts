@@ -2,13 +2,14 @@
  * The controllers on their own against any API server: leader election over a Lease, the controllers only while leading,
  * health and metrics on a port of their own. Upstream: cmd/kube-controller-manager/app/controllermanager.go.
  */
+import { textResponse } from './text-response.ts';
 import type { Client } from '../../client/client.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import { runLeaderElection, type LeaderElectionConfig } from '../../client/leader-election.ts';
 import type { ControllersConfig } from '../../controllers/controller.ts';
 import { runControllers } from '../../controllers/list.ts';
-import type { HttpHandler, HttpResponse } from '../../platform/http.ts';
+import type { HttpHandler } from '../../platform/http.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
 import { serveStatusz } from './serve-statusz.ts';
 
@@ -94,14 +95,9 @@ async function runAll(
 function createHandler({ metrics, clock }: Pick<BasePlatform, 'metrics' | 'clock'>): HttpHandler {
   const statusz = serveStatusz(clock, 'kube-controller-manager', ['/healthz', '/livez', '/metrics', '/readyz']);
   return async ({ method, path, headers }) => {
-    if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (method !== 'GET' && method !== 'HEAD') return textResponse(405, 'method not allowed');
     if (path === '/statusz') return statusz(headers['accept']);
-    if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
-    return path === '/metrics' ? text(200, await metrics.expose()) : text(404, '404 page not found');
+    if (['/healthz', '/livez', '/readyz'].includes(path)) return textResponse(200, 'ok');
+    return path === '/metrics' ? textResponse(200, await metrics.expose()) : textResponse(404, '404 page not found');
   };
-}
-
-function text(status: number, body: string): HttpResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8' };
-  return { kind: 'bytes', status, headers, chunks: [Buffer.from(body)] };
 }

@@ -2,7 +2,8 @@
  * A scheduler on its own against any API server: leader election over a Lease, the scheduler only while leading, health,
  * metrics and explanations on a port of its own. Upstream: cmd/kube-scheduler/app/server.go.
  */
-import { onAbort } from '../../base/abort.ts';
+import { aborted } from '../../base/abort.ts';
+import { textResponse } from './text-response.ts';
 import type { Client } from '../../client/client.ts';
 import { EventSeriesBroadcaster } from '../../client/event-series-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
@@ -65,10 +66,7 @@ export function createStandaloneScheduler(
     running.why = scheduler.why;
     try {
       await scheduler.start(signal);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else onAbort(signal, () => resolve());
-      });
+      await aborted(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -108,22 +106,17 @@ function createHandler({
 }: Pick<BasePlatform, 'metrics' | 'clock'> & { readonly why: () => ExplainPod | undefined }): HttpHandler {
   const statusz = serveStatusz(clock, 'kube-scheduler', ['/healthz', '/livez', '/metrics', '/readyz', '/why']);
   return async ({ method, path, headers }) => {
-    if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed');
+    if (method !== 'GET' && method !== 'HEAD') return textResponse(405, 'method not allowed');
     if (path === '/statusz') return statusz(headers['accept']);
-    if (['/healthz', '/livez', '/readyz'].includes(path)) return text(200, 'ok');
-    if (path === '/metrics') return text(200, await metrics.expose());
+    if (['/healthz', '/livez', '/readyz'].includes(path)) return textResponse(200, 'ok');
+    if (path === '/metrics') return textResponse(200, await metrics.expose());
     const [, namespace, name] = /^\/why\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-    if (namespace === undefined || name === undefined) return text(404, '404 page not found');
+    if (namespace === undefined || name === undefined) return textResponse(404, '404 page not found');
     const explain = why();
-    if (explain === undefined) return text(503, 'another instance leads');
+    if (explain === undefined) return textResponse(503, 'another instance leads');
     const answer = await explain(decodeURIComponent(namespace), decodeURIComponent(name));
-    return answer === undefined ? text(404, `pods "${name}" not found`) : json(answer);
+    return answer === undefined ? textResponse(404, `pods "${name}" not found`) : json(answer);
   };
-}
-
-function text(status: number, body: string): HttpResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8' };
-  return { kind: 'bytes', status, headers, chunks: [Buffer.from(body)] };
 }
 
 function json(body: object): HttpResponse {

@@ -1,3 +1,4 @@
+import { aborted } from '../../base/abort.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Leases } from '../../api/gen/resources.ts';
@@ -9,7 +10,7 @@ import { createMemoryLog } from '../../platform/sim/log.ts';
 import { createMemoryMetrics } from '../../platform/sim/metrics.ts';
 import { createSeededRandom } from '../../platform/sim/random.ts';
 import { VirtualClock } from '../../platform/sim/virtual-clock.ts';
-import { runLed, untilAborted } from './leadership.ts';
+import { runLed } from './leadership.ts';
 
 function setUp(shared = true) {
   const clock = new VirtualClock();
@@ -29,7 +30,7 @@ function setUp(shared = true) {
       createInProcessClient({ handler: api.handler, clock, principal, userAgent });
     const work = async (signal: AbortSignal): Promise<void> => {
       working.push(identity);
-      await untilAborted(signal);
+      await aborted(signal);
       working.splice(working.indexOf(identity), 1);
     };
     const ended = runLed(

@@ -2,7 +2,6 @@
  * Controllers and scheduler of several servers over one store: only one server's work at a time, agreed on by a Lease under
  * the names upstream's processes use, so that one of those would count as a candidate too. A server alone needs no lease.
  */
-import { onAbort } from '../../base/abort.ts';
 import type { Principal } from '../../api/transport.ts';
 import type { Client } from '../../client/client.ts';
 import { runLeaderElection } from '../../client/leader-election.ts';
@@ -49,12 +48,4 @@ export async function runLed(deps: LeadershipDeps, component: LedComponent, sign
     await runLeaderElection(electors, { namespace: 'kube-system', name, identity: deps.identity, lead }, signal);
     if (failure !== undefined) throw failure.error;
   }
-}
-
-/** Resolves when the signal aborts. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else onAbort(signal, () => resolve());
-  });
 }

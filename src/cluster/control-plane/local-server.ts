@@ -2,6 +2,7 @@
  * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
  * and what machines that join look for. Started in declared order, stopped in reverse.
  */
+import { aborted } from '../../base/abort.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createDeferred } from '../../base/deferred.ts';
@@ -219,7 +220,7 @@ class Server implements LocalServer {
 
   /** What only one of several servers over a store does. */
   async #led(controlPlane: ControlPlane): Promise<((signal: AbortSignal) => Promise<void>)[]> {
-    const { runLed, untilAborted } = await import('./leadership.ts');
+    const { runLed } = await import('./leadership.ts');
     const platform = this.#platform;
     const { advertiseAddress, instance } = this.#config;
     const deps = {
@@ -235,7 +236,7 @@ class Server implements LocalServer {
       name: 'kube-scheduler',
       async lead(signal: AbortSignal) {
         await controlPlane.startScheduler(signal);
-        await untilAborted(signal);
+        await aborted(signal);
       },
     } as const;
     return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));

@@ -2,6 +2,7 @@
  * Bootstrap tokens as Secrets: how they are made, listed and deleted by whoever may (an administrator's kubeconfig).
  * Upstream: kubeadm token.
  */
+import { tokenField } from '../../component-helpers/token-secrets.ts';
 import { Secrets } from '../../api/gen/resources.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import { isReason } from '../../api/status-error.ts';
@@ -80,7 +81,7 @@ export async function deleteBootstrapToken(client: Client, idOrToken: string): P
 }
 
 function infoOf(secret: Secret): BootstrapTokenInfo {
-  const field = (name: string): string => Buffer.from(secret.data?.[name] ?? '', 'base64').toString('utf8');
+  const field = (name: string): string => tokenField(secret, name);
   return {
     token: `${field('token-id')}.${field('token-secret')}`,
     expiration: field('expiration'),

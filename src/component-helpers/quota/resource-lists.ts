@@ -1,4 +1,5 @@
 /** Arithmetic on lists of quantities by resource name. Pure. Upstream: apiserver/pkg/quota/v1/resources.go. */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Container, PodSpec } from '../../api/gen/core-v1.ts';
 import { addQuantities, compareQuantities, isZeroQuantity, subtractQuantities } from '../../api/quantity.ts';
 
@@ -56,7 +57,7 @@ export function podTotals(
   let sidecars: Record<string, string> = {};
   let largestInit: Record<string, string> = {};
   for (const container of spec.initContainers ?? []) {
-    if (container.restartPolicy === 'Always') {
+    if (isRestartableInitContainer(container)) {
       total = addLists(total, amountsOf(container));
       sidecars = addLists(sidecars, amountsOf(container));
       largestInit = maxLists(largestInit, sidecars);

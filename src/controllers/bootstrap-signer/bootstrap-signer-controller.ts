@@ -7,7 +7,7 @@
 import { ConfigMaps, Secrets } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
 import type { ConfigMap, Secret } from '../../api/gen/core-v1.ts';
-import { tokenExpiresAtMs } from '../../component-helpers/token-secrets.ts';
+import { tokenExpiresAtMs, tokenField } from '../../component-helpers/token-secrets.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
 
@@ -64,7 +64,7 @@ interface BootstrapToken {
 /** The token of a secret that is complete, in time and made for signing. */
 function signingToken(secret: Secret, nowMs: number): BootstrapToken | undefined {
   if (secret.type !== TOKEN_TYPE) return undefined;
-  const text = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+  const text = (key: string): string => tokenField(secret, key);
   const [id, key] = [text('token-id'), text('token-secret')];
   const expiresAtMs = tokenExpiresAtMs(secret);
   const usable =

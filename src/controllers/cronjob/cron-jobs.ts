@@ -1,4 +1,5 @@
 /** What a cron job's jobs are called and contain, and which old ones go. Pure. Upstream: cronjob/utils.go. */
+import { finishedCondition } from '../../component-helpers/jobs.ts';
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import { apiVersionOf } from '../../api/resource-info.ts';
 import { formatTime } from '../../api/time.ts';
@@ -58,20 +59,12 @@ export function referenceTo(job: Stored<Job>): ObjectReference {
   return { apiVersion: apiVersionOf(Jobs), kind: Jobs.kind, namespace, name, uid, resourceVersion };
 }
 
-/** Complete, Failed, or undefined while it runs. */
-export function finishedAs(job: Job): 'Complete' | 'Failed' | undefined {
-  const found = job.status?.conditions?.find(
-    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
-  );
-  return found?.type as 'Complete' | 'Failed' | undefined;
-}
-
 /** Ended jobs beyond the history limits, oldest first. */
 export function jobsBeyondHistory(cronJob: CronJob, jobs: readonly Stored<Job>[]): Stored<Job>[] {
   const { successfulJobsHistoryLimit: good, failedJobsHistoryLimit: bad } = cronJob.spec;
   const beyond = (kind: string, limit: number | undefined): Stored<Job>[] => {
     if (limit === undefined) return [];
-    const ended = jobs.filter((job) => finishedAs(job) === kind);
+    const ended = jobs.filter((job) => finishedCondition(job)?.type === kind);
     const oldestFirst = ended.toSorted(byStart);
     return oldestFirst.slice(0, Math.max(0, ended.length - limit));
   };

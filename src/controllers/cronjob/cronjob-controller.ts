@@ -3,6 +3,7 @@
  *
  * Watches: CronJobs and Jobs. Writes alone: CronJob status, creation and deletion of the jobs it controls.
  */
+import { finishedCondition } from '../../component-helpers/jobs.ts';
 import { secondsToMs } from '../../api/int64.ts';
 import { CronJobs, Jobs } from '../../api/gen/resources.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -19,7 +20,7 @@ import { equalStatus } from '../../component-helpers/wire-equality.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Histogram } from '../../platform/metrics.ts';
 import { createKeyedLoop, informerList, type Controller, type ControllerDeps } from '../controller.ts';
-import { finishedAs, formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
+import { formatRfc1123, jobFor, jobName, jobsBeyondHistory, referenceTo } from './cron-jobs.ts';
 import { JobControl } from './job-control.ts';
 import { parseSchedule, type Schedule } from '../../component-helpers/cron-schedule.ts';
 import { mostRecentScheduleTime, nextScheduleTimeDuration, scheduleOf } from './schedule-times.ts';
@@ -150,7 +151,7 @@ class CronJobController {
     for (const job of owned) {
       const { name, uid } = job.metadata;
       const isActive = activeUids.has(uid);
-      const ended = finishedAs(job);
+      const ended = finishedCondition(job)?.type;
       if (!isActive && ended === undefined && !(await this.#isInStoredStatus(cronJob, uid, signal)))
         recorder.event(
           cronJob,

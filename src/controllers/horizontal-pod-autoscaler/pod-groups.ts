@@ -1,4 +1,5 @@
 /** Groups pods by whether their metrics count. Pure. Upstream: podautoscaler replica_calculator.go groupPods, calculatePodRequests. */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import { quantityMilliValue } from '../../api/quantity.ts';
 import { parseTime } from '../../api/time.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
@@ -69,7 +70,7 @@ export function podRequestsOf(
 function requestOf(pod: Stored<Pod>, resource: string, only: string | undefined): number {
   const podLevel = only === undefined ? pod.spec?.resources?.requests?.[resource] : undefined;
   if (podLevel !== undefined) return quantityMilliValue(podLevel);
-  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod.spec);
   const counted = [...(pod.spec?.containers ?? []), ...sidecars].filter(
     ({ name }) => only === undefined || name === only,
   );

@@ -5,6 +5,7 @@
  * references to it. Leaves alone jobs that another controller manages (`managedBy`) and jobs that are over. Invariant: a
  * pod's end is counted exactly once, since its finalizer goes only after its uid stands in the status.
  */
+import { isJobFinished } from '../../component-helpers/jobs.ts';
 import { Jobs, Pods } from '../../api/gen/resources.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
@@ -25,7 +26,7 @@ import { jobOf, watchJobs } from './job-events.ts';
 import { finalStatus, interimStatus, type JobNews, type PodNumbers } from './job-status.ts';
 import { createJobWriter, type JobWriter } from './job-writer.ts';
 import { planJob } from './plan.ts';
-import { deadlineMs, isFinished, evaluateJob, evaluateCompletion, type Verdict } from './verdict.ts';
+import { deadlineMs, evaluateJob, evaluateCompletion, type Verdict } from './verdict.ts';
 import { isTracked, TRACKING_FINALIZER, viewJob, type JobView } from './view.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Client } from '../../client/client.ts';
@@ -122,7 +123,7 @@ class JobController implements Controller {
       return this.#expectations.forget(key);
     }
     if (this.#ownWrites.isBehind(key, job)) return this.#metrics.skippedAsStale();
-    if ((job.spec?.managedBy ?? MANAGER) !== MANAGER || isFinished(job)) return;
+    if ((job.spec?.managedBy ?? MANAGER) !== MANAGER || isJobFinished(job)) return;
     const startedMs = this.#clock.monotonicMs();
     let action: JobAction = 'reconciling';
     let failed = true;

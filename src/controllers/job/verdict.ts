@@ -19,11 +19,6 @@ function trueCondition(job: Job, type: string): JobCondition | undefined {
   return job.status?.conditions?.find((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** Complete or Failed: nothing more happens to the job. */
-export function isFinished(job: Job): boolean {
-  return trueCondition(job, 'Complete') !== undefined || trueCondition(job, 'Failed') !== undefined;
-}
-
 /** Failures and success policies; a verdict once given stands. */
 export function evaluateJob(view: JobView): Verdict | undefined {
   for (const type of ['SuccessCriteriaMet', 'FailureTarget'] as const) {

@@ -3,6 +3,7 @@
  *
  * Watches: Jobs. Writes alone: the deletion of finished jobs whose `ttlSecondsAfterFinished` is over.
  */
+import { finishedCondition } from '../../component-helpers/jobs.ts';
 import { Jobs } from '../../api/gen/resources.ts';
 import { isReason } from '../../api/status-error.ts';
 import { parseTime } from '../../api/time.ts';
@@ -17,10 +18,7 @@ const WORKERS = 5;
 function expiresAtMs(job: Job): number | undefined {
   const ttlSeconds = job.spec?.ttlSecondsAfterFinished;
   if (ttlSeconds === undefined || job.metadata.deletionTimestamp !== undefined) return undefined;
-  const ended = job.status?.conditions?.find(
-    (c) => (c.type === 'Complete' || c.type === 'Failed') && c.status === 'True',
-  );
-  const endedMs = parseTime(ended?.lastTransitionTime);
+  const endedMs = parseTime(finishedCondition(job)?.lastTransitionTime);
   return Number.isNaN(endedMs) ? undefined : endedMs + ttlSeconds * 1000;
 }
 

@@ -18,7 +18,7 @@ import {
 import type { PlannedListener } from '../snapshot/snapshot-plan.ts';
 import { attachRoute, type AttachContext, type AttachedParent } from './attach-routes.ts';
 import { placePolicies, type BackendTlsPolicies, type PolicyContext } from './backend-tls-policies.ts';
-import { byAge } from './by-age.ts';
+import { byAge } from '../by-age.ts';
 import { KindClaims } from './kind-claims.ts';
 import { resolveListeners } from './listeners.ts';
 import { convertRoute, servicesNamedBy, type ConvertedRoute, type RouteContext } from './route-rules.ts';

@@ -4,7 +4,7 @@ import type { Stored } from '../../api/object.ts';
 import type { SharedHosts } from '../snapshot/host-claims.ts';
 import type { AttachedParent } from './attach-routes.ts';
 import type { BackendTlsPolicies, ResolvedPolicy } from './backend-tls-policies.ts';
-import { byAge } from './by-age.ts';
+import { byAge } from '../by-age.ts';
 import { condition, type NewCondition } from './conditions.ts';
 import type { ResolvedListener } from './listeners.ts';
 import type { OwnRoute } from './own-route.ts';

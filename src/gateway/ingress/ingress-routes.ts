@@ -124,13 +124,6 @@ export function* sortedRoutes(ranked: readonly RankedRoute[]): Steps<PlannedRout
   return sorted.map(({ route }) => route);
 }
 
-/** The oldest first, as upstream breaks ties; then by name. */
-export function byAge(a: Stored<Ingress>, b: Stored<Ingress>): number {
-  const key = ({ metadata }: Stored<Ingress>): string =>
-    `${metadata.creationTimestamp ?? ''} ${metadata.namespace}/${metadata.name}`;
-  return key(a) < key(b) ? -1 : 1;
-}
-
 function byPath(a: PathMatch, b: PathMatch): number {
   if (a.type !== b.type) return a.type === 'exact' ? -1 : 1;
   return lengthOf(b) - lengthOf(a);

@@ -1,9 +1,10 @@
 /** Which ingresses are served: those that the budget of a snapshot has room for, the oldest first. */
+import { byAge } from '../by-age.ts';
 import type { Ingress } from '../../api/gen/networking-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { Steps } from '../../base/steps.ts';
 import { namespaceOf } from '../../component-helpers/rbac/subjects.ts';
-import { byAge, routesOfIngress, type IngressRoutes } from '../ingress/ingress-routes.ts';
+import { routesOfIngress, type IngressRoutes } from '../ingress/ingress-routes.ts';
 import { certificatesOfIngress } from '../ingress/tls-certificates.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { costOfBackends, costOfRoutes } from './route-cost.ts';

@@ -1,4 +1,5 @@
 /** CPU and memory of containers as in-place resize sees them. Pure. */
+import { podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 
@@ -25,7 +26,7 @@ export function changedResources(a: ContainerResources, b: ContainerResources): 
 
 /** Containers whose resources may change while they run. */
 export function resizableContainers({ spec }: Pod): readonly Container[] {
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  return podContainers(spec);
 }
 
 /** The pod with these resources in place of its containers' own; containers not named keep theirs. */

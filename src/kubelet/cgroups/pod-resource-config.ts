@@ -1,4 +1,5 @@
 /** Limits of a pod's cgroup, from its spec alone. Upstream: ResourceConfigForPod in pkg/kubelet/cm/helpers_linux.go. */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityFromValue } from '../../api/quantity.ts';
@@ -60,7 +61,7 @@ export function podLimits(pod: Pod): {
   const sidecars = emptyAmounts();
   for (const container of spec?.initContainers ?? []) {
     const own = limitsOf(container);
-    if (container.restartPolicy === 'Always') {
+    if (isRestartableInitContainer(container)) {
       addAmounts(limits, own);
       addAmounts(sidecars, own);
     } else {

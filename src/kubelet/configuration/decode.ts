@@ -2,6 +2,7 @@
  * Reads KubeletConfiguration strictly: unknown fields, keys that occur twice and values of the wrong type are errors that
  * name the field's path. Upstream: pkg/kubelet/kubeletconfig/configfiles with a strict codec.
  */
+import { isObject } from '../../api/codec/own-property.ts';
 import type { ParsedJson } from '../../api/codec/json-parser.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { FieldTable, FieldType } from './field-table.ts';
@@ -43,10 +44,6 @@ const CHECKS: Readonly<Record<Exclude<FieldType, object>, (value: unknown) => bo
   flags: (value) => isMapOf(value, (part) => typeof part === 'boolean'),
   headers: (value) => isMapOf(value, (part) => Array.isArray(part) && part.every(isText)),
 };
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';

@@ -4,6 +4,7 @@
  *
  * One pod is admitted at a time. Before each admission the resources of pods that are gone are freed.
  */
+import { podContainers } from '../../api/pod-containers.ts';
 import type { Container, Node, Pod } from '../../api/gen/core-v1.ts';
 import { onAbort } from '../../base/abort.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -153,7 +154,7 @@ class LinuxContainerManager implements ContainerManager {
   }
 
   withoutCpuQuota({ metadata, spec }: Pod): boolean {
-    const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+    const containers = podContainers(spec);
     return containers.some((container) => this.#isWithoutCpuQuota({ metadata }, container));
   }
 

@@ -4,11 +4,6 @@
  */
 import type { Container, EphemeralContainer, Pod } from '../../api/gen/core-v1.ts';
 
-/** Whether the init container is a sidecar. */
-export function isRestartableInitContainer(container: Container): boolean {
-  return container.restartPolicy === 'Always';
-}
-
 /** The action of the first rule that matches the exit code. Rules without exit codes match nothing. */
 function restartRuleAction(container: Container | EphemeralContainer, exitCode: number): string | undefined {
   return container.restartPolicyRules?.find(({ exitCodes }) => {

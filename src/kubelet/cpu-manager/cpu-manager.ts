@@ -5,6 +5,7 @@
  * Invariants: a processor is alone in one container or shared, never both, save that containers of a pod inherit those of
  * its init containers; what was given is on disk before the container is made.
  */
+import { isRestartableInitContainer, podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue } from '../../api/quantity.ts';
@@ -18,6 +19,7 @@ import {
   type HintProvider,
   type TopologyHint,
   type TopologyHints,
+  hintsOf,
 } from '../topology-manager/hints.ts';
 import { podUid } from '../types/pod-update.ts';
 import { common, cpuSet, formatCpuSet, without, type CpuSet } from './cpu-set.ts';
@@ -97,7 +99,7 @@ class StaticCpuManager implements CpuManager {
   }
 
   concerns(pod: Pod): boolean {
-    return containersOf(pod).some((container) => exclusiveCount(pod, container) > 0);
+    return podContainers(pod.spec).some((container) => exclusiveCount(pod, container) > 0);
   }
 
   allocatable(): CpuSet {
@@ -216,7 +218,7 @@ class StaticCpuManager implements CpuManager {
       if (common(left, within).length < left.length) continue;
       if (common(cpuSet([...free, ...left]), within).length >= count) masks.push(mask);
     }
-    return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === smallest }));
+    return hintsOf(masks, smallest);
   }
 
   #restore(checkpoint: CpuState | undefined): void {
@@ -249,10 +251,6 @@ function reservedOf(cpus: readonly HostCpu[], { reservedCpus, reservedMilliCpu }
   return takeCpus(cpus, all, count);
 }
 
-function containersOf(pod: Pod): readonly Container[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-}
-
 /** How many exclusive processors the container gets; 0: it runs on the shared ones. */
 function exclusiveCount(pod: Pod, container: Container): number {
   if (podQosClass(pod) !== 'Guaranteed' || pod.spec?.resources !== undefined) return 0;
@@ -266,7 +264,7 @@ function podCount(pod: Pod): number {
   let [sidecars, init] = [0, 0];
   for (const container of pod.spec?.initContainers ?? []) {
     const count = exclusiveCount(pod, container);
-    if (container.restartPolicy === 'Always') sidecars += count;
+    if (isRestartableInitContainer(container)) sidecars += count;
     else init = Math.max(init, sidecars + count);
   }
   const sum = (pod.spec?.containers ?? []).reduce((total, each) => total + exclusiveCount(pod, each), sidecars);

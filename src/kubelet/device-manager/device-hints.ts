@@ -1,5 +1,5 @@
 /** Which NUMA nodes devices can come from, and which devices are taken. Pure. Upstream: devicemanager/topology_hints.go and filterByAffinity. */
-import { maskCount, maskOf, masksOver, type TopologyHint } from '../topology-manager/hints.ts';
+import { maskCount, maskOf, masksOver, type TopologyHint, hintsOf } from '../topology-manager/hints.ts';
 import type { PluginDevice } from './device-plugin-api.ts';
 
 /** Devices of one resource by id. */
@@ -34,7 +34,7 @@ export function deviceHints(input: {
     if (within(bound, mask) < bound.length) continue;
     if (bound.length + within(available, mask) >= request) masks.push(mask);
   }
-  return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === smallest }));
+  return hintsOf(masks, smallest);
 }
 
 /** Available devices by how they lie to the affinity. */

@@ -4,6 +4,7 @@
  * Invariants: a device belongs to at most one container, except that containers of a pod reuse those of its init containers; an
  * allocation is on disk before the container is created and survives restarts of the kubelet until the pod has ended.
  */
+import { isRestartableInitContainer, podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { quantityValue } from '../../api/quantity.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
@@ -97,7 +98,7 @@ class PluginDeviceManager implements DeviceManager {
   }
 
   concerns(pod: Pod): boolean {
-    return allContainers(pod).some((container) => this.#deviceRequests(pod, container).length > 0);
+    return podContainers(pod.spec).some((container) => this.#deviceRequests(pod, container).length > 0);
   }
 
   allocated(resource: string): number {
@@ -120,12 +121,12 @@ class PluginDeviceManager implements DeviceManager {
 
   podTopologyHints(pod: Pod): TopologyHints {
     const names = new Set(
-      allContainers(pod).flatMap((container) => this.#deviceRequests(pod, container).map(([name]) => name)),
+      podContainers(pod.spec).flatMap((container) => this.#deviceRequests(pod, container).map(([name]) => name)),
     );
     return Object.fromEntries(
       [...names].map((resource) => {
         const request = podRequest(pod, resource);
-        const ids = allContainers(pod).flatMap(
+        const ids = podContainers(pod.spec).flatMap(
           ({ name }) => this.podDevices.get(podUid(pod), name, resource)?.ids ?? [],
         );
         const held = ids.length === 0 ? undefined : [...new Set(ids)];
@@ -255,16 +256,12 @@ class PluginDeviceManager implements DeviceManager {
   }
 }
 
-function allContainers(pod: Pod): readonly Container[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-}
-
 /** The sum of containers and sidecars, or the largest init container with the sidecars before it if that is more. */
 function podRequest(pod: Pod, resource: string): number {
   const amount = (container: Container): number => quantityValue(container.resources?.limits?.[resource] ?? '0');
   let [sidecars, init] = [0, 0];
   for (const container of pod.spec?.initContainers ?? []) {
-    if (container.restartPolicy === 'Always') sidecars += amount(container);
+    if (isRestartableInitContainer(container)) sidecars += amount(container);
     else init = Math.max(init, amount(container) + sidecars);
   }
   return Math.max(init, sidecars + (pod.spec?.containers ?? []).reduce((sum, each) => sum + amount(each), 0));

@@ -1,4 +1,5 @@
 /** A node's allocatable as admission must see it. Pure. Upstream: sanitizeNodeAllocatable in devicemanager/manager.go. */
+import { podContainers } from '../../api/pod-containers.ts';
 import type { Node, Pod } from '../../api/gen/core-v1.ts';
 import { compareQuantities } from '../../api/quantity.ts';
 
@@ -10,7 +11,7 @@ export function withHeldDevices(
 ): Node | undefined {
   const allocatable = node?.status?.allocatable;
   if (node === undefined || allocatable === undefined) return node;
-  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const containers = podContainers(pod.spec);
   const names = new Set(containers.flatMap(({ resources }) => Object.keys(resources?.limits ?? {})));
   const raised = [...names].flatMap((name): [string, string][] => {
     const [has, held] = [allocatable[name], name.includes('/') ? allocated(name) : 0];

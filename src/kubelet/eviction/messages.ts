@@ -1,5 +1,6 @@
 /** Messages of evicted pods, in upstream's words. Pure. */
-import type { Container, Pod } from '../../api/gen/core-v1.ts';
+import { podContainers } from '../../api/pod-containers.ts';
+import type { Pod } from '../../api/gen/core-v1.ts';
 import { quantityFromValue, quantityValue } from '../../api/quantity.ts';
 import { firstByName } from '../../base/first-by.ts';
 import type { PodStats } from '../stats/summary-types.ts';
@@ -11,13 +12,9 @@ export const EVICTED = 'Evicted';
 
 const amount = (value: number): string => quantityFromValue(Math.floor(value), 'BinarySI');
 
-function containersOf(pod: Pod): readonly Container[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-}
-
 function consumers(pod: Pod, stats: PodStats | undefined, resource: StarvedResource): string {
   if (stats === undefined || (resource !== 'memory' && resource !== 'ephemeral-storage')) return '';
-  const containers = firstByName(containersOf(pod));
+  const containers = firstByName(podContainers(pod.spec));
   return stats.containers
     .map((container) => {
       const declared = containers.get(container.name);

@@ -1,6 +1,7 @@
 /**
  * Which credentials to try for an image: from the pod's pull secrets, then the node's own. Upstream: pkg/credentialprovider.
  */
+import { isObject } from '../../api/codec/own-property.ts';
 import { trimEndOf } from '../../base/trim-end.ts';
 import type { Secret } from '../../api/gen/core-v1.ts';
 import type { ObjectMeta } from '../../api/gen/meta-v1.ts';
@@ -49,10 +50,6 @@ export interface SourcedCredential {
 
 export function identityOf({ namespace = '', name = '', uid = '' }: ObjectMeta): ObjectIdentity {
   return { namespace, name, uid };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The registries of a `.dockerconfigjson` (with `auths`) or a `.dockercfg` text. Throws on text that is neither. */

@@ -1,5 +1,5 @@
 /** Memory and huge pages of NUMA nodes: what is free, and from where a request can be met. Pure. Upstream: memorymanager/policy_static.go. */
-import { isNarrower, maskCount, masksOver, nodesOf, type TopologyHint } from '../topology-manager/hints.ts';
+import { isNarrower, maskCount, masksOver, nodesOf, type TopologyHint, hintsOf } from '../topology-manager/hints.ts';
 
 /** Bytes by resource: `memory`, `hugepages-2Mi`. */
 export type Bytes = Readonly<Record<string, number>>;
@@ -46,7 +46,7 @@ export function memoryHints(map: MemoryMap, request: Bytes): TopologyHint[] {
       smallest = Math.min(smallest, maskCount(mask));
     if (!violatesGroups(map, mask) && enough(mask, (node, type) => freeOn(map, node, type))) masks.push(mask);
   }
-  return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === smallest }));
+  return hintsOf(masks, smallest);
 }
 
 /** The nodes to take the request from: those of the hint, or more if they do not do. Throws when nothing does. */

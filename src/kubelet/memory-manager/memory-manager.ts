@@ -4,6 +4,7 @@
  *
  * Differs: its memory on disk, `memory_manager_state`, holds what was given; upstream's also holds what follows from it.
  */
+import { isRestartableInitContainer, podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityFromValue, quantityValue } from '../../api/quantity.ts';
@@ -95,7 +96,8 @@ export function createMemoryManager(
   }
 
   return {
-    concerns: (pod) => isBound(pod) && containersOf(pod).some((each) => Object.keys(requestedBytes(each)).length > 0),
+    concerns: (pod) =>
+      isBound(pod) && podContainers(pod.spec).some((each) => Object.keys(requestedBytes(each)).length > 0),
     blocksOf: (uid, name) => entries[uid]?.[name] ?? [],
     nodesOf(uid, name) {
       const nodes = (entries[uid]?.[name] ?? []).flatMap(({ numaAffinity }) => numaAffinity);
@@ -155,10 +157,6 @@ function isBound(pod: Pod): boolean {
   return podQosClass(pod) === 'Guaranteed' && pod.spec?.resources === undefined;
 }
 
-function containersOf(pod: Pod): readonly Container[] {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
-}
-
 function requestedBytes({ resources }: Container): Bytes {
   return Object.fromEntries(
     Object.entries({ ...resources?.limits, ...resources?.requests }).flatMap(([name, quantity]) => {
@@ -174,7 +172,7 @@ function podBytes(pod: Pod): Bytes {
   let [sidecars, init]: Bytes[] = [{}, {}];
   for (const container of pod.spec?.initContainers ?? []) {
     const own = requestedBytes(container);
-    if (container.restartPolicy === 'Always') sidecars = add(sidecars!, own);
+    if (isRestartableInitContainer(container)) sidecars = add(sidecars!, own);
     else init = merge(init!, add(sidecars!, own), Math.max);
   }
   const sum = (pod.spec?.containers ?? []).reduce((total, each) => add(total, requestedBytes(each)), sidecars!);

@@ -4,10 +4,10 @@
  *
  * Pods that ran before the kubelet started are not counted. Static pods have no creation time of the API server.
  */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { parseTime } from '../../api/time.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { isMirrorPod, isHostNetworkPod, isStaticPod, podUid } from '../types/pod-update.ts';
 
 const BUCKETS = [
@@ -111,7 +111,7 @@ function hasRun({ state }: ContainerStatus): boolean {
 
 /** The total run time of init containers, which had to end before the others started. */
 function initMs({ spec, status }: Pod): number {
-  const sidecars = new Set((spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
+  const sidecars = new Set(sidecarsOf(spec).map(({ name }) => name));
   let sum = 0;
   for (const { name, state } of status?.initContainerStatuses ?? []) {
     const { startedAt, finishedAt } = state?.terminated ?? {};

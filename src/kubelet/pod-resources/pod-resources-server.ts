@@ -2,6 +2,7 @@
  * Reports to monitoring agents which devices, processors and memory containers have: `pod-resources/kubelet.sock` in the
  * kubelet's directory. Upstream: pkg/kubelet/apis/podresources. Not here: v1alpha1.
  */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import { onAbort } from '../../base/abort.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { GrpcError } from '../../grpc/grpc-error.ts';
@@ -68,7 +69,7 @@ interface PodKey {
 }
 
 function resourcesOf(pod: Pod, deps: PodResourcesDeps): object {
-  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod.spec);
   return {
     name: podName(pod),
     namespace: podNamespace(pod),

@@ -2,9 +2,9 @@
  * Keeps one worker per container and probe, and puts their results into pod statuses. Upstream:
  * pkg/kubelet/prober/prober_manager.go.
  */
+import { isRestartableInitContainer, podContainers, sidecarsOf } from '../../api/pod-containers.ts';
 import type { Container, ContainerStatus, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { firstBy } from '../../base/first-by.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Counter } from '../../platform/metrics.ts';
@@ -58,7 +58,7 @@ const TYPES: readonly {
 
 /** Containers that may be probed: regular ones and sidecars. */
 function probedContainers(pod: Pod): readonly Container[] {
-  return [...(pod.spec?.initContainers ?? []).filter(isRestartableInitContainer), ...(pod.spec?.containers ?? [])];
+  return [...sidecarsOf(pod.spec), ...(pod.spec?.containers ?? [])];
 }
 
 /** Values of upstream's label probe_type. */
@@ -127,12 +127,7 @@ class PodProbeManager implements ProbeManager {
   }
 
   updatePodStatus(pod: Pod, status: PodStatus): PodStatus {
-    const specs = new Map(
-      [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].map((container) => [
-        container.name,
-        container,
-      ]),
-    );
+    const specs = new Map(podContainers(pod.spec).map((container) => [container.name, container]));
     const init = status.initContainerStatuses?.map((container) => {
       const spec = specs.get(container.name);
       if (spec !== undefined && isRestartableInitContainer(spec)) return this.#withProbes(pod, spec, container);

@@ -2,9 +2,9 @@
  * Runs a single probe and decides success or failure; records the events `kubectl describe` shows. Upstream:
  * pkg/kubelet/prober/prober.go and pkg/probe.
  */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Container, Pod, PodStatus, Probe } from '../../api/gen/core-v1.ts';
 import { errorMessage, hasErrorCode } from '../../base/errors.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { KubeletEventRecorder } from '../event-reasons.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { GrpcConnector } from '../../grpc/grpc-connector.ts';

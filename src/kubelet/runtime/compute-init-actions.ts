@@ -1,11 +1,8 @@
 /** Which init containers are started, restarted or killed. Upstream: computeInitContainerActions. */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { findContainerStatusByName } from '../container/helpers.ts';
-import {
-  containerShouldRestart,
-  isContainerRestartable,
-  isRestartableInitContainer,
-} from '../container/restart-policy.ts';
+import { containerShouldRestart, isContainerRestartable } from '../container/restart-policy.ts';
 import type { ContainerStatus, PodStatus } from '../container/runtime.ts';
 import type { ProbeResults } from '../prober/results.ts';
 import { type Draft, killOfRunning, killOfUnknown, noteResize } from './pod-actions.ts';

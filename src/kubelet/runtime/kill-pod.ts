@@ -1,8 +1,8 @@
 /** Ends a pod: all its containers at once (sidecars in their order), then its sandboxes. Upstream: kuberuntime_manager.go (killPodWithSyncResult). */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { beginInTurns } from '../../base/begin-in-turns.ts';
 import { isCriCode } from '../../cri/cri-error.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { PodSyncResult, RuntimePod, SyncStep } from '../container/runtime.ts';
 import { syncError } from '../container/sync-error.ts';
 import { killContainer } from './kill-container.ts';

@@ -1,11 +1,11 @@
 /**
  * Requests and limits as CRI's Linux resources. Upstream: kuberuntime_container_linux.go, cm/helpers_linux.go, qos/policy.go.
  */
+import { isRestartableInitContainer, sidecarsOf } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import type { LinuxContainerResources } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
 import { resourcesInPod } from '../allocation/resources.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { podRequests } from '../../component-helpers/pod-resources.ts';
 import { podQosClass } from '../../api/pod-qos.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
@@ -192,7 +192,7 @@ export function sandboxResources(
   pod: Pod,
   config: LinuxResourceConfig,
 ): { overhead: Init<LinuxContainerResources>; resources: Init<LinuxContainerResources> } {
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
+  const sidecars = sidecarsOf(pod.spec);
   const running = [...(pod.spec?.containers ?? []), ...sidecars];
   const overhead = pod.spec?.overhead;
   const allLimited = (name: string): boolean =>

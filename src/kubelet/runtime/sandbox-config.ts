@@ -1,8 +1,8 @@
 /** What a pod's sandbox is made from. Upstream: kuberuntime_sandbox.go (generatePodSandboxConfig). */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { PodSandboxConfig, PortMapping, Protocol, UserNamespace } from '../../cri/gen/cri-types.ts';
 import type { Init } from '../../cri/call-options.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { DnsConfig } from '../network/dns.ts';
 import { sandboxHostName } from '../network/hosts-file.ts';
 import { podLabels } from './labels.ts';
@@ -28,7 +28,7 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'TCP', UDP: 'UDP', 
 /** Host ports of all containers that keep running. Pods in the host's network need none. */
 function portMappings(pod: Pod): Init<PortMapping>[] {
   if (pod.spec?.hostNetwork) return [];
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
+  const sidecars = sidecarsOf(pod.spec);
   return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
     (container.ports ?? []).map((port) => ({
       hostIp: port.hostIP ?? '',

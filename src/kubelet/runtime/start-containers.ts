@@ -1,8 +1,8 @@
 /** Starts the containers that a pass of syncPod is to start, those in back-off later. Upstream: kuberuntime_manager.go (SyncPod, doBackOff). */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import { firstByName } from '../../base/first-by.ts';
 import type { Container } from '../../api/gen/core-v1.ts';
 import type { StepScope } from '../../component-helpers/pod-trace/step-scope.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { StartedContainerType } from '../metrics/start-counts.ts';
 import { containerHash } from './container-hash.ts';
 import { goDuration } from './crash-back-off.ts';

@@ -2,10 +2,10 @@
  * The order a pod's containers end in: normal ones at once, each sidecar after all normal ones and all later sidecars.
  * Upstream: kuberuntime_termination_order.go.
  */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { sleepUnlessAborted, type Clock } from '../../platform/clock.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 
 /** Makes containers wait for their turn. */
 export interface TerminationOrdering {
@@ -18,9 +18,7 @@ export interface TerminationOrdering {
 /** The ordering of one pod; `running` names the containers that are still to end. */
 export function createTerminationOrdering(pod: Pod, running: readonly string[], clock: Clock): TerminationOrdering {
   const ended = new Map<string, Deferred<void>>(running.map((name) => [name, createDeferred<void>()]));
-  const sidecars = (pod.spec?.initContainers ?? [])
-    .filter(isRestartableInitContainer)
-    .map((container) => container.name);
+  const sidecars = sidecarsOf(pod.spec).map((container) => container.name);
   const normal = (pod.spec?.containers ?? []).map((container) => container.name);
 
   const before = (name: string): readonly string[] => {

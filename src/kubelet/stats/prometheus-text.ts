@@ -1,4 +1,5 @@
 /** Samples in Prometheus text format 0.0.4, with times: what scrapers of the kubelet's resource endpoints expect. */
+import { escapeLabelValue } from '../../platform/label-value.ts';
 
 /** One value of a metric. */
 export interface Sample {
@@ -16,10 +17,6 @@ export interface MetricFamily {
   readonly samples: readonly Sample[];
 }
 
-function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
-}
-
 /** The families that have values, in order of their names. */
 export function formatMetrics(families: readonly MetricFamily[]): string {
   let text = '';
@@ -27,7 +24,7 @@ export function formatMetrics(families: readonly MetricFamily[]): string {
   for (const { name, help, type, samples } of named) {
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
     for (const { labels, value, timeMs } of samples) {
-      const pairs = Object.entries(labels).map(([label, content]) => `${label}="${escaped(content)}"`);
+      const pairs = Object.entries(labels).map(([label, content]) => `${label}="${escapeLabelValue(content)}"`);
       text += `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
     }
   }

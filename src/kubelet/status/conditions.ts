@@ -1,7 +1,7 @@
 /** Conditions of a pod from its containers' statuses. Pure; transition times are the status manager's. Upstream: pkg/kubelet/status/generate.go. */
+import { isRestartableInitContainer, sidecarsOf } from '../../api/pod-containers.ts';
 import { firstBy, firstByName } from '../../base/first-by.ts';
 import type { Container, ContainerStatus, Pod, PodCondition } from '../../api/gen/core-v1.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import type { PodStatus as RuntimePodStatus } from '../container/runtime.ts';
 import { isHostNetworkPod } from '../types/pod-update.ts';
 import { hasAnyRegularContainerStarted } from './phase.ts';
@@ -58,7 +58,7 @@ function messageOf(sorted: { unknown: string[]; bad: string[] }, what: string): 
 function readyAs(type: string, input: ConditionInput): PodCondition {
   const { pod, statuses, phase } = input;
   if (statuses === undefined) return condition(pod, type, 'False', 'UnknownContainerStatuses', NO_STATUSES);
-  const sidecars = (pod.spec?.initContainers ?? []).filter(isRestartableInitContainer);
+  const sidecars = sidecarsOf(pod.spec);
   const sorted = sortOut(
     [...sidecars, ...(pod.spec?.containers ?? [])],
     statuses,

@@ -1,7 +1,7 @@
 /** The last status of a pod whose work is over. Pure. Upstream: TerminatePod in pkg/kubelet/status/status_manager.go. */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 import { STATUS_UNKNOWN_REASON } from './container-statuses.ts';
 
@@ -16,16 +16,16 @@ function ended(status: ContainerStatus): ContainerStatus {
   };
 }
 
+/** Whether the container runs, or ever ran. */
+function hasStarted({ state, lastState }: ContainerStatus): boolean {
+  return state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined;
+}
+
 /** Whether the pod got past its init containers. */
 function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
-  const regularStarted = (status.containerStatuses ?? []).some(
-    (container) =>
-      container.state?.running !== undefined ||
-      container.state?.terminated !== undefined ||
-      container.lastState?.terminated !== undefined,
-  );
+  const regularStarted = (status.containerStatuses ?? []).some(hasStarted);
   if (regularStarted) return true;
   const last = initContainers.at(-1)!;
   const lastStatus = status.initContainerStatuses?.find(({ name }) => name === last.name);
@@ -35,14 +35,7 @@ function hasPodInitialized(pod: Pod, status: PodStatus): boolean {
 
 /** Init containers up to the last that shows any trace of having run. */
 function startedInitCount(statuses: readonly ContainerStatus[]): number {
-  return (
-    statuses.findLastIndex(
-      (status) =>
-        status.state?.running !== undefined ||
-        status.state?.terminated !== undefined ||
-        status.lastState?.terminated !== undefined,
-    ) + 1
-  );
+  return statuses.findLastIndex(hasStarted) + 1;
 }
 
 /** `status` with no container left running and a terminal phase (static pods keep theirs: they start again). */

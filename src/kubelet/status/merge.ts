@@ -2,11 +2,12 @@
  * Rules between an old and a new pod status. Pure. Upstream: mergePodStatus, updateLastTransitionTime, normalizeStatus,
  * checkContainerStateTransition in pkg/kubelet/status/status_manager.go.
  */
+import { podContainers, sidecarsOf } from '../../api/pod-containers.ts';
 import { firstBy, firstByName } from '../../base/first-by.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
-import { containerShouldRestart, isRestartableInitContainer } from '../container/restart-policy.ts';
+import { containerShouldRestart } from '../container/restart-policy.ts';
 import { isKubeletCondition, isMirrorPod } from '../types/pod-update.ts';
 import { containersReadyCondition, podReadyCondition } from './conditions.ts';
 
@@ -149,12 +150,12 @@ function illegalTransition(
 /** Why the new status must not replace the old one: a container that may not restart cannot come back to life. */
 export function checkContainerStateTransition(pod: Pod, old: PodStatus, status: PodStatus): string | undefined {
   if ((pod.spec?.restartPolicy ?? 'Always') === 'Always') return undefined;
-  const containers = firstByName([...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]);
+  const containers = firstByName(podContainers(pod.spec));
   const mayRestart = (name: string, exitCode: number): boolean => {
     const container = containers.get(name);
     return container === undefined || containerShouldRestart(container, pod, exitCode);
   };
-  const sidecars = new Set((pod.spec?.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
+  const sidecars = new Set(sidecarsOf(pod.spec).map(({ name }) => name));
   const initMayRestart = (name: string, exitCode: number): boolean =>
     sidecars.has(name) || (exitCode !== 0 && mayRestart(name, exitCode));
   return (

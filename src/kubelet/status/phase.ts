@@ -1,6 +1,6 @@
 /** The phase of a pod from its containers' statuses. Pure. Upstream: getPhase in pkg/kubelet/kubelet_pods.go. */
+import { isRestartableInitContainer } from '../../api/pod-containers.ts';
 import type { ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
-import { isRestartableInitContainer } from '../container/restart-policy.ts';
 import { isStaticPod } from '../types/pod-update.ts';
 
 /** Phases a kubelet reports. */

@@ -27,6 +27,11 @@ export interface HintProvider {
   allocate(pod: Pod, container: Container, hint: TopologyHint): Promise<void> | void;
 }
 
+/** Hints for these sets of nodes; those with as few nodes as would do on an empty machine are preferred. */
+export function hintsOf(masks: readonly number[], fewestNodes: number): TopologyHint[] {
+  return masks.map((affinity) => ({ affinity, preferred: maskCount(affinity) === fewestNodes }));
+}
+
 /** Why a pod cannot be admitted, with the reason for its status. */
 export class AllocationError extends Error {
   readonly reason: AdmissionReason;

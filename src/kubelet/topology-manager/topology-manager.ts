@@ -2,6 +2,7 @@
  * Lets managers of resources agree on NUMA nodes and give a pod's containers what they ask for. Upstream:
  * pkg/kubelet/cm/topologymanager (scopes and policies).
  */
+import { podContainers } from '../../api/pod-containers.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { errorMessage } from '../../base/errors.ts';
 import type { HostNumaNode } from '../../platform/host.ts';
@@ -81,7 +82,7 @@ export function createTopologyManager(
 
   return {
     async admit(pod) {
-      const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+      const containers = podContainers(pod.spec);
       const whole =
         policy === 'none'
           ? ANY_NODE

@@ -10,7 +10,7 @@ import {
 } from '../http.ts';
 import type { HttpAnswer, HttpCall, HttpUpgrade } from '../net.ts';
 import type { ByteSink } from '../streams.ts';
-import { createDuplexPair } from './streams.ts';
+import { createDuplexPair, goneError, resume } from './streams.ts';
 
 const STREAM_CAPACITY = 16;
 const encoder = new TextEncoder();
@@ -189,11 +189,6 @@ function parseHead(text: string): { status: number; headers: Record<string, stri
   return { status: Number(first.split(' ')[1]), headers };
 }
 
-async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (first.byteLength > 0) yield first;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-}
-
 async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
 }
@@ -204,8 +199,4 @@ function flatten(response: BytesResponse | StreamResponse): Record<string, strin
     flat[name.toLowerCase()] = typeof value === 'string' ? value : value.join(', ');
   }
   return flat;
-}
-
-function goneError(): Error {
-  return Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
 }

@@ -2,6 +2,7 @@
  * HTTP/1.1 on a simulated connection, for those who dial a port and speak HTTP themselves (tunnelled upgrades). One request
  * per connection; the answer ends with it.
  */
+import { resume } from './streams.ts';
 import {
   BodyTooLargeError,
   type HttpHandler,
@@ -104,9 +105,4 @@ async function readHead(incoming: AsyncIterator<Uint8Array>): Promise<{ head: st
     if (next.done) throw new Error('the connection ended before the head of a request');
     received = Buffer.concat([received, next.value]);
   }
-}
-
-async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (first.byteLength > 0) yield first;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

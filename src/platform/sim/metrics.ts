@@ -1,4 +1,5 @@
 /** A metrics registry in memory, for tests to look at; the text format is the real one. */
+import { escapeLabelValue } from '../label-value.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Counter, Gauge, Histogram, Metrics, MetricSpec } from '../metrics.ts';
 
@@ -149,10 +150,6 @@ function format(metric: MemoryMetric): string {
 }
 
 function formatLabels(labels: Labels): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`);
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabelValue(value)}"`);
   return parts.length === 0 ? '' : `{${parts.join(',')}}`;
-}
-
-function escapeValue(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

@@ -5,8 +5,14 @@ import type { Duplex } from '../streams.ts';
 /** Chunks a direction holds before its writer waits. */
 const CAPACITY = 16;
 
-function goneError(): Error {
+export function goneError(): Error {
   return Object.assign(new Error('the connection is closed'), { code: 'ECONNRESET' });
+}
+
+/** What was read already, then the rest. */
+export async function* resume(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (first.byteLength > 0) yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 interface Direction {

@@ -4,6 +4,7 @@
  * compares the wanted state with what was programmed; every minute, and after a failure, the table is written anew, which
  * heals what others did to it. The rules stay when this stops.
  */
+import { removalScript } from '../nft-script.ts';
 import { onAbort } from '../../base/abort.ts';
 import { Namespaces, NetworkPolicies, Nodes, Pods } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
@@ -19,12 +20,7 @@ import { createExcessReport, type ReportExcess } from '../excess-report.ts';
 import { PolicyBook, type PolicyState } from './policy-book.ts';
 import { podView, policyPodProjection } from './policy-pods.ts';
 import { readPolicy } from './policy-rules.ts';
-import {
-  policyChangeScript,
-  policyRemovalScript,
-  policyRewriteScript,
-  type PolicyTableConfig,
-} from './policy-script.ts';
+import { policyChangeScript, policyRewriteScript, type PolicyTableConfig } from './policy-script.ts';
 
 export interface NetworkPoliciesDeps {
   readonly informers: InformerFactory;
@@ -94,7 +90,7 @@ export function removeNetworkPolicies(
   config: Pick<NetworkPoliciesConfig, 'table' | 'clusterCidr'>,
 ): Promise<void> {
   const family = parseCidr(config.clusterCidr)?.family ?? 4;
-  return nft(deps, policyRemovalScript({ family, name: config.table }));
+  return nft(deps, removalScript({ family, name: config.table }));
 }
 
 async function nft({ platform }: { readonly platform: Pick<Platform, 'exec'> }, input: string): Promise<void> {

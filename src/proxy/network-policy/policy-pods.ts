@@ -2,6 +2,7 @@
  * The pods as network policies see them: their addresses, labels and ports, and which sets they are in. Pure. Pods of the
  * host's network have no address of their own, and finished ones none any more.
  */
+import { sidecarsOf } from '../../api/pod-containers.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { compileLabelSelector } from '../../api/label-selector.ts';
 import { isPodPhaseTerminal } from '../../api/pod-phase.ts';
@@ -63,7 +64,7 @@ export function podView(pod: Pod, { family, nodeName }: { family: 4 | 6; nodeNam
   const addresses = podIPs?.map(({ ip = '' }) => ip) ?? [podIP ?? ''];
   const address = addresses.find((text) => parseIp(text)?.family === family);
   if (address === undefined) return undefined;
-  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod.spec);
   const ports = [...(pod.spec?.containers ?? []), ...sidecars].flatMap(({ ports: list }) =>
     (list ?? []).flatMap(({ name, protocol = 'TCP', containerPort }) =>
       name === undefined ? [] : [{ name, protocol: protocol.toLowerCase(), port: containerPort }],

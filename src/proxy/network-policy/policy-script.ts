@@ -8,6 +8,7 @@
  * - Chains are named after their content: changes add chains and elements, never rewrite a chain. What is no longer used
  *   goes with the next whole rewrite.
  */
+import { removalScript, tableName } from '../nft-script.ts';
 import type { PolicyState } from './policy-book.ts';
 
 export interface PolicyTableConfig {
@@ -19,18 +20,9 @@ export interface PolicyTableConfig {
 
 const ELEMENTS_PER_STATEMENT = 2_000;
 
-function tableName({ family, name }: PolicyTableConfig): string {
-  return `${family === 4 ? 'ip' : 'ip6'} ${name}`;
-}
-
-/** Removes the table; no error when there is none. */
-export function policyRemovalScript(config: PolicyTableConfig): string {
-  return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
-}
-
 /** Replaces the whole table, or removes it when there is no policy. */
 export function policyRewriteScript(config: PolicyTableConfig, state: PolicyState): string {
-  const removal = policyRemovalScript(config);
+  const removal = removalScript(config);
   if (state.empty) return removal;
   const nothing: PolicyState = {
     empty: true,

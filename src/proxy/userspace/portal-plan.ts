@@ -4,6 +4,7 @@
  *
  * As upstream's userspace mode, this one has no SCTP; unlike it, it keeps the traffic policies and source ranges.
  */
+import { addressKey } from '../desired-rules.ts';
 import type { HostPortView } from '../host-port-rules.ts';
 import type { Endpoint } from '../endpoints.ts';
 import type { ServicePortView } from '../service-map.ts';
@@ -108,10 +109,6 @@ function noFronts(): Fronts {
 
 function first<V>(map: Map<string, V>, key: string, value: V): void {
   if (!map.has(key)) map.set(key, value);
-}
-
-function addressKey(ip: string, port: ServicePortView): string {
-  return `${ip} . ${port.protocol} . ${port.port}`;
 }
 
 function internal(port: ServicePortView, plan: Making): void {

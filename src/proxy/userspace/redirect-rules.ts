@@ -1,15 +1,6 @@
 /** The rules of the userspace mode: service addresses and node ports to ports of this process. Pure text for `nft -f`. */
-import type { TableConfig } from '../nft-script.ts';
+import { removalScript, tableName, type TableConfig } from '../nft-script.ts';
 import type { Fronts, PortalPlan } from './portal-plan.ts';
-
-function tableName({ family, name }: TableConfig): string {
-  return `${family === 4 ? 'ip' : 'ip6'} ${name}`;
-}
-
-/** Removes the table; no error when there is none. */
-export function redirectRemoval(config: TableConfig): string {
-  return `add table ${tableName(config)}\ndelete table ${tableName(config)}\n`;
-}
 
 /** The table, whole; `portOf` says where a portal listens. Connections there are keep their translation. */
 export function redirectRules(config: TableConfig, plan: PortalPlan, portOf: (portal: string) => number): string {
@@ -18,7 +9,7 @@ export function redirectRules(config: TableConfig, plan: PortalPlan, portOf: (po
     'meta l4proto tcp reject with tcp reset',
     `reject with icmp${ip === 'ip' ? '' : 'v6'} port-unreachable`,
   ];
-  return `${redirectRemoval(config)}table ${tableName(config)} {
+  return `${removalScript(config)}table ${tableName(config)} {
 ${sets(config, plan, portOf).join('\n')}
   chain refuse {\n    ${refuse.join('\n    ')}\n  }
 ${Object.entries(chains(config, plan.nodePortRanges))

@@ -7,14 +7,14 @@
  * the node as their client whatever the policy, and SCTP is refused: by a rule, and by name in the log.
  */
 import type { Platform } from '../../platform/platform.ts';
-import type { TableConfig } from '../nft-script.ts';
+import { removalScript, type TableConfig } from '../nft-script.ts';
 import { createApplyLoop, type Extent } from '../apply-loop.ts';
 import type { ApplierDeps, RuleApplier } from '../rule-applier.ts';
 import { createProxyMetrics } from '../proxy-metrics.ts';
 import { flowsOfPort, type FlowFilter } from '../conntrack.ts';
 import { planPortals, type PortalPlan, type UserspaceWanted } from './portal-plan.ts';
 import { openPortal, type Portal } from './portal.ts';
-import { redirectRules, redirectRemoval } from './redirect-rules.ts';
+import { redirectRules } from './redirect-rules.ts';
 
 export interface UserspaceApplierConfig {
   readonly tables: readonly {
@@ -75,7 +75,7 @@ export function createUserspaceApplier(deps: Deps, config: UserspaceApplierConfi
       await loop.run(signal);
       await portals.closeOthers(new Set());
     },
-    remove: () => nft(config.tables.map((table) => redirectRemoval(table.config)).join('')),
+    remove: () => nft(config.tables.map((table) => removalScript(table.config)).join('')),
   };
 }
 

@@ -2,6 +2,7 @@
  * HTTP extenders: web services that filter, score and bind beside the plugins. Upstream: scheduler/extender.go and
  * kube-scheduler/extender/v1, whose field names have capitals; answers are read whatever their case, as Go does.
  */
+import { podContainers } from '../../api/pod-containers.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
@@ -131,7 +132,7 @@ function namedVictims(answer: Answer, { name: node, pods }: NodeInfo, extender: 
 }
 
 function asksForAny(pod: Stored<Pod>, resources: readonly string[]): boolean {
-  return [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].some(({ resources: own }) =>
+  return podContainers(pod.spec).some(({ resources: own }) =>
     resources.some((name) => own?.requests?.[name] !== undefined || own?.limits?.[name] !== undefined),
   );
 }

@@ -5,6 +5,7 @@
  * resolves after its event was delivered, or when the watch is behind for long (`latestRevision` is what fresh reads go
  * by). Others write too, so this process learns of revisions it did not make.
  */
+import { compactedError, closedError } from '../store-errors.ts';
 import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import type { GrpcTls } from '../../grpc/grpc-target.ts';
 import type { BasePlatform } from '../../platform/platform.ts';
@@ -153,7 +154,7 @@ class EtcdStore implements Store {
   watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
     const backlog = this.#hub.add(range, watcher);
     if (this.#closing !== undefined) backlog.fail(closedError());
-    else if (range.afterRevision < this.#compacted) backlog.fail(compactedAway(range.afterRevision, this.#compacted));
+    else if (range.afterRevision < this.#compacted) backlog.fail(compactedError(range.afterRevision, this.#compacted));
     else if (range.afterRevision >= this.#published) backlog.begin({ events: [], revision: this.#published });
     else this.#replay(range, backlog).catch((error: unknown) => backlog.fail(error as Error));
     return backlog;
@@ -235,7 +236,7 @@ class EtcdStore implements Store {
   async #skipGap(compactedRevision: number): Promise<number> {
     const revision = await this.#askRevision();
     this.#compacted = Math.max(this.#compacted, compactedRevision);
-    this.#hub.failAll(compactedAway(this.#published, compactedRevision));
+    this.#hub.failAll(compactedError(this.#published, compactedRevision));
     this.#published = revision;
     this.#deliveries.wake(revision);
     return revision;
@@ -258,7 +259,7 @@ class EtcdStore implements Store {
       }
       backlog.begin({ events: missed, revision: target });
     } catch (error) {
-      if (error instanceof CompactedError) backlog.fail(compactedAway(afterRevision, error.compactedRevision));
+      if (error instanceof CompactedError) backlog.fail(compactedError(afterRevision, error.compactedRevision));
       else backlog.fail(this.#closing === undefined ? watchError(error) : closedError());
     } finally {
       abort.abort();
@@ -273,12 +274,4 @@ class EtcdStore implements Store {
 function watchError(error: unknown): Error {
   const known = storeErrorOf(error, { doing: 'watching', writes: false });
   return known instanceof StoreError ? known : new StoreError('unavailable', `etcd: watching: ${String(error)}`);
-}
-
-function compactedAway(revision: number, compactedRevision: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
-}
-
-function closedError(): StoreError {
-  return new StoreError('closed', 'the store is closed');
 }

@@ -2,22 +2,22 @@
  * The store of tests and of `--store memory`: everything in memory, gone with the process, otherwise as the contract says.
  * Each write is a commit of its own; writes take effect inside the call and are delivered before they resolve.
  */
+import { compactedError, futureError, closedError } from '../store-errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { ExpiryQueue } from '../expiry-queue.ts';
 import { inRange } from '../key-order.ts';
-import {
-  type DeleteRequest,
-  type PutRequest,
-  type RangeRequest,
-  type RangeResult,
-  type Store,
-  type StoredEntry,
-  StoreError,
-  type StoreStatus,
-  type StoreWatch,
-  type StoreWatcher,
-  type WriteResult,
+import type {
+  DeleteRequest,
+  PutRequest,
+  RangeRequest,
+  RangeResult,
+  Store,
+  StoredEntry,
+  StoreStatus,
+  StoreWatch,
+  StoreWatcher,
+  WriteResult,
 } from '../store.ts';
 import { WatchHub, type WatchRange } from '../watch-hub.ts';
 import { History } from './history.ts';
@@ -61,8 +61,8 @@ class MemoryStore implements Store {
     this.#checkOpen();
     const history = this.#history;
     const at = request.revision ?? history.revision;
-    if (at > history.revision) throw futureRevision(at, history.revision);
-    if (at < history.compactedRevision) throw compacted(at, history.compactedRevision);
+    if (at > history.revision) throw futureError(at, history.revision);
+    if (at < history.compactedRevision) throw compactedError(at, history.compactedRevision);
     const limit = request.countOnly ? 0 : request.limit || Infinity;
     const entries: StoredEntry[] = [];
     let count = 0;
@@ -100,9 +100,9 @@ class MemoryStore implements Store {
   watch(range: WatchRange, watcher: StoreWatcher): StoreWatch {
     const backlog = this.#hub.add(range, watcher);
     if (this.#closed) {
-      backlog.fail(closed());
+      backlog.fail(closedError());
     } else if (range.afterRevision < this.#history.compactedRevision) {
-      backlog.fail(compacted(range.afterRevision, this.#history.compactedRevision));
+      backlog.fail(compactedError(range.afterRevision, this.#history.compactedRevision));
     } else {
       const events = this.#history.eventsAfter(range.afterRevision, (key) => inRange(key, range.start, range.end));
       backlog.begin({ events, revision: this.#history.revision });
@@ -112,7 +112,7 @@ class MemoryStore implements Store {
 
   async compact(revision: number): Promise<void> {
     this.#checkOpen();
-    if (revision > this.#history.revision) throw futureRevision(revision, this.#history.revision);
+    if (revision > this.#history.revision) throw futureError(revision, this.#history.revision);
     if (revision > this.#history.compactedRevision) this.#history.compact(revision);
   }
 
@@ -126,7 +126,7 @@ class MemoryStore implements Store {
     if (this.#closed) return;
     this.#closed = true;
     this.#expiries.close();
-    this.#hub.failAll(closed());
+    this.#hub.failAll(closedError());
   }
 
   #write(key: string, value: Uint8Array | undefined): Promise<WriteResult> {
@@ -146,18 +146,6 @@ class MemoryStore implements Store {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw closed();
+    if (this.#closed) throw closedError();
   }
-}
-
-function closed(): StoreError {
-  return new StoreError('closed', 'the store is closed');
-}
-
-function compacted(revision: number, compactedRevision: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
-}
-
-function futureRevision(revision: number, current: number): StoreError {
-  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
 }

@@ -3,16 +3,15 @@
  * compares are checked one after the other, a lost one changes nothing and leaves the others alone, and the revision
  * counter moves only when COMMIT, and so the fsync, has succeeded.
  */
+import { compactedError, futureError } from '../store-errors.ts';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store.ts';
 import {
   addToPage,
   type Batch,
-  compactedError,
   createPage,
   type EntryRow,
   type EventRow,
-  futureError,
   type HistoryRow,
   toWire,
   type UndoneRow,

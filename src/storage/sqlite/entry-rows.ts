@@ -1,5 +1,4 @@
 /** The rows of the store's tables, and pages of them that are sent to the main thread. */
-import { StoreError } from '../store.ts';
 import type { LiveKey } from './key-index.ts';
 import { pack, type WireEntry, type WirePage } from './protocol.ts';
 
@@ -54,14 +53,6 @@ export function addToPage(page: ScanPage, row: EntryRow): number {
 
 export function wirePage({ keys, numbers, values }: ScanPage): WirePage {
   return { keys, numbers: Float64Array.from(numbers), values: pack(values) };
-}
-
-export function compactedError(revision: number, compactedRevision: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} was compacted: the oldest kept is ${compactedRevision}`);
-}
-
-export function futureError(revision: number, current: number): StoreError {
-  return new StoreError('futureRevision', `revision ${revision} is in the future: the store is at ${current}`);
 }
 
 /** The state of a batch while its transaction is open. */

@@ -3,26 +3,26 @@
  * synced form the next batch, so that many writers share one fsync; nothing is acknowledged, or shown to a watcher,
  * before it is on disk. A write resolves after its event was delivered. Upstream counterpart: etcd, kine.
  */
+import { closedError } from '../store-errors.ts';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../base/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { ExpiryQueue } from '../expiry-queue.ts';
-import {
-  type DeleteRequest,
-  type PutRequest,
-  type RangeRequest,
-  type RangeResult,
-  type ScanPage,
-  type ScanRange,
-  type Store,
-  type StoredEntry,
-  StoreError,
-  type StoreEvent,
-  type StoreStatus,
-  type StoreWatch,
-  type StoreWatcher,
-  type WriteResult,
+import type {
+  DeleteRequest,
+  PutRequest,
+  RangeRequest,
+  RangeResult,
+  ScanPage,
+  ScanRange,
+  Store,
+  StoredEntry,
+  StoreEvent,
+  StoreStatus,
+  StoreWatch,
+  StoreWatcher,
+  WriteResult,
 } from '../store.ts';
 import { type Backlog, WatchHub, type WatchRange } from '../watch-hub.ts';
 import { DiskReturn } from './disk-return.ts';
@@ -257,8 +257,4 @@ class SqliteStore implements Store {
       backlog.fail(error as Error);
     }
   }
-}
-
-function closedError(): StoreError {
-  return new StoreError('closed', 'the store is closed');
 }

@@ -1,4 +1,5 @@
 /** The worker thread seen from the store: numbered calls, deadlines, and its end. Virtual time stands still for each call. */
+import { closedError } from '../store-errors.ts';
 import type { Worker } from 'node:worker_threads';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import type { CancelTimer, Clock, ReleaseBusy } from '../../platform/clock.ts';
@@ -60,7 +61,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
 
   /** Waits for the thread to end after `close`. */
   async ended(): Promise<void> {
-    this.#gone = new StoreError('closed', 'the store is closed');
+    this.#gone = closedError();
     await this.#worker.terminate();
   }
 

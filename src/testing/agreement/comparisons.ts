@@ -8,7 +8,7 @@ import type { Cluster } from '../cluster.ts';
 
 export type Check = (cluster: Cluster) => string[];
 
-export function nameOf({ kind, metadata }: KubernetesObject): string {
+export function nameOf({ kind = 'object', metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 

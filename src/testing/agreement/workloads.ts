@@ -1,4 +1,5 @@
 /** The statuses of workloads and disruption budgets count the pods that exist. */
+import { isJobFinished } from '../../component-helpers/jobs.ts';
 import type { Deployment } from '../../api/gen/apps-v1.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import {
@@ -16,7 +17,6 @@ import { compileLabelSelector } from '../../api/label-selector.ts';
 import { shouldRunOnNode } from '../../component-helpers/daemon-pods.ts';
 import { isControlledBy } from '../../component-helpers/owner-references.ts';
 import { isPodActive, isPodReady, isPodTerminal, isPodTerminating } from '../../component-helpers/pods.ts';
-import { isFinished } from '../../controllers/job/verdict.ts';
 import { TRACKING_FINALIZER } from '../../controllers/job/view.ts';
 import type { Cluster } from '../cluster.ts';
 import { compare, nameOf, observed, podsOf, ready } from './comparisons.ts';
@@ -95,7 +95,7 @@ export function cronJobs(cluster: Cluster): string[] {
   const running = new Set(
     cluster
       .peek(Jobs)
-      .filter((job) => !isFinished(job))
+      .filter((job) => !isJobFinished(job))
       .map(({ metadata }) => metadata.uid),
   );
   return cluster

@@ -1,4 +1,5 @@
 /** The steps of a scenario that do what a client's request did. Pure. */
+import { isObject } from '../../api/codec/own-property.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { allResources } from '../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../api/object.ts';
@@ -147,7 +148,7 @@ function additions(path: string, fields: Fields): object[] {
 
 /** Empty values for all fields of metadata. Controllers write some too, so at replay they may not be there to be removed. */
 function emptied(metadata: Fields): Fields {
-  const empty = (value: unknown): unknown => (Array.isArray(value) ? [] : isFields(value) ? {} : '');
+  const empty = (value: unknown): unknown => (Array.isArray(value) ? [] : isObject(value) ? {} : '');
   return Object.fromEntries(Object.entries(withoutNames(metadata)).map(([name, value]) => [name, empty(value)]));
 }
 
@@ -193,18 +194,14 @@ function withoutServerFields({ status, ...body }: Manifest): Manifest {
     const own = Object.fromEntries(
       Object.entries(metadata).filter(([name, value]) => !SERVER_FIELDS.has(name) && value !== undefined),
     );
-    if (isFields(own['annotations'])) own['annotations'] = withoutLastApplied(own['annotations']);
-    if (isFields(own['annotations']) && Object.keys(own['annotations']).length === 0) delete own['annotations'];
+    if (isObject(own['annotations'])) own['annotations'] = withoutLastApplied(own['annotations']);
+    if (isObject(own['annotations']) && Object.keys(own['annotations']).length === 0) delete own['annotations'];
     if (Object.keys(own).length > 0) kept['metadata'] = own;
   }
-  if (isFields(status) && Object.keys(status).length > 0) kept['status'] = status;
+  if (isObject(status) && Object.keys(status).length > 0) kept['status'] = status;
   return kept;
 }
 
 function withoutLastApplied({ [LAST_APPLIED]: _, ...annotations }: Readonly<Record<string, unknown>>): object {
   return annotations;
-}
-
-function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

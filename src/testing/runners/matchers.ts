@@ -2,6 +2,7 @@
  * Matchers for `expect.extend` of vitest and jest. Of a cluster they wait, as `waitFor` does, and fail with its report; of an
  * object they look at what it says. Behind `.not` they look at how it is now.
  */
+import { nameOf } from '../agreement/comparisons.ts';
 import type { Event } from '../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Cluster } from '../cluster.ts';
@@ -138,10 +139,6 @@ function needed(reference: ObjectReference | undefined): ObjectReference {
 
 function isOwnedBy(object: KubernetesObject, uid: string | undefined): boolean {
   return uid !== undefined && object.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-}
-
-function nameOf({ kind = 'object', metadata }: KubernetesObject): string {
-  return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 
 function result(pass: boolean, expected: string, seen: object): MatcherResult {

@@ -1,4 +1,5 @@
 /** Why a pod has failed: who ended it, or which container did. */
+import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, Pod } from '../../api/gen/core-v1.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -68,7 +69,7 @@ function cureOf(pod: Pod, reason: string): Cure | undefined {
 
 /** Limits beyond which the kubelet evicts the pod whatever the node has: `ephemeral-storage of container web (1Gi)`. */
 function diskLimits({ spec }: Pod): readonly string[] {
-  const ofContainers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap(limitOf);
+  const ofContainers = podContainers(spec).flatMap(limitOf);
   const ofVolumes = (spec?.volumes ?? []).flatMap(({ name, emptyDir }) =>
     emptyDir?.sizeLimit === undefined ? [] : [`sizeLimit of volume ${name} (${emptyDir.sizeLimit})`],
   );

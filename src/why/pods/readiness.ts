@@ -1,4 +1,5 @@
 /** Why a pod whose containers run is not ready: probes and readiness gates. */
+import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Container, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { ProbeAnswer } from '../../api/pod-node-state.ts';
@@ -18,7 +19,7 @@ export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<rea
   const causes: Cause[] = [];
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const byName = new Map(statuses.map((status) => [status.name, status]));
-  for (const container of [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])]) {
+  for (const container of podContainers(pod.spec)) {
     if (causes.length >= MAX_CAUSES) break;
     const status = byName.get(container.name);
     if (status?.state?.running !== undefined && !status.ready)

@@ -1,4 +1,5 @@
 /** How a container ended: exit code, signal, out of memory, its last lines. */
+import { podContainers } from '../../api/pod-containers.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../api/gen/core-v1.ts';
 import type { Evidence } from '../evidence.ts';
@@ -65,7 +66,7 @@ function cureOf(pod: Pod, { status, terminated, previous }: ContainerEnd): Cure 
     const logs = `kubectl logs ${self.name}${inNamespace(self)} -c ${status.name}${previous ? ' --previous' : ''}`;
     return { text: 'read what it said before it ended', command: logs };
   }
-  const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+  const containers = podContainers(pod.spec);
   const memory = containers.find(({ name }) => name === status.name)?.resources?.limits?.['memory'];
   return { text: `raise its memory limit${memory === undefined ? '' : ` (now ${memory})`}, or make it use less` };
 }

@@ -1,4 +1,5 @@
 /** Why the rollout of a deployment does not come to its end. */
+import { isControlledBy } from '../../component-helpers/owner-references.ts';
 import { Deployments, ReplicaSets } from '../../api/gen/resources.ts';
 import type { Deployment, ReplicaSet } from '../../api/gen/apps-v1.ts';
 import { conditionOf } from '../conditions.ts';
@@ -51,10 +52,8 @@ function pausedCauses(deployment: Deployment): readonly Cause[] {
 
 /** What keeps its newest replica set. */
 async function setCauses(deployment: Deployment, evidence: Evidence): Promise<readonly Cause[]> {
-  const { namespace = '', uid } = deployment.metadata;
-  const sets = (await evidence.list(ReplicaSets, { namespace })).filter(({ metadata }) =>
-    metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid),
-  );
+  const { namespace = '' } = deployment.metadata;
+  const sets = (await evidence.list(ReplicaSets, { namespace })).filter((set) => isControlledBy(set, deployment));
   const newest = sets.toSorted((a, b) => revisionOf(b) - revisionOf(a))[0];
   return newest === undefined ? [] : evidence.causesOf(ReplicaSets, newest);
 }

@@ -1,4 +1,5 @@
 /** The pods of a workload, and what is wrong with those that are not ready. */
+import { isControlledBy } from '../../component-helpers/owner-references.ts';
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatLabelSelector } from '../../api/label-selector.ts';
@@ -18,12 +19,10 @@ export async function ownedPods(
   selector: LabelSelector | undefined,
   evidence: Evidence,
 ): Promise<readonly Pod[]> {
-  const { namespace = '', uid } = owner.metadata;
+  const { namespace = '' } = owner.metadata;
   const labelSelector = selector === undefined ? '' : formatLabelSelector(selector);
   const pods = await evidence.list(Pods, { namespace, ...(labelSelector === '' ? {} : { labelSelector }) });
-  return pods.filter(({ metadata }) =>
-    metadata.ownerReferences?.some((owned) => owned.controller === true && owned.uid === uid),
-  );
+  return pods.filter((pod) => isControlledBy(pod, owner));
 }
 
 /** A cause for each of the first pods that are to run and are not ready. Pods with the same first cause are told once. */

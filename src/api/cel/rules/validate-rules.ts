@@ -3,6 +3,7 @@
  * where the value before can be told: in structs, granular maps and lists of type map. What a rule says of a value that did
  * not change is a warning only (ratcheting). Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
+import { isObject } from '../../codec/own-property.ts';
 import { stringifyJson } from '../../codec/json.ts';
 import { deepEqual } from '../../../base/equal.ts';
 import { allSteps, type Steps } from '../../../base/steps.ts';
@@ -210,10 +211,6 @@ function causeFor(reason: string | undefined, { path, value, omitsValue, text }:
       if (!omitsValue) return invalidValue(path, value, text);
       return { reason: 'FieldValueInvalid', field: path, text: `Invalid value: ${text}` };
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Finds what an item of a list of type map was before, by its keys; other lists tell nothing. */

@@ -2,7 +2,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { notSupported } from '../../../api/field-error.ts';
 import type { AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { refusal, podsOrEphemeralContainersWritten } from '../refusal.ts';
 
 interface Pulled {
   pullPolicy?: string;
@@ -34,10 +34,7 @@ function placesOf({ spec }: Pod): Place[] {
 export function createAlwaysPullImages(): AdmissionPlugin {
   return {
     name: 'AlwaysPullImages',
-    handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') &&
-      (isOn(resource, subresource, { resource: 'pods' }) ||
-        isOn(resource, subresource, { resource: 'pods', subresource: 'ephemeralcontainers' })),
+    handles: podsOrEphemeralContainersWritten,
     mutate({ object }) {
       for (const { holder, field } of placesOf(object as Pod)) holder[field] = 'Always';
     },

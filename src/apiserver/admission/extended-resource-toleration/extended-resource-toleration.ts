@@ -1,7 +1,8 @@
 /** ExtendedResourceToleration: pods that ask for an extended resource tolerate the taint of nodes kept for it. Upstream: plugin/pkg/admission/extendedresourcetoleration. */
+import { podsCreatedOrUpdated } from '../refusal.ts';
+import { podContainers } from '../../../api/pod-containers.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
-import { isOn } from '../refusal.ts';
 
 function isExtended(name: string): boolean {
   return name.includes('/') && !/(^|\.)kubernetes\.io\//.test(name) && !name.startsWith('requests.');
@@ -10,14 +11,11 @@ function isExtended(name: string): boolean {
 export function createExtendedResourceToleration(): AdmissionPlugin {
   return {
     name: 'ExtendedResourceToleration',
-    handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' }),
+    handles: podsCreatedOrUpdated,
     mutate({ object }) {
       const { spec } = object as Pod;
       if (spec === undefined) return;
-      const asked = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container) =>
-        Object.keys(container.resources?.requests ?? {}),
-      );
+      const asked = podContainers(spec).flatMap((container) => Object.keys(container.resources?.requests ?? {}));
       const tolerations = spec.tolerations ?? [];
       const sufficient = tolerations.filter(
         ({ operator, effect }) => operator === 'Exists' && (effect === undefined || effect === 'NoSchedule'),

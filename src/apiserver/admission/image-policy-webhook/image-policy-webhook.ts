@@ -10,7 +10,7 @@ import { WebhookCallError, type WebhookClient } from '../../webhook/webhook-clie
 import { reviewStatus } from '../../webhook/review-answer.ts';
 import type { WebhookTarget } from '../../webhook/webhook-target.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { refusal, podsOrEphemeralContainersWritten } from '../refusal.ts';
 
 export interface ImagePolicyConfig {
   readonly target: WebhookTarget;
@@ -60,10 +60,7 @@ export function createImagePolicyWebhook(
   };
   return {
     name: 'ImagePolicyWebhook',
-    handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') &&
-      (isOn(resource, subresource, { resource: 'pods' }) ||
-        isOn(resource, subresource, { resource: 'pods', subresource: 'ephemeralcontainers' })),
+    handles: podsOrEphemeralContainersWritten,
     async validate(attributes) {
       const { context } = attributes;
       let status: ImageReviewStatus;

@@ -1,13 +1,12 @@
 /** LimitPodHardAntiAffinityTopology: required anti-affinity only between single nodes. Upstream: plugin/pkg/admission/antiaffinity. */
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { refusal, podsCreatedOrUpdated } from '../refusal.ts';
 
 export function createLimitPodHardAntiAffinityTopology(): AdmissionPlugin {
   return {
     name: 'LimitPodHardAntiAffinityTopology',
-    handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' }),
+    handles: podsCreatedOrUpdated,
     validate(attributes) {
       const terms =
         (attributes.object as Pod).spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ??

@@ -16,7 +16,7 @@ import { notFound } from '../../../api/status-error.ts';
 import { type Steps, stepByStep } from '../../../base/steps.ts';
 import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
-import { isOn, refusal } from '../refusal.ts';
+import { refusal, podsCreatedOrUpdated } from '../refusal.ts';
 import { areCovered, mergeTolerations } from './tolerations.ts';
 
 const schema = typeSchema('core.v1.Toleration') as StructSchema;
@@ -41,8 +41,7 @@ export function createPodTolerationRestriction(
   };
   return {
     name: 'PodTolerationRestriction',
-    handles: (operation, resource, subresource) =>
-      (operation === 'CREATE' || operation === 'UPDATE') && isOn(resource, subresource, { resource: 'pods' }),
+    handles: podsCreatedOrUpdated,
     async mutate(attributes) {
       const pod = attributes.object as Pod;
       const { spec } = pod;

@@ -2,6 +2,7 @@
  * ServiceAccount: gives each pod its account, the account's pull secrets and the volume with its token. Mirror pods are
  * left alone but may not name accounts or secrets (NodeRestriction forbids more). Upstream: plugin/pkg/admission/serviceaccount.
  */
+import { podContainers } from '../../../api/pod-containers.ts';
 import type { Container, Pod, PodSpec, ServiceAccount, Volume, VolumeProjection } from '../../../api/gen/core-v1.ts';
 import { ServiceAccounts } from '../../../api/gen/resources.ts';
 import { forbidden } from '../../../api/status-error.ts';
@@ -87,7 +88,7 @@ function automounts(account: ServiceAccount, spec: PodSpec): boolean {
 
 function mountToken(spec: PodSpec, random: Random): void {
   const mounts = (c: Container): boolean => (c.volumeMounts ?? []).some((m) => m.mountPath === MOUNT_PATH);
-  const needing = [...(spec.initContainers ?? []), ...spec.containers].filter((c) => !mounts(c));
+  const needing = podContainers(spec).filter((c) => !mounts(c));
   if (needing.length === 0) return;
   // In a second pass (reinvocation) the volume of the first is there.
   const existing = (spec.volumes ?? []).find((volume) => volume.name.startsWith(VOLUME_PREFIX))?.name;

@@ -1,4 +1,5 @@
 /** ImageLocality: prefers nodes that hold the pod's images, weighed down where few nodes do so that one node is not swamped. Upstream: plugins/imagelocality. */
+import { podContainers } from '../../../api/pod-containers.ts';
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import type { Stored } from '../../../api/object.ts';
 import type { Snapshot } from '../../cache/node-info.ts';
@@ -35,7 +36,7 @@ function shareOf(snapshot: Snapshot, image: string): number {
 
 /** Image names, those of image volumes too, as nodes report them: always with a tag or digest. */
 function imagesOf({ spec }: Stored<Pod>): string[] {
-  const ofContainers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ image = '' }) => image);
+  const ofContainers = podContainers(spec).map(({ image = '' }) => image);
   const ofVolumes = (spec?.volumes ?? []).flatMap(({ image }) => (image === undefined ? [] : (image.reference ?? '')));
   return [...ofContainers, ...ofVolumes].map((image) =>
     image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image,

@@ -1,4 +1,5 @@
 /** What `kubectl get pods` shows. Upstream: printers/internalversion printPod. */
+import { sidecarsOf } from '../../../../api/pod-containers.ts';
 import { ageOf } from '../../../../api/age.ts';
 import type { ContainerStatus, Pod } from '../../../../api/gen/core-v1.ts';
 import { isPodPhaseTerminal } from '../../../../api/pod-phase.ts';
@@ -29,7 +30,7 @@ function hasCondition(pod: Pod, type: string): boolean {
 
 /** Init containers that stay: sidecars. */
 function sidecarNames(pod: Pod): Set<string> {
-  const sidecars = (pod.spec?.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = sidecarsOf(pod.spec);
   return new Set(sidecars.map((container) => container.name));
 }
 

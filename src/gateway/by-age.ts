@@ -1,5 +1,5 @@
 /** The oldest first, then by name, as upstream breaks ties. */
-import type { KubernetesObject, Stored } from '../../api/object.ts';
+import type { KubernetesObject, Stored } from '../api/object.ts';
 
 export function byAge(a: Stored<KubernetesObject>, b: Stored<KubernetesObject>): number {
   const key = ({ metadata }: typeof a): string =>
