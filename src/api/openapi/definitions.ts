@@ -10,6 +10,7 @@ import { EVERYWHERE, kindInEveryGroup } from './kinds-everywhere.ts';
 import { serverDefinition } from './server-definitions.ts';
 import { unions } from './unions.ts';
 import { appendAll } from '../../base/lists.ts';
+import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 
 /** Which OpenAPI version a schema is for. */
 export type OpenApiVersion = 2 | 3;
@@ -62,8 +63,17 @@ export function refTo(type: string, version: OpenApiVersion): JsonObject {
   return { $ref: `${version === 2 ? '#/definitions/' : '#/components/schemas/'}${definitionName(type)}` };
 }
 
+/** So many definitions, whose texts stand packed, are made in a step. */
+const STEP_DEFINITIONS = 20;
+
 /** The definitions of the given types and all they refer to, by definition name, sorted. */
 export function definitionsFor(types: Iterable<string>, version: OpenApiVersion): JsonObject {
+  return allSteps(definitionSteps(types, version));
+}
+
+/** As `definitionsFor`, in steps. */
+export function* definitionSteps(types: Iterable<string>, version: OpenApiVersion): Steps<JsonObject> {
+  const meter = new StepMeter(STEP_DEFINITIONS);
   const found = new Map<string, JsonObject>();
   const waiting = [...types];
   for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
@@ -71,6 +81,7 @@ export function definitionsFor(types: Iterable<string>, version: OpenApiVersion)
     const referred: string[] = [];
     found.set(type, definition(type, { version, refer: (name) => referred.push(name) }));
     appendAll(waiting, referred);
+    if (meter.endsStep(1)) yield;
   }
   const named = [...found].map(([type, schema]) => [definitionName(type), schema] as const);
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)));

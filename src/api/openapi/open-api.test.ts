@@ -4,6 +4,7 @@ import type { JsonObject } from '../codec/own-property.ts';
 import { PbReader } from '../codec/pb-reader.ts';
 import { allResources } from '../gen/resources.ts';
 import { createOpenApi } from './open-api.ts';
+import { buildV2 } from './v2.ts';
 
 const openApi = createOpenApi({ gitVersion: 'v1.36.0', resources: allResources });
 const document = (path: string): JsonObject => JSON.parse(openApi.v3(path)?.text ?? assert.fail(path)) as JsonObject;
@@ -232,4 +233,14 @@ test('Version 3 shows zero values as defaults, version 2 shows none', () => {
   assert.deepEqual(at(schemas, 'io.k8s.api.core.v1.Pod', 'properties', 'spec', 'default'), {});
   const { properties } = swagger.definitions['io.k8s.api.core.v1.ContainerPort'] as { properties: JsonObject };
   assert.equal(at(properties, 'protocol', 'default'), undefined);
+});
+
+test('the v2 document is built in steps of a few resources, paths or definitions', () => {
+  let steps = 0;
+  const building = buildV2({ resources: allResources, gitVersion: 'v1.36.0', returnsDeleted: () => false });
+  let next = building.next();
+  for (; next.done !== true; next = building.next()) steps++;
+  const { paths, definitions } = next.value;
+  const items = allResources.length / 10 + Object.keys(paths).length / 50 + Object.keys(definitions).length / 20;
+  assert.ok(steps >= items - 3, `${steps} steps`);
 });

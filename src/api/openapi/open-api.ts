@@ -113,7 +113,7 @@ export function createOpenApi(config: OpenApiConfig): OpenApi {
   const v2Steps = function* (): Steps<V2Document> {
     const extra = extraV2?.();
     yield;
-    const own = buildV2({ resources, gitVersion, returnsDeleted }, extra);
+    const own = yield* buildV2({ resources, gitVersion, returnsDeleted }, extra);
     yield;
     return yield* mergeV2(own, foreignV2);
   };

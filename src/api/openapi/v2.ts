@@ -3,12 +3,14 @@
 import type { JsonObject } from '../codec/own-property.ts';
 import type { ResourceInfo } from '../resource-info.ts';
 import { type BuiltinDocument, builtinPaths, typesOfPaths } from './builtin-types.ts';
-import { definitionsFor, refTo } from './definitions.ts';
+import { definitionSteps, refTo } from './definitions.ts';
 import { PRODUCED_TYPES } from './media-types.ts';
 import type { OperationFact, PathFact } from './operation-facts.ts';
 import type { ParameterFact } from './parameters.ts';
 import { groupPath, groupVersionPath, serverPaths } from './server-operations.ts';
 import { STATUS_TEXTS } from './status-texts.ts';
+import { appendAll } from '../../base/lists.ts';
+import { allSteps, StepMeter, type Steps } from '../../base/steps.ts';
 
 export interface V2Document extends JsonObject {
   swagger: string;
@@ -17,17 +19,30 @@ export interface V2Document extends JsonObject {
   definitions: JsonObject;
 }
 
-/** The document of built-in resources; `extra` are paths and definitions of custom ones, already rendered. */
-export function buildV2(
+/** So many resources become paths in a step. */
+const STEP_RESOURCES = 10;
+/** So many paths are rendered in a step. */
+const STEP_PATHS = 50;
+
+/** The document of built-in resources, in steps; `extra` are paths and definitions of custom ones, already rendered. */
+export function* buildV2(
   { resources, gitVersion, returnsDeleted }: BuiltinDocument,
   extra?: { paths: JsonObject; definitions: JsonObject },
-): V2Document {
-  const facts = [...resources.flatMap((info) => builtinPaths(info, returnsDeleted)), ...pathsOfServer(resources)];
+): Steps<V2Document> {
+  const meter = new StepMeter(STEP_RESOURCES);
+  const facts: PathFact[] = [];
+  for (const info of resources) {
+    appendAll(facts, builtinPaths(info, returnsDeleted));
+    if (meter.endsStep(1)) yield;
+  }
+  appendAll(facts, pathsOfServer(resources));
+  const paths = yield* pathSteps(facts, (type) => refTo(type, 2));
+  const definitions = yield* definitionSteps(typesOfPaths(facts), 2);
   return {
     swagger: '2.0',
     info: { title: 'Kubernetes', version: gitVersion },
-    paths: { ...renderV2Paths(facts, (type) => refTo(type, 2)), ...extra?.paths },
-    definitions: { ...definitionsFor(typesOfPaths(facts), 2), ...extra?.definitions },
+    paths: { ...paths, ...extra?.paths },
+    definitions: { ...definitions, ...extra?.definitions },
     securityDefinitions: {
       BearerToken: { type: 'apiKey', name: 'authorization', in: 'header', description: 'Bearer token' },
     },
@@ -37,12 +52,18 @@ export function buildV2(
 
 /** Path items of the given paths. */
 export function renderV2Paths(facts: readonly PathFact[], refer: (type: string) => JsonObject): JsonObject {
+  return allSteps(pathSteps(facts, refer));
+}
+
+function* pathSteps(facts: readonly PathFact[], refer: (type: string) => JsonObject): Steps<JsonObject> {
+  const meter = new StepMeter(STEP_PATHS);
   const out: JsonObject = {};
   for (const fact of facts) {
     const item: JsonObject = {};
     for (const op of fact.operations) item[op.method] = operation(op, refer);
     item['parameters'] = fact.parameters.map(parameter);
     out[fact.path] = item;
+    if (meter.endsStep(1)) yield;
   }
   return out;
 }
