@@ -9,7 +9,7 @@ import { isLabelValue, isQualifiedName, nameIsDnsLabel, type NameCheck } from '.
 /** All annotations of an object together, keys and values, in bytes. */
 const TOTAL_ANNOTATION_SIZE_LIMIT_BYTES = 262144;
 
-/** What a field that may not change is told. */
+/** The error text for an immutable field. */
 export const FIELD_IMMUTABLE_TEXT = 'field is immutable';
 
 /** What kind of object the metadata belongs to. */

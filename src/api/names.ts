@@ -68,7 +68,7 @@ function whole(pattern: string): RegExp {
   return new RegExp(`^${pattern}$`);
 }
 
-/** How upstream tells of a pattern, with examples. */
+/** Upstream's text about a pattern, with examples. */
 export function regexText(message: string, pattern: string, ...examples: readonly string[]): string {
   if (examples.length === 0) return `${message} (regex used for validation is '${pattern}')`;
   const shown = examples.map((example) => `'${example}', `).join(' or ');

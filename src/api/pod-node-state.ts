@@ -35,7 +35,7 @@ export interface ProbeAnswer {
   readonly result: 'success' | 'failure' | 'unknown';
   readonly output: string;
   readonly at: string;
-  /** So many equal results in a row, of so many that count. */
+  /** The number of equal results in a row, and the threshold they are counted against. */
   readonly inRow: number;
   readonly threshold: number;
 }

@@ -7,7 +7,7 @@ import type { ByteSink, Duplex } from '../platform/streams.ts';
 import type { BodyGate, PeerCertificate } from '../platform/http.ts';
 import type { YamlCodec } from './codec/yaml-codec.ts';
 
-/** Who asks. Upstream: user.Info. */
+/** The user who sends a request. Upstream: user.Info. */
 export interface Principal {
   readonly name: string;
   readonly uid?: string;
@@ -51,7 +51,7 @@ export interface ApiRequest {
   readonly yaml?: YamlCodec;
   /** Lets other work run. Absent: nobody waits for the loop. */
   readonly pause?: () => Promise<void>;
-  /** Asked before work that may take milliseconds: to be awaited where it is a promise. Absent: nobody waits for the loop. */
+  /** Called before work that may take milliseconds; a promise must be awaited. Absent: the caller does not share the event loop. */
   readonly turn?: () => Promise<void> | undefined;
   readonly signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { apiVersionOf, type ResourceInfo } from '../api/resource-info.ts';
 import type { Principal } from '../api/transport.ts';
 import type { ApiVerb, RequestContext } from './request-context.ts';
 
-/** Who the server is to itself. */
+/** The user of the server's own requests. */
 const USER: Principal = { name: 'system:apiserver', groups: ['system:masters'] };
 const never = new AbortController().signal;
 

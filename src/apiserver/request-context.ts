@@ -58,7 +58,7 @@ export interface RequestContext {
   addWarning(text: string): void;
   /** Notes a fact for the audit event, under upstream's keys; the first value of a key stays. */
   addAuditAnnotation(key: string, value: string): void;
-  /** Notes what the request waited for, and how long: it is told when the request is refused later. */
+  /** Records what the request waited for and how long, for the report if it is refused later. */
   addWait?(name: string, milliseconds: number): void;
   /** The request's body, or the object it changes, is so long that each step of the work on it takes milliseconds. */
   isLarge?: boolean;

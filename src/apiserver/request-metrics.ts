@@ -11,7 +11,7 @@ import { exposeHistogram } from './histogram-text.ts';
 import type { RequestScope } from './request-scope.ts';
 import { isLongRunning, type MaxInFlight } from './filters/max-in-flight.ts';
 
-/** So many series take a few milliseconds. */
+/** The number of series that takes a few milliseconds to print. */
 const SERIES_OF_A_STEP = 200;
 
 const BUCKETS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];

@@ -27,7 +27,7 @@ export class RequestScope implements RequestContext {
   readonly params: URLSearchParams;
   /** The anonymous user until authentication, another user after impersonation. */
   user: Principal;
-  /** Who impersonates the user; undefined: the user asks for themselves. */
+  /** The user that impersonates `user`; undefined without impersonation. */
   impersonator: Principal | undefined;
   /** When the request was received, on the monotonic clock. */
   readonly receivedMs: number;

@@ -32,7 +32,7 @@ export function statusOf(error: unknown, log: Log): Status {
       code: 413,
     };
   }
-  // Nobody reads the answer.
+  // The client has left and does not read the answer.
   if (error instanceof BodyBrokenOffError) return internalError(error.message).status;
   if (error instanceof StoreError) return storeStatus(error);
   log.unexpected('request failed', error);

@@ -1,4 +1,4 @@
-/** Who shares a bound on what one client may have under way. */
+/** The clients that share one limit on requests under way. */
 import { associatedNodeOf, serviceAccountOf } from '../component-helpers/user-names.ts';
 import type { Principal } from '../api/transport.ts';
 

@@ -44,7 +44,7 @@ export class Turns {
     this.#sinceMs = pace.monotonicMs();
   }
 
-  /** To be awaited where it is a promise: the turn was long, or somebody else's. */
+  /** A promise must be awaited: this turn was long, or other work has the turn. */
   next(): Promise<void> | undefined {
     if (!this.#hasBegun) return this.#begin();
     return this.#pace.monotonicMs() - this.#sinceMs <= TURN_MS ? undefined : this.#goOnAfter(this.#pace.yield());

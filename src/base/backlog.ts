@@ -20,7 +20,7 @@ const DEFAULT_BACKLOG_LIMITS: BacklogLimits = {
   stillMs: 60_000,
 };
 
-/** So many times the total is never held for long. */
+/** More than this many times the total is never held for long. */
 const MOST_FACTOR = 2;
 
 export class Unread {

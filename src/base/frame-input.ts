@@ -13,7 +13,7 @@ export interface FramePace {
   yield(): Promise<void>;
 }
 
-/** So many bytes are read in one go. */
+/** The most bytes of one read. */
 const TURN_BYTES = 64 * 1024;
 /** A frame costs as much as this many bytes of a payload. */
 const FRAME_BYTES = 64;

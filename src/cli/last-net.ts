@@ -50,6 +50,6 @@ function writeStderr(text: string): void {
   try {
     writeSync(2, text);
   } catch {
-    // Nobody reads it any more.
+    // The pipe's reader has left.
   }
 }

@@ -38,7 +38,7 @@ export function csiSourceOf(volume: PersistentVolume | undefined): CSIPersistent
 
 /** A volume written into a pod as the persistent volume it stands for; undefined: its type is none of these. */
 export function migratedInlineVolume(volume: Volume, podNamespace: string): PersistentVolume | undefined {
-  // Asked of every volume of every pod: the two keys it has are fewer than the types it might be.
+  // Runs for every volume of every pod: its two keys are fewer than the types to try.
   if (!Object.keys(volume).some((key) => isMigratedType.has(key))) return undefined;
   const sources = volume as MigratedSources & Volume;
   const csi = translate(sources, { zones: [], namespace: podNamespace, unique: volume.name });

@@ -1,7 +1,7 @@
 /** Thousands of node selector terms against thousands of nodes: of terms that want a label, only nodes that have it are asked. */
 import type { NodeSelectorTerm } from '../api/gen/core-v1.ts';
 
-/** So many terms are all tried. */
+/** Up to this number of terms, all are tried. */
 const FEW = 16;
 
 interface TermIndex {

@@ -109,7 +109,7 @@ function withDefaults(amounts: ResourceAmounts, requests: RequestList): Resource
   return amounts;
 }
 
-/** Whether the pod's resources as a whole are told of by its status. */
+/** Whether the pod's status shows the resources of the pod as a whole. */
 function holdsAsWhole({ spec, status }: Pod): boolean {
   return (
     spec?.resources?.requests !== undefined &&
@@ -124,7 +124,7 @@ function podLevelOf({ resources }: PodSpec, pod: Pod | undefined, never: boolean
   if (pod === undefined || !holdsAsWhole(pod)) return amountsOf(asked);
   const held = emptyAmounts();
   withHeld(held, [pod.status?.resources?.requests, pod.status?.allocatedResources]);
-  // Of the pod's status they tell with the overhead, which is added to what is asked.
+  // The pod's status includes the overhead, which the caller adds to the requests.
   const overhead = amountsOf(pod.spec?.overhead);
   const amounts = amountsOf(never ? withoutResizable(asked) : asked);
   amounts.milliCpu = Math.max(amounts.milliCpu, held.milliCpu - overhead.milliCpu);

@@ -8,7 +8,7 @@ import { stringifyYaml } from '../api/codec/yaml-writer.ts';
 import { dateOf, formatTime } from '../api/time.ts';
 import { KUBERNETES_VERSION } from '../base/version.ts';
 
-/** What a component tells of itself. */
+/** The content of the page. */
 export interface StatuszPage {
   /** `kube-scheduler`. */
   readonly component: string;

@@ -8,7 +8,7 @@ export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
 /** Since when a legacy service-account token is no longer taken: a label of its secret. */
 export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
-/** The ConfigMap that tells since when the last use is noted, by its key. */
+/** The ConfigMap with the date since which the last use is recorded, and the key of that date. */
 export const TOKEN_TRACKING = {
   namespace: 'kube-system',
   name: 'kube-apiserver-legacy-service-account-token-tracking',

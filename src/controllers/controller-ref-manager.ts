@@ -13,7 +13,7 @@ import type { Client, ResourceClient } from '../client/client.ts';
 import { keyOfObject, parseKey } from '../client/object-store.ts';
 import { controllerOf, newControllerReference } from '../component-helpers/owner-references.ts';
 
-/** Who claims, for whom, and what by. */
+/** The claiming controller, its object and its selector. */
 export interface ClaimConfig {
   readonly client: Client;
   readonly owner: Stored<KubernetesObject>;

@@ -4,7 +4,7 @@ import type { Metrics } from '../platform/metrics.ts';
 
 /** What a sync of one service did to its slices of one address type, or of all. */
 export interface SliceChanges {
-  /** Whose they are, and of which type: what is told again of the same replaces what was told. */
+  /** The service and the type of its slices; a later report with the same key replaces the earlier one. */
   readonly key: string;
   readonly existing: readonly EndpointSlice[];
   readonly create: readonly EndpointSlice[];

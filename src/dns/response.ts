@@ -130,7 +130,7 @@ class ResponseWriter {
     CHUNK[this.#at++] = 0;
   }
 
-  /** Later names point into the question. */
+  /** Names further on are pointers into the question. */
   #noteQuestionName(question: Uint8Array): void {
     const labels: [offset: number, label: string][] = [];
     for (let at = 0; at < question.length && question[at] !== 0; at += 1 + (question[at] as number)) {

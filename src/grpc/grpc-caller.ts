@@ -177,7 +177,7 @@ function hear({ session }: Http2Stream): void {
 }
 
 function ignoreError(): void {
-  // Told by the calls it concerns.
+  // The calls under way report the error.
 }
 
 async function send(

@@ -111,7 +111,7 @@ export const scalars: Readonly<Record<string, ValueCodec>> = {
   },
 };
 
-/** Empty bytes are told by their length, not by being equal to a zero. */
+/** Empty bytes are recognized by their length, not by comparison with a zero. */
 export const bytes: ValueCodec = {
   wireType: WireType.LengthDelimited,
   zero: new Uint8Array(),

@@ -9,7 +9,7 @@ export interface Compression {
    * the signal aborted; then nothing of it is under way any more.
    */
   gzipAnswer(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined>;
-  /** Whether bytes are really compressed; where they are not, nobody may be told so. */
+  /** Whether bytes are really compressed; if not, no answer may claim a content encoding. */
   readonly compresses: boolean;
   /** Absent in simulations, where nothing that is compressed is passed on. */
   readonly inflateRaw?: InflateRaw;

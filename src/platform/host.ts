@@ -17,7 +17,7 @@ export interface HostInfo {
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
 }
 
-/** A logical processor and where it sits. Cores are told apart by their number together with the socket's. */
+/** A logical processor and where it sits. Socket and core number together identify a core. */
 export interface HostCpu {
   readonly cpu: number;
   readonly core: number;
@@ -30,7 +30,7 @@ export interface HostNumaNode {
   readonly node: number;
   readonly memoryBytes: number;
   readonly hugePages: readonly { readonly pageSizeBytes: number; readonly count: number }[];
-  /** To every node in order, itself included, as the firmware tells (10 is near); absent: not told. */
+  /** Distances to all nodes in order, itself included, as the firmware reports them (10 is near); absent when it reports none. */
   readonly distances?: readonly number[];
 }
 
@@ -44,7 +44,7 @@ export interface HostTopology {
 export interface Host {
   info(): Promise<HostInfo>;
   topology(): Promise<HostTopology>;
-  /** Time all processors were busy so far, in nanoseconds; absent or undefined where /proc/stat tells it. */
+  /** Busy time of all processors so far, in nanoseconds; absent or undefined where /proc/stat shows it. */
   cpuUsageNs?(): Promise<number | undefined>;
   /** Memory available now and in use, bytes. */
   memory(): Promise<{ readonly availableBytes: number; readonly usageBytes: number; readonly workingSetBytes: number }>;

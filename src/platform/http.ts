@@ -50,9 +50,9 @@ export interface HttpRequest {
 
 /** Where the reading of a body waits whose length is not known. */
 export interface BodyGate {
-  /** So much is read without asking. */
+  /** The most bytes that are read without a call of `pass`. */
   readonly freeBytes: number;
-  /** Asked once. Nothing more is read until it resolves; when it rejects, so does the reading. */
+  /** Called once. Nothing more is read until it resolves; when it rejects, so does the reading. */
   pass(): Promise<void>;
 }
 

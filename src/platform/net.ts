@@ -34,7 +34,7 @@ export interface HttpCall {
   readonly unixPath?: string;
   /** A list is sent as that many lines. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Chunks are sent as they come, under the `content-length` of the headers if that is told. */
+  /** Chunks are sent as they come, with the `content-length` of the headers if there is one. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly tls?: TlsOptions;
   readonly timeoutMs?: number;

@@ -1,4 +1,4 @@
-/** Pressure stall information as the kernel tells it, of a cgroup or of the machine. Upstream: KEP-4205, Documentation/accounting/psi.rst. */
+/** Pressure stall information of a cgroup or of the machine, from the kernel. Upstream: KEP-4205, Documentation/accounting/psi.rst. */
 
 /** One line: shares of the time in percent over windows of 10, 60 and 300 s, and the time itself in microseconds. */
 export interface PressureLine {
@@ -17,7 +17,7 @@ export interface Pressure {
 /** The resources tasks wait for. */
 export const PRESSURE_RESOURCES = ['cpu', 'memory', 'io'] as const;
 
-/** By resource. Absent: the kernel does not tell. */
+/** By resource. Absent where the kernel does not report it. */
 export type Pressures = { readonly [R in (typeof PRESSURE_RESOURCES)[number]]?: Pressure };
 
 const NONE: PressureLine = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
@@ -34,7 +34,7 @@ function parsePressure(text: string): Pressure | undefined {
   return some === undefined ? undefined : { some, full: line('full') ?? NONE };
 }
 
-/** Asks for each resource; what is not told is left out. */
+/** Reads each resource; what the kernel does not report is left out. */
 export async function collectPressures(
   read: (resource: keyof Pressures) => Promise<string | undefined>,
 ): Promise<Pressures> {

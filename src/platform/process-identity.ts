@@ -4,7 +4,7 @@
  */
 import type { Files } from './files.ts';
 
-/** What tells a process from all others of the machine's run, besides its id. */
+/** Identifies a process among all since the machine's boot, besides its id. */
 export interface ProcessIdentity {
   /** In clock ticks since the machine's start. */
   readonly startTime: string;

@@ -7,6 +7,6 @@ export interface ServiceManager {
    * @throws Error when what it says of that makes no sense
    */
   watchdogMs(): number | undefined;
-  /** Tells it, e.g. `READY=1`. Does nothing when it does not want to hear. Rejects when it cannot be told. */
+  /** Sends a state such as `READY=1`. Does nothing when the service manager accepts none. Rejects when it cannot be sent. */
   notify(state: string): Promise<void>;
 }

@@ -105,7 +105,7 @@ class PortHolders {
     return free;
   }
 
-  /** Who has one of the ports on the address. */
+  /** The service that has one of the ports on the address. */
   holderOf(address: string, ports: readonly string[]): { readonly port: string; readonly holder: string } {
     for (const port of ports)
       for (const { key, addresses } of this.#byPort.get(port) ?? [])

@@ -24,7 +24,7 @@ export interface ServicePortView extends PolicyEndpoints {
   /** Addresses from outside the cluster that lead here. */
   readonly externalIps: readonly string[];
   readonly loadBalancerIps: readonly string[];
-  /** Who may use the load balancer's addresses; empty: everybody. Disjoint. */
+  /** The clients that may use the load balancer's addresses; empty: all. Disjoint. */
   readonly sourceRanges: readonly string[];
   /** 0 without session affinity. */
   readonly affinitySeconds: number;

@@ -130,7 +130,7 @@ export function pickNode(
   return { node: chooseBest(scored, input.random), scored, statuses, filters: names };
 }
 
-/** Who is asked about each node: those whose answers are kept first, as far as they stand first; then the others. */
+/** Filter plugins for each node: first those whose results are remembered, as long as they come first in order; then the others. */
 interface AskedFilters {
   readonly all: readonly SchedulerPlugin[];
   readonly memory?: ClassMemory;

@@ -6,7 +6,7 @@ import type { Status } from './framework/status.ts';
 /** How an attempt to place a pod ended. */
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 
-/** What is told apart about an attempt. */
+/** The labels of an attempt. */
 export interface Attempt {
   readonly profile: string;
   readonly result: AttemptResult;

@@ -1,4 +1,4 @@
-/** Stop-watches of the scheduler, that tell its metrics what extension points and plugins take. */
+/** Stop-watches that report the durations of extension points and plugins to the scheduler's metrics. */
 import type { Clock } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import type { CycleState } from './framework/plugin.ts';

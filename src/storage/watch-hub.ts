@@ -33,7 +33,7 @@ interface Entry {
   seenRevision: number;
   /** Off the list: only what was delivered before and the error that took it off are still to come. */
   stopped: boolean;
-  /** Stopped by its owner or told of the end: no callback any more. */
+  /** Stopped by its owner, or its end was reported: no further callback. */
   silent: boolean;
   batch: StoreEvent[] | undefined;
 }

@@ -159,7 +159,7 @@ function summaryOf(object: KubernetesObject): string {
   ].join('');
 }
 
-/** Those that run well tell least. */
+/** Healthy objects get the shortest text. */
 function worstFirst(pods: readonly Pod[]): readonly Pod[] {
   const isReady = ({ status }: Pod): number =>
     status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true ? 1 : 0;

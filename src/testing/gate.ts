@@ -21,7 +21,7 @@ export interface Gate {
   dropWatches(): void;
   /** Watch events arrive so much later: a stale cache. 0: at once. */
   lagWatches(lagMs: number): void;
-  /** So many of the batches of watch events, 0 to 1, come twice, as they may when a watch is resumed. */
+  /** The fraction (0 to 1) of batches of watch events that are delivered twice, as can happen when a watch resumes. */
   repeatWatches(rate: number): void;
   /** Calls `callback` when the `count`th write from now has reached the server, before its answer is given. */
   afterWrites(count: number, callback: () => void): void;
@@ -32,7 +32,7 @@ const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 export interface GateDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** Asked for at each call: the server may be another by then. */
+  /** Read at each call: a restart may have replaced the server. */
   readonly server: () => ApiHandler | undefined;
 }
 

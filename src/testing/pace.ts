@@ -113,7 +113,7 @@ export function createVirtualPace(clock: VirtualClock): Pace {
   };
 }
 
-/** How often a condition is looked at where nobody tells of changes. */
+/** How often a condition is checked where no event reports changes. */
 const POLL_MS = 5;
 
 /** Waits by letting time pass. `keepAlive` holds the process while somebody waits: the clock's timers do not. */

@@ -20,7 +20,7 @@ type Component = RestartablePart | `kubelet/${string}`;
 
 const runtimeCall = described('Call of the container runtime, such as `createContainer`.', text);
 
-/** To add one: a line here. */
+/** The steps that cause faults. To add one: a line here. */
 export const faultSteps: Readonly<Record<string, StepWord>> = {
   crash: word('Ends a part or a whole machine at once, in the middle of what it does.', crashable, crash),
   start: word('Starts what has crashed or was stopped.', crashable, start),

@@ -10,7 +10,7 @@ export const API_SERVER_CLIENT = { certPem: 'simulated: kube-apiserver-kubelet-c
 /** What kubelets serve with. */
 export const NODE_TLS = { certPem: 'simulated: kubelet', keyPem: '', clientCaPem: 'simulated: authority' };
 
-/** Whose certificate a name stands for. */
+/** The certificate that a name stands for. */
 export function verifySimulatedPeer(certPem: string): PeerCertificate | undefined {
   if (certPem !== API_SERVER_CLIENT.certPem) return undefined;
   return { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'], fingerprint256: '00' };

@@ -1,4 +1,4 @@
-/** Waiting for objects, with failures that tell what was seen instead. */
+/** Waiting for objects, with failures that show the last state. */
 import type { KubernetesObject } from '../api/object.ts';
 import type { ObjectStore } from '../apiserver/registry/object-store.ts';
 import { errorMessage } from '../base/errors.ts';
@@ -33,7 +33,7 @@ function withinMs(pace: Pace, { within }: WaitOptions): number {
 /** What a wait looks at. */
 export interface WaitDeps {
   readonly pace: Pace;
-  /** Asked for each time: after a restart there is another. Undefined while the server is down. */
+  /** Read each time: a restart makes another store. Undefined while the server is down. */
   readonly objects: () => ObjectStore | undefined;
   readonly client: Client;
   readonly explain: ReportDeps['explain'];

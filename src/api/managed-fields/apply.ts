@@ -28,7 +28,7 @@ export type ApplyResult =
   | { readonly kind: 'applied'; readonly object: JsonObject; readonly managedFields: ManagedFieldsEntry[] }
   | ({ readonly kind: 'conflict' } & ConflictReport);
 
-/** Whose applies take over from client-side apply, and keep its annotation in step. */
+/** The field manager whose applies take over from client-side apply and keep its annotation in step. */
 const KUBECTL = 'kubectl';
 
 const BEFORE_FIRST_APPLY = 'before-first-apply';
@@ -76,7 +76,7 @@ export function* applySteps(
   if (isSame && sameManagers(managers, after) && (object === canonical || equal(object, base))) {
     return { kind: 'applied', object: live, managedFields: entriesOf(live) };
   }
-  // Who changes nothing becomes an owner without a time.
+  // An apply that changes nothing adds its manager without a time.
   if (isSame) after.set(id, { ...after.get(id)!, time: last?.time });
   yield;
   const managedFields = writeManagers(after);

@@ -16,7 +16,7 @@ export interface ConflictReport {
   readonly causes: StatusCause[];
 }
 
-/** So many are told; all are counted. */
+/** The number of conflicts that an error lists; it counts all of them. */
 const MAX_LISTED = 1000;
 
 /** Describes conflicts; there is at least one. */

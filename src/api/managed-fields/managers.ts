@@ -6,7 +6,7 @@ import { difference, fieldsOf, unionAll, type FieldSet } from './field-set.ts';
 import { readFieldsV1 } from './fields-v1.ts';
 import { withSharedParts } from './shared-field-sets.ts';
 
-/** Who owns which fields, and since when. */
+/** A field manager: which fields it owns, and since when. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';

@@ -82,7 +82,7 @@ class BuiltinStruct implements StructSchema {
     this.atomic = atomic ?? marks.includes('atomic');
   }
 
-  /** Asked for with every value: no function stands in it, which would allocate at each call. */
+  /** A getter without a closure: it runs for every value, and a closure would allocate at each call. */
   get fields(): ReadonlyMap<string, FieldSchema> {
     this.expanded ??= fieldsOf(this.lines, this.name);
     return this.expanded;

@@ -27,7 +27,7 @@ export function validateLease({ spec = {} }: Lease, field: Field): void {
     place.at('preferredHolder').forbidden('may only be specified if `strategy` is defined');
 }
 
-/** Candidates are called by what tells components apart. */
+/** Candidates are named by the part that distinguishes components. */
 export function nameOfCandidate(name: string): string[] {
   return isConfigMapKey(name);
 }

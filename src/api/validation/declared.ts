@@ -17,7 +17,7 @@ export function validateRequiredText(text: string | undefined, check: TextCheck,
   else field.complain(text, check(text));
 }
 
-/** A text that may be missing. Only a pointer tells an empty one from none. */
+/** A text that may be missing. Only a pointer distinguishes an empty text from a missing one. */
 export function validateOptionalText(text: string | undefined, check: TextCheck, field: Field): void {
   if (text !== undefined) field.complain(text, check(text));
 }

@@ -7,7 +7,7 @@ import { internalForm } from './internal-form.ts';
 import { validatePodFailurePolicy, validateSuccessPolicy } from './job-policies.ts';
 import { validatePodTemplateSpec } from './pod-template.ts';
 
-/** So many indexes may be told of in a status. */
+/** The most indexes a status may list. */
 const MAX_INDEXES = 100_000;
 /** With more completions than that, few indexes may be under way or have failed. */
 const MANY_COMPLETIONS = 100_000;

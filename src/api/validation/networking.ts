@@ -96,7 +96,7 @@ export function validateIPAddress({ spec }: IPAddress, field: Field): void {
   if (namespace !== '') place.at('namespace').complain(namespace, isPathSegmentName(namespace));
 }
 
-/** Whose an address is never changes. */
+/** The owner of an address never changes. */
 export function validateIPAddressUpdate(address: IPAddress, old: IPAddress, field: Field): void {
   validateIPAddress(address, field);
   const parents = [address.spec?.parentRef, old.spec?.parentRef] as const;

@@ -141,7 +141,7 @@ function validateNumbers(spec: PodSpec, field: Field): void {
 const WORK_PER_STEP = 2000;
 const VOLUME_WORK = 5;
 
-/** Who has the spec: `podName` is undefined in templates. */
+/** `podName` is undefined in pod templates. */
 export function* validatePodSpec(spec: PodSpec, podName: string | undefined, field: Field): Steps<void> {
   const isPod = podName !== undefined;
   const meter = new StepMeter(WORK_PER_STEP);

@@ -82,7 +82,7 @@ function validateServer(server: ServerStorageVersion, field: Field): void {
   }
 }
 
-/** So many stand in a complaint, which a long list of served versions repeats. */
+/** The most versions an error lists: a long list of served versions would repeat it. */
 const SHOWN_VERSIONS = 20;
 
 function shownVersions(versions: readonly string[]): string {

@@ -37,7 +37,7 @@ export function validateWebhookClient(client: WebhookClient, field: Field): void
   if (service.path !== undefined) validatePath(service.path, place.at('path'));
 }
 
-/** None at all is the root. Of a path without its slash the first character is not looked at, as upstream. */
+/** An empty path is the root. The first character of a path without a slash is not checked, as upstream. */
 function validatePath(path: string, place: Field): void {
   if (path === '' || path === '/') return;
   if (path === '//') return place.invalid(path, 'segment[0] may not be empty');

@@ -11,7 +11,7 @@ function validateCounts(counts: Counts, names: readonly string[], field: Field):
   for (const name of names) validateNonnegative(counts[name], field.at(name));
 }
 
-/** None of these is more than all replicas. */
+/** Each of these counts is at most the number of replicas. */
 function validateParts(counts: Counts, names: readonly string[], field: Field): void {
   for (const name of names) {
     const count = counts[name] ?? 0;

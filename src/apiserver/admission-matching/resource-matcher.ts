@@ -16,7 +16,7 @@ import { namespaceOf, namespaceSelected, objectSelected } from './selectors.ts';
 
 /** The match constraints of a policy or a binding. */
 export interface MatchCriteria {
-  /** None: every request. */
+  /** Absent or empty: every request matches. */
   readonly resourceRules?: readonly NamedRuleWithOperations[];
   readonly excludeResourceRules?: readonly NamedRuleWithOperations[];
   /** Default Equivalent. */

@@ -18,7 +18,7 @@ export interface LogSinkDeps {
 const MIB = 1024 * 1024;
 /** Events may hold Secrets: only the owner may read the file, as upstream. */
 const AUDIT_LOG_MODE = 0o600;
-/** So much is written at once. */
+/** The most bytes of one write. */
 const WRITE_BYTES = 4 * MIB;
 const DAY_MS = 86_400_000;
 

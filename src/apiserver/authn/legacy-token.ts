@@ -11,7 +11,7 @@ import { INVALID_SINCE_LABEL, LAST_USED_LABEL } from '../../component-helpers/to
 import type { ObjectStore } from '../registry/object-store.ts';
 import type { JwtClaims } from './jwt.ts';
 
-/** Who issued them, whatever the cluster's own issuer is called. */
+/** The issuer in legacy tokens, whatever `--service-account-issuer` says. */
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
 
 const CLAIM = 'kubernetes.io/serviceaccount/';

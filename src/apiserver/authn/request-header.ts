@@ -8,7 +8,7 @@ import type { Authenticator } from './contract.ts';
 import { AUTHENTICATED_GROUP } from './client-certificate.ts';
 import { addExtra, type HeaderExtra, nameInHeader, namesInHeader } from './header-names.ts';
 
-/** Whose certificates count, and which headers are read. */
+/** The certificates whose holders may set the user, and the headers that carry it. */
 export type RequestHeaderConfig = Omit<RequestHeaderOptions, 'clientCaFile'> & {
   /** SHA-256 fingerprints of the authority's certificates at the moment, hexadecimal. */
   readonly authorityFingerprints: () => readonly string[];

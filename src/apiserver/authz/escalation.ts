@@ -15,7 +15,7 @@ import type { Authorizer } from './contract.ts';
 import { uncovered } from './rule-cover.ts';
 import { compactRules, quotedList, ruleText } from '../../component-helpers/rbac/rule-text.ts';
 
-/** Who is asked what a user may do and holds. */
+/** The authorizers that know what a user may do and holds. */
 export interface EscalationDeps {
   readonly objects: () => ObjectStore;
   readonly authorizer: Authorizer;

@@ -5,7 +5,7 @@
 import type { PolicyRule } from '../../api/gen/rbac-v1.ts';
 import { type AccessQuestion, ruleAllows } from '../../component-helpers/rbac/rule-matching.ts';
 
-/** So many rules take less time than an index of them. */
+/** Up to this number of rules, trying each takes less time than an index. */
 const FEW_RULES = 32;
 
 /** The rules that name a value. */

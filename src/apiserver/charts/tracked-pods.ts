@@ -24,7 +24,7 @@ interface Entry extends TrackedPod {
   seen: number;
 }
 
-/** So many samples a pod is remembered that is in no summary: its containers may wait five minutes for a restart. */
+/** The number of samples for which a pod that is in no summary is remembered: its containers may wait five minutes for a restart. */
 const REMEMBERED_SAMPLES = 20;
 
 export class TrackedPods {

@@ -17,7 +17,7 @@ function hostOf({ headers }: ApiRequest): string {
   return headers['host'] ?? headers[':authority'] ?? '';
 }
 
-/** Browsers share cookies between the ports of a host: the name tells the servers of one machine apart. */
+/** Browsers share cookies between the ports of a host: the name distinguishes the servers of one machine. */
 export function cookieNameOf(request: ApiRequest): string {
   const port = /:(\d{1,5})$/.exec(hostOf(request))?.[1] ?? '443';
   return `${CONSOLE_COOKIE}-${port}`;

@@ -50,7 +50,7 @@ export interface TableRequest {
   readonly include: IncludeObject;
   readonly nowMs: number;
   readonly metadata: ListMeta;
-  /** Later events of a watch repeat no columns. */
+  /** Set for all but the first event of a watch: columns are sent once. */
   readonly withoutColumns?: boolean;
 }
 

@@ -10,7 +10,7 @@ import type { Selection } from '../generic-registry/selection.ts';
 /** Far above what a controller of all kinds, a node or an agent of a node watches. */
 export const MAX_WATCH_WEIGHT = 10_000;
 const RETRY_AFTER_SECONDS = 10;
-/** So many requirements, or characters of the request, weigh as much as one watch more. */
+/** The number of requirements, or of characters of the request, that counts as one more watch. */
 const REQUIREMENTS_PER_WATCH = 8;
 const LENGTH_PER_WATCH = 2_048;
 

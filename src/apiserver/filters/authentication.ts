@@ -31,7 +31,7 @@ export function withAuthentication({ clock, authenticators, metrics }: Authentic
   };
 }
 
-/** Who asks. Answers at once when the authenticators do. */
+/** The user of the request. Synchronous when the authenticators are. */
 function authenticate(authenticators: readonly Authenticator[], request: ApiRequest): Principal | Promise<Principal> {
   for (let index = 0; index < authenticators.length; index++) {
     const found = authenticators[index]!.authenticate(request);

@@ -2,7 +2,7 @@
 import type { ApiResponse } from '../../api/transport.ts';
 import type { RequestScope } from '../request-scope.ts';
 
-/** At once where nothing must be waited for: a cached GET is answered in the same turn. */
+/** Synchronous where nothing must be waited for: a cached GET is answered in the same turn of the event loop. */
 export type Answer = ApiResponse | Promise<ApiResponse>;
 
 /** Answers a request. What it throws or rejects with becomes a Status. */

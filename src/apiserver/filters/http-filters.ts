@@ -14,7 +14,7 @@ export interface HttpFilters extends Pick<
   HttpOptions,
   'corsAllowedOrigins' | 'strictTransportSecurity' | 'goawayChance'
 > {
-  /** Asked per request: true refuses it with 429. */
+  /** Called for each request; true rejects it with 429. */
   readonly refusesNew: () => boolean;
 }
 

@@ -82,7 +82,7 @@ function observe({ clock, watchdog, metrics, served }: OutcomeDeps, scope: Reque
     code,
     seconds: (endMs - receivedMs) / 1000,
     waitedSeconds: waitedMs / 1000,
-    // Who was refused learns nothing of what is there.
+    // A rejected user must not learn whether the resource exists.
     place: code === 401 || code === 403 ? undefined : served(scope),
   });
 }

@@ -44,7 +44,7 @@ export const BODY_LIMITS: ByteLimits = {
 
 /** A place in a budget, to be given back once. */
 export interface ByteLease {
-  /** So much it is by now; less than it began with changes nothing. */
+  /** Sets the size of the share; a value below the initial one changes nothing. */
   note(bytes: number): void;
   end(): void;
 }

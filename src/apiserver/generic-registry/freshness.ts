@@ -31,7 +31,7 @@ export function untilFresh(store: GenericStore, revision: number | undefined): P
   return backend.latestRevision().then((latest) => waitUntilFresh(store, latest));
 }
 
-/** Whether a cached object may be older than what other writers were told is stored. */
+/** Whether a cached object may be older than a write that has been acknowledged. */
 export function mayBeOld(store: GenericStore): boolean {
   return store.services.store.latestRevision !== undefined;
 }

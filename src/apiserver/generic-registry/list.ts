@@ -24,7 +24,7 @@ export interface ListRequest {
   readonly exactRevision: number | undefined;
   /** By which its work goes on. */
   readonly pace: Pace;
-  /** Who waits for it. */
+  /** The request that waits for the list. */
   readonly asker: Asker;
   /** At least as new as this; undefined: as everything acknowledged so far. */
   readonly minRevision: number | undefined;

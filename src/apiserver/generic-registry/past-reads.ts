@@ -8,7 +8,7 @@ import type { RangeRequest, Store, StoredEntry } from '../../storage/store.ts';
 
 /** Reads at a time; others wait for their turn. */
 const READS_AT_ONCE = 2;
-/** So many may wait: their clients may be gone, and whoever comes later should not wait for all of them. */
+/** The most reads that wait: clients may have left, and later ones should not wait for all of them. */
 export const MAX_WAITING_READS = 100;
 const FIRST_ENTRIES = 8;
 const MOST_ENTRIES = 2_000;
@@ -24,7 +24,7 @@ export interface PastRange {
   readonly most: number;
 }
 
-/** Who a range is read for: a request. */
+/** The request for which a range is read. */
 export interface Asker {
   /** Aborts when the client has left: nothing more is read then. */
   readonly signal: AbortSignal;

@@ -20,7 +20,7 @@ export interface RegistryServices {
   /** Absent: no history is kept. */
   readonly history: HistoryRecorder | undefined;
   readonly admission: AdmissionChain;
-  /** Asked for what a verb does beside what it was authorized for. */
+  /** Authorizers for what a verb does beyond the request's own authorization. */
   readonly authorizers: readonly Authorizer[];
   readonly clock: Clock;
   readonly random: Random;

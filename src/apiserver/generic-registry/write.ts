@@ -43,7 +43,7 @@ export interface PutObject {
   readonly created: boolean;
   /** Absent: it stays until somebody changes it, or for the time its definition says. */
   readonly life?: ShortLife;
-  /** Whose write it is; absent: the server's own. */
+  /** The request that writes; absent for the server's own writes. */
   readonly request?: WriteRequest | undefined;
   /** The object's stored bytes, where its writer has a shorter way to them than encoding it. */
   readonly value?: Uint8Array | undefined;

@@ -55,7 +55,7 @@ export function revisionEntry(
 
 type Authorship = Pick<RevisionEntry, 'user' | 'manager' | 'verb'>;
 
-/** Who made the change; of another server's change what managed fields tell. */
+/** The author of the change; for changes through another server, what managed fields show. */
 function authorOf(
   { author, change }: HistoryRecord,
   { object, before }: Pick<RecordedState, 'object' | 'before'>,

@@ -1,4 +1,4 @@
-/** Who is believed to be whom. Upstream: kubeapiserver/options/authentication.go. */
+/** Authentication flags: which authenticators run, and what they accept. Upstream: kubeapiserver/options/authentication.go. */
 import {
   booleanOf,
   choiceOf,

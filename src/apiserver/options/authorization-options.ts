@@ -1,4 +1,4 @@
-/** Who may do what: the authorizers in their order. Upstream: kubeapiserver/options/authorization.go. */
+/** Authorization flags: the authorizers in their order. Upstream: kubeapiserver/options/authorization.go. */
 import { choiceOf, durationMsOf, type Flag, type FlagValues, listOf, OptionsError, textOf } from './flags.ts';
 
 /** Authorizers by name. */

@@ -5,7 +5,7 @@
 import type { GroupResource } from '../../api/status-error.ts';
 import type { FaultDetail, Refuser } from '../../component-helpers/refused-request.ts';
 
-/** Who refused, and for which object. */
+/** The part that refused a request, and the object it refused it for. */
 export interface RefusalSource extends Refuser {
   /** The controller of the object that was to be written. */
   readonly ownerUid?: string | undefined;

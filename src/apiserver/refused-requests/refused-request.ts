@@ -73,7 +73,7 @@ function resourceOf(info: RequestInfo): RequestedResource {
   };
 }
 
-/** Who refuses with such a status, where nobody noted it. */
+/** The part that usually answers with this status, where none was recorded. */
 function partOf({ code }: Status): RefusalSource['part'] {
   switch (code) {
     case 401:

@@ -14,7 +14,7 @@ const MAX_REQUESTS = 1024;
 /** One user's floods push out that user's requests alone. */
 const MAX_OF_USER = 128;
 
-/** Answers that tell what is there: controllers get them all the time. */
+/** Answers that only report what exists: controllers get them all the time. */
 const UNREMARKABLE: ReadonlySet<number | undefined> = new Set([404, 409, 410]);
 
 interface Remembered {
@@ -42,7 +42,7 @@ export class RefusedRequests {
     if (scope.user.name.length > MAX_NAME_CHARS || scope.request.isPart === true) return undefined;
     const id = scope.audited?.auditId ?? (scope.request.headers['audit-id'] || this.#random.uuid());
     const key = keyOf(scope.user.name, id.slice(0, MAX_NAME_CHARS));
-    // An id that a client chose again must not change what was told of the first.
+    // A second request with an id that its client chose must not change the record of the first.
     if (this.#requests.has(key)) return id;
     const nowMs = this.#clock.nowMs();
     const request = refusedRequestOf({ scope, status, source, id }, { nowMs, endMs: this.#clock.monotonicMs() });

@@ -37,7 +37,7 @@ export interface DefinitionParts<T extends KubernetesObject> {
   readonly defaultPropagation?: 'Orphan';
 }
 
-/** Whose deletion answers with the object. Upstream: ReturnDeletedObject of their stores. */
+/** Resources whose DELETE answers with the object. Upstream: ReturnDeletedObject of their stores. */
 const RETURN_DELETED: Readonly<Record<string, readonly string[]>> = {
   '': [
     'persistentvolumeclaims',

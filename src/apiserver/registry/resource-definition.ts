@@ -151,7 +151,7 @@ export interface ResourceDefinition<T extends KubernetesObject = KubernetesObjec
    * `key` names this way of reading among all the resource ever had; what reads the same is returned as it is.
    */
   readonly reading?: Reading;
-  /** Told to every client that uses this version. */
+  /** A Warning header for every client that uses this version. */
   readonly deprecationWarning?: string;
   /** Conversion between this version's objects and the stored version's, where they differ. */
   readonly conversion?: { toStored(object: T): KubernetesObject; fromStored(object: KubernetesObject): T };

@@ -20,7 +20,7 @@ export interface OpenApiDeps {
   readonly registry: ResourceRegistry;
   readonly gitVersion: string;
   readonly clock: Clock;
-  /** Asked whenever the set of resources changed. */
+  /** Called whenever the set of resources has changed. */
   readonly custom?: () => CustomOpenApi;
   /** What other servers say of the APIs they answer, and its changes. */
   readonly foreign?: Pick<Aggregator, 'descriptions' | 'onChange'>;

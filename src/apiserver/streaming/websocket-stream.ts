@@ -25,7 +25,7 @@ export interface MessageForm {
   readonly protocol?: string | undefined;
   /** The messages in a piece of the answer. */
   readonly messages: (piece: Uint8Array) => Iterable<Uint8Array>;
-  /** An empty message tells the client at once that it is connected. */
+  /** An empty message shows the client at once that it is connected. */
   readonly greets?: boolean;
 }
 
@@ -84,7 +84,7 @@ function* prefixed(piece: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** Whose WebSocket it is, and what it takes. */
+/** The request of a WebSocket, and the messages it accepts. */
 interface WebSocketCall {
   readonly request: ApiRequest;
   readonly crypto: Pick<CryptoPort, 'webcrypto'>;

@@ -38,7 +38,7 @@ export function podTraceView(deps: PodTraceViewDeps): ObjectView {
   };
 }
 
-/** What a component remembers, and what it cannot tell. */
+/** The steps that a component remembers, and what it does not know. */
 interface Source {
   readonly steps?: ComponentSteps | undefined;
   readonly missing?: string | undefined;

@@ -8,9 +8,9 @@
 import type { Pace } from '../turns.ts';
 import type { CacheListener, Concerned } from './listeners.ts';
 
-/** So many watches hear of a change before the clock is read. */
+/** The number of watches that get a change before the clock is read. */
 export const DISPATCHED_AT_ONCE = 32;
-/** Milliseconds of one turn that watches are told in. */
+/** Milliseconds of one turn of the event loop for sending changes to watches. */
 const TURN_MS = 2;
 /** Beyond this the watches that still lack the oldest changes are ended, as upstream ends those that are too slow. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;

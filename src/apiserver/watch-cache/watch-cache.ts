@@ -34,12 +34,12 @@ export interface CacheLoad {
   finish(revision: number): void;
 }
 
-/** Nobody waits for the loop. */
+/** A pace that never yields: no other work shares the event loop. */
 const NO_TURNS: Pace = { monotonicMs: () => 0, turn: () => undefined, yield: () => Promise.resolve() };
 
 export interface WatchCacheDeps {
   readonly recorder?: ChangeRecorder | undefined;
-  /** By which patient listeners are told. */
+  /** How changes reach listeners that can wait. */
   readonly pace?: Pace;
 }
 

@@ -12,7 +12,7 @@ const MAX_PENDING_EVENTS = 100_000;
 /** The initial state may be larger than what a watcher may lag behind. */
 const FIRST_BATCH_FACTOR = 64;
 
-/** So much is written at once. */
+/** The most bytes of one write. */
 const MAX_PIECE_BYTES = 1024 * 1024;
 /** Less than this fits the buffers that each connection has anyway. */
 const COUNTED_BYTES = 64 * 1024;

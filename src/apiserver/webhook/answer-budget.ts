@@ -23,7 +23,7 @@ export const ANSWER_LIMITS: AnswerLimits = { totalBytes: 128 * MIB, ownBytes: 32
 export interface AnswerLease {
   /** Undefined where there is room for so many more bytes; else to be awaited. Rejects with the signal's reason. */
   take(bytes: number): Promise<void> | undefined;
-  /** To be called once, when the answer is no longer held. */
+  /** The caller calls it once, when it no longer holds the answer. */
   end(): void;
 }
 

@@ -21,9 +21,9 @@ export interface ComponentAccess {
   readonly tokenTtlMs: number;
   readonly allowedTtlMs: number;
   readonly deniedTtlMs: number;
-  /** Asked about tokens. */
+  /** The client for TokenReviews. */
   readonly authentication?: Client;
-  /** Asked about rights. */
+  /** The client for SubjectAccessReviews. */
   readonly authorization?: Client;
 }
 

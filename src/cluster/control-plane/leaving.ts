@@ -49,7 +49,7 @@ export function createLeaving(clock: Clock, options = AT_ONCE, requestTimeoutMs 
       stage = 'unready';
       if (shutdownDelayMs > 0) await clock.sleep(shutdownDelayMs);
       if (shutdownSendRetryAfter) stage = 'refusing';
-      // Whoever is told to come back must be able to ask.
+      // A client that is asked to reconnect must be able to do so.
       else for (const server of listening) server.close(requestTimeoutMs + shutdownWatchGraceMs).catch(() => undefined); // It ends with the process.
       await untilNone(busy, requestTimeoutMs);
       await untilNone(watches, shutdownWatchGraceMs);

@@ -24,7 +24,7 @@ import { readCgroups, readKernel } from './read-kernel.ts';
 
 type Deps = Pick<Platform, 'files' | 'exec' | 'clock' | 'crypto' | 'host'>;
 
-/** Whose machine and which cluster. */
+/** The machine and the cluster that doctor examines. */
 export interface DoctorSubject {
   readonly dataDir: string;
   readonly isRoot: boolean;

@@ -1,4 +1,4 @@
-/** Whose a data directory is: its owner could replace every file in it by a link, which this user would follow. */
+/** The owner of a data directory: an owner who is not this user could replace any file in it by a link that this user would follow. */
 import { statSync } from 'node:fs';
 import { PreflightError } from '../preflight-error.ts';
 

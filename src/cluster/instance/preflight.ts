@@ -63,7 +63,7 @@ async function inFolders(files: Files, folders: readonly string[], name: string)
   return false;
 }
 
-/** Who listens on a TCP port of this machine, e.g. `nginx (pid 12)`; undefined when nobody does. */
+/** The process that listens on a TCP port of this machine, e.g. `nginx (pid 12)`; undefined when there is none. */
 export async function portHolder(files: Files, port: number): Promise<string | undefined> {
   const inodes = await listeningSockets(files, port);
   if (inodes.size === 0) return undefined;

@@ -27,7 +27,7 @@ const SHARED_FILES = [
   'etcd/ca.key',
 ] as const;
 
-/** Asked besides authorization: the authorities' keys are more than any `get` on `*` allows. */
+/** Checked besides authorization: the authorities' keys are worth more than any `get` on `*`. */
 function mayFetch({ name, groups, extra }: Principal): boolean {
   if (groups.includes('system:masters')) return true;
   // A certificate that says the same is no token: it has an id, a bootstrap token has none.

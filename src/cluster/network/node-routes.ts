@@ -16,7 +16,7 @@ import { appendAll } from '../../base/lists.ts';
 export interface NodeRoutesDeps {
   readonly informers: InformerFactory;
   readonly platform: Pick<Platform, 'exec' | 'files' | 'net' | 'clock' | 'log'>;
-  /** Told whenever it changes how large packets between nodes may be. */
+  /** Called whenever the largest packet between nodes changes. */
   readonly setMtu: (mtu: number) => Promise<void>;
 }
 

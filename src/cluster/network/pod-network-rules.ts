@@ -26,7 +26,7 @@ function tableOf(
 ): string {
   const family = familyName(clusterCidr);
   const table = `${family} ${podNetworkTable(instance)}`;
-  // Whose plugin makes the pods' network also decides how they leave it.
+  // The plugin that makes the pods' network also decides how packets leave it.
   const leaving =
     instance.cni === 'none'
       ? ''

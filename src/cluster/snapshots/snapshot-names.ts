@@ -12,7 +12,7 @@ export interface SnapshotFile {
   readonly createdMs: number;
 }
 
-/** Whose snapshots: `base` is `snapshot` or `on-demand`, or what the user chose. */
+/** A series of snapshots: `base` is `snapshot`, `on-demand` or a name that the user chose. */
 export interface SnapshotSeries {
   readonly base: string;
   readonly nodeName: string;

@@ -24,7 +24,7 @@ export interface Asker {
   waitFor<T>(waiting: Promise<T>): Promise<T>;
 }
 
-/** Who waits in line. */
+/** A request that waits for a place. */
 interface Waiting {
   readonly sharers: string;
   readonly most: number;

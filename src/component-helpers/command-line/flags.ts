@@ -35,7 +35,7 @@ export class FlagError extends Error {
   override readonly name = 'FlagError';
 }
 
-/** What a command line said, and what to tell the user about deprecated flags. */
+/** The flags of a command line, and warnings about deprecated ones. */
 export interface ParsedFlags {
   readonly values: FlagValues;
   readonly warnings: readonly string[];

@@ -15,7 +15,7 @@ const RETRY_MS = 5_000;
 const REFUSALS = 3;
 const WALL_CHECK_MS = 60 * 60_000;
 
-/** Who is asked, and where the result is kept. */
+/** The signer, and where the certificate is kept. */
 export interface CertificateManagerDeps {
   readonly files: Files;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface CertificateManagerConfig {
   readonly name: string;
   /** A pair of another origin: used while there is no file. */
   readonly configured?: KeyPairPem;
-  /** Asked whenever a certificate is made or checked: addresses come and go. */
+  /** Called whenever a certificate is made or checked: addresses come and go. */
   readonly subject: () => {
     readonly commonName: string;
     readonly organizations: readonly string[];

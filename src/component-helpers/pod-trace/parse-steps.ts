@@ -1,4 +1,4 @@
-/** Steps that another process tells, checked: a node may tell anything. */
+/** Reads the steps that another process reports. A node may send anything, so every field is checked. */
 import type { ComponentSteps, TraceStep } from './trace-step.ts';
 
 const MAX_STEPS = 1000;
@@ -7,7 +7,7 @@ const MAX_CHARS = 1000;
 /** The year 5138: later times have no text. */
 const MAX_MS = 1e14;
 
-/** What a component tells of a pod; undefined when it is not of that form. Control characters become spaces. */
+/** The steps that a component reports of a pod; undefined when they have another form. Control characters become spaces. */
 export function parseSteps(answer: unknown, component: string): ComponentSteps | undefined {
   const { uid, steps, dropped, finishedMs } = fieldsOf(answer);
   if (typeof uid !== 'string' || !Array.isArray(steps) || steps.length > MAX_STEPS) return undefined;

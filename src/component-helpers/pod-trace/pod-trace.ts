@@ -30,7 +30,7 @@ export interface PodTrace {
   /** When the API had the pod as ready, or as over. Absent: not yet, or nobody remembers. */
   readonly ready?: string | undefined;
   readonly durationMs?: number | undefined;
-  /** The part of the time between both that steps tell of, 0 to 1. Steps that contain others do not count themselves. */
+  /** The fraction of the time between both that steps account for, 0 to 1. A step that contains others counts without them. */
   readonly accountedFor?: number | undefined;
   readonly steps: readonly PodTraceStep[];
   /** What could not be had, and why. */
@@ -41,7 +41,7 @@ export interface PodTrace {
 export interface TraceSources {
   readonly metadata: PodTrace['metadata'];
   readonly nodeName?: string | undefined;
-  /** Where no component tells of the creation. */
+  /** The creation time where no component reports it. */
   readonly createdMs: number;
   /** In the order of the waterfall. */
   readonly components: readonly ComponentSteps[];

@@ -11,9 +11,9 @@ import type { ComponentSteps, TraceStep } from './trace-step.ts';
 /** The first steps of one pod that are kept. */
 const FIRST_STEPS = 48;
 const MAX_STEPS = 96;
-/** So many pods later a record is packed, if its steps are over by then. */
+/** A record is packed after this many later pods, if its steps have ended. */
 const PACKED_AFTER_PODS = [32, 64, 128, 256];
-/** A step that another process tells of. */
+/** A step reported by another process. */
 export interface PastStep {
   /** Wall-clock, as its end. */
   readonly startMs: number;

@@ -1,4 +1,4 @@
-/** What components tell of a pod's start: its steps, each with start and end. They travel between processes as JSON. */
+/** Steps of a pod's start as components report them, each with start and end. They travel between processes as JSON. */
 
 /** One step. Times are wall-clock milliseconds with their fraction. */
 export interface TraceStep {

@@ -136,7 +136,7 @@ async function join(pair: Pair, head: ReadHead): Promise<void> {
     await client.end();
     await up;
   } catch {
-    // One side broke off; the other is told by its connection ending.
+    // One side disconnected; the end of its connection informs the other.
     client.destroy();
   } finally {
     backend.destroy();

@@ -21,7 +21,7 @@ export interface WantedVolume {
   readonly inline: boolean;
   readonly driver: string;
   readonly handle: string;
-  /** Who waits for it. */
+  /** The pods that wait for the volume. */
   readonly pods: Pod[];
 }
 

@@ -84,7 +84,7 @@ export interface RuleStatusDeps {
   readonly podsOf: (claim: Stored<ResourceClaim>) => readonly Stored<Pod>[];
 }
 
-/** The loop, and what it must be told. */
+/** The loop, and the handlers of its events. */
 export interface RuleStatusLoop extends Controller {
   /** A pod went because of the rule. */
   evicted(rule: DeviceTaintRule): void;

@@ -1,4 +1,4 @@
-/** Who names an owner, by the owner's uid, whether the owner was seen or not. */
+/** Dependents by the uid of their owner, whether the owner has been observed or not. */
 
 /** Most owners that were not seen have one dependent, which needs no set. */
 export class DependentIndex<T extends object> {

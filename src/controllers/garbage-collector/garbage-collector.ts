@@ -39,7 +39,7 @@ const RESYNC_MS = 300_000;
 /** While an owner's kind is not known yet. */
 const MOST_WAIT_MS = 30_000;
 const ABSENT_OWNER_CACHE_SIZE = 500;
-/** So many objects are read in one turn. */
+/** The most objects read in one turn of the event loop. */
 const OWNERS_AT_ONCE = 20;
 
 export function createGarbageCollector(deps: ControllerDeps): Controller {

@@ -1,7 +1,7 @@
 /** The reference of an object to one of its owners. Who asks all dependents of an owner would else walk a list of each. */
 import type { OwnerReference } from '../../api/gen/meta-v1.ts';
 
-/** So many are walked. */
+/** Up to this number of owner references, the list is searched; beyond, an index is made. */
 const FEW = 16;
 
 const indexes = new WeakMap<readonly OwnerReference[], ReadonlyMap<string, OwnerReference>>();

@@ -18,7 +18,7 @@ import { background } from '../../platform/unexpected.ts';
 const IGNORED = new Set(['events', 'events.events.k8s.io']);
 
 const SYNC_TIMEOUT_MS = 30_000;
-/** So many monitors start or stop before others have their turn: each lists and watches. */
+/** The most monitors that start or stop in one turn: each lists and watches. */
 const AT_ONCE = 8;
 
 /** What the graph reads of an object, and what an informer needs of it. */

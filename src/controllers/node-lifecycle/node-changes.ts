@@ -1,4 +1,4 @@
-/** Which nodes have come and gone, told by events. Upstream: controller/nodelifecycle classifyNodes. */
+/** Nodes that have been added and removed, from events. Upstream: controller/nodelifecycle classifyNodes. */
 import type { Node } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';

@@ -33,7 +33,7 @@ export function createResourceQuotaController(deps: ControllerDeps): Controller 
     deviceClasses: () => classes.list(),
     // Matters to names with `requests.` only, for which pods are followed too: the others make nobody follow them.
     pod: (namespace: string, name: string) => deps.informers.existing(Pods)?.get({ namespace, name }),
-    // Asked of claims that are measured, so followed.
+    // Evaluators of claims read these, so an informer follows them.
     resourceClaims: (namespace: string) => deps.informers.informer(ResourceClaims).list(namespace),
   };
   const measuring = (info: ResourceInfo): QuotaEvaluator => evaluatorFor(info, lookups);

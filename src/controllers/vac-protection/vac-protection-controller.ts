@@ -69,7 +69,7 @@ export function createVacProtectionController(deps: ControllerDeps): Controller 
     onAdd: ({ metadata }) => enqueue([metadata.name]),
     onUpdate: (_, { metadata }) => enqueue([metadata.name]),
   });
-  // Who lets go of a class may have been the last.
+  // A claim that stops using a class may have been its last user.
   claims.addHandler({
     onUpdate: (old) => enqueue(classesOfClaim(old)),
     onDelete: (old) => enqueue(classesOfClaim(old)),

@@ -61,7 +61,7 @@ export interface ImageImportDeps {
   /** Namespace of containerd; CRI's is `k8s.io`. */
   readonly namespace?: string;
   readonly clock: Clock;
-  /** Asked until CRI has noticed the image. */
+  /** Polled until CRI knows the image. */
   readonly images: CriImageService;
 }
 

@@ -29,7 +29,7 @@ export interface SimContainerInit {
   readonly logPath: string;
   /** Called at the start of the process: whether it is one of those the image crashes in. */
   countStart(): boolean;
-  /** Told of every change of state. */
+  /** Called at every change of state. */
   onChange(container: SimContainer, type: 'started' | 'stopped', exitCode?: number): void;
 }
 

@@ -83,7 +83,7 @@ export interface SimUsage {
   readonly memory?: number | string;
 }
 
-/** Whose use is asked for. */
+/** The container whose use is computed. */
 export interface SimUsageCall {
   readonly namespace: string;
   readonly podName: string;

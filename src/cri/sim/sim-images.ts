@@ -22,7 +22,7 @@ export interface SimImageStore {
   idOf(image: SimImage): string;
 }
 
-/** Asked for at each look at a container, and held with each. */
+/** Cached: every status of a container needs it. */
 const imageIds = new Lru<string, string>(200);
 
 function imageId(name: string): string {

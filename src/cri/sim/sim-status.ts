@@ -1,9 +1,9 @@
-/** What the simulated runtime tells of its sandboxes and containers. */
+/** Statuses and list entries of the simulated runtime's sandboxes and containers. */
 import type { Container, ContainerStats, ContainerStatus, PodSandbox, PodSandboxStatus } from '../gen/cri-types.ts';
 import type { SimContainer } from './sim-container.ts';
 import type { SimSandbox } from './sim-sandbox.ts';
 
-/** A sandbox as a listing tells it. */
+/** A sandbox as ListPodSandbox returns it. */
 export function describeSandbox(sandbox: SimSandbox): PodSandbox {
   const { config, id, createdAtMs, ready, runtimeHandler } = sandbox;
   const { name = '', namespace = '', uid = '', attempt = 0 } = config.metadata ?? {};
@@ -35,7 +35,7 @@ function imageSpec(name: string) {
   return { image: name, annotations: {}, userSpecifiedImage: name, runtimeHandler: '', imageRef: '' };
 }
 
-/** A container as a listing tells it. */
+/** A container as ListContainers returns it. */
 export function describeContainer(container: SimContainer): Container {
   const { id, sandboxId, config, image, imageId } = container.init;
   return {

@@ -42,7 +42,7 @@ export function attachUrl(state: SimState, request: StreamRequest): string {
     async run(write) {
       let written = Promise.resolve();
       const leave = container.onLine((line, stream) => {
-        // Whoever broke off is told nothing more.
+        // A client that disconnected gets no error.
         written = written.then(() => write(stream, `${line}\n`)).catch(() => undefined);
       });
       await container.ended;

@@ -42,7 +42,7 @@ export interface PodContainerManagerConfig extends PodResourceOptions {
   readonly cgroupsPerQos: boolean;
   /** Upstream's list; `pods` limits `/kubepods`, `none` or nothing does not. */
   readonly enforceNodeAllocatable: readonly string[];
-  /** So much of the memory requests of guaranteed and burstable pods is kept from the classes below. Default 0. */
+  /** The percentage of the memory requests of guaranteed and burstable pods that lower classes may not use. Default 0. */
   readonly qosReservedMemoryPercent?: number;
   /** Cgroups of system and Kubernetes processes, limited to their reservations if enforceNodeAllocatable has them. */
   readonly reserved?: Readonly<Record<'system' | 'kube', ReservedCgroup>>;

@@ -6,7 +6,7 @@ import { connectDbus, type DbusConnection } from './dbus-connection.ts';
 /** Where systemd has it. */
 export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 
-/** Who connects, and where to. */
+/** The address of the bus, and the user that connects. */
 export interface SystemBusConfig {
   readonly uid: number;
   readonly socket?: string;

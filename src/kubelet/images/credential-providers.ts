@@ -49,7 +49,7 @@ interface Answer {
 interface Account {
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Who the answer is kept for. */
+  /** The users for whom the answer is cached. */
   readonly cacheKey: string;
   /** Absent: everyone. */
   readonly source?: PullSource;
@@ -147,7 +147,7 @@ async function accountOf(
   const present = account.metadata.annotations ?? {};
   const { requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: optional } = wanted;
   const absent = required.filter((key) => present[key] === undefined);
-  // Whose account lacks what is required gets nothing from this program, as upstream.
+  // A service account without a required annotation gets nothing from this plugin, as upstream.
   if (absent.length > 0) return undefined;
   const annotations = Object.fromEntries(
     [...required, ...optional].flatMap((key) => (present[key] === undefined ? [] : [[key, present[key]]])),

@@ -17,7 +17,7 @@ export interface PullSecretRecord extends ObjectIdentity {
   readonly credentialHash: string;
 }
 
-/** Who may use an image under one name. */
+/** The credentials whose holders may use an image under one name. */
 export interface PullCredentialsRecord {
   readonly kubernetesSecrets?: readonly PullSecretRecord[];
   readonly kubernetesServiceAccounts?: readonly ObjectIdentity[];

@@ -94,6 +94,6 @@ export interface PodWorkersDeps {
   readonly podSyncer: PodSyncer;
   readonly podCache: PodCache;
   readonly workQueue: WorkQueue;
-  /** Is told of the steps of pods that somebody looks at. */
+  /** Records the steps of pods that somebody observes. */
   readonly activity?: ActivitySink;
 }

@@ -19,9 +19,9 @@ export interface StepEnd {
   readonly nextSyncMs?: number | undefined;
 }
 
-/** What the sync loop and the workers tell. */
+/** What the sync loop and the workers report. */
 export interface ActivitySink {
-  /** False: nobody looks at any pod, and nothing need be told. */
+  /** False: nobody observes any pod, so nothing need be recorded. */
   readonly active: boolean;
   event(uid: string, part: ActivityPart, what: string): void;
   /** A worker's step begins; the answer is called at its end. Undefined: nobody looks at the pod. */

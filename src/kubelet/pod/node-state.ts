@@ -1,4 +1,4 @@
-/** What the kubelet knows of a pod and no object tells, gathered when somebody asks. */
+/** What the kubelet knows of a pod and the API does not show, collected on request. */
 import { formatTime } from '../../api/time.ts';
 import type { HeldBackContainer, PodNodeState } from '../../api/pod-node-state.ts';
 import type { ContainerRuntime, PodStatus } from '../container/runtime.ts';

@@ -11,7 +11,7 @@ import { ContainerConfigError } from './container-config-error.ts';
 const MAX_ENVIRONMENT_LENGTH = 6 * 1024 * 1024;
 /** '=', NUL and a pointer. */
 export const LENGTH_OF_VARIABLE = 10;
-/** So many are set, or listed, in one turn. */
+/** The most variables set, or listed, in one turn. */
 export const VARIABLES_PER_TURN = 5000;
 
 /** Variables that many containers have. Never changed. */

@@ -50,7 +50,7 @@ export interface ContainerRuntimeDeps {
   readonly credentialProviders?: CredentialProviders;
   /** Called after each pull of an image. */
   readonly imagePulled?: ImageManagerDeps['pulled'];
-  /** Who may use images that are on the node. */
+  /** Decides which pods may use images that are on the node. */
   readonly verification?: PullVerification;
   /** Device plugins' and resource drivers' share in containers. */
   devices?: ContainerConfigDeps['devices'];

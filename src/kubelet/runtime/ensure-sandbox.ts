@@ -22,7 +22,7 @@ async function configOf({ pod, actions, context }: Pass): Promise<Init<PodSandbo
   });
 }
 
-/** The runtime sets up the network (CNI) before it makes the sandbox's container, whose time it tells. */
+/** The runtime sets up the network (CNI) before it creates the sandbox's container, whose creation time it reports. */
 function addSandboxSteps(
   trace: StepScope,
   { startMs, endMs, createdAtMs }: { readonly startMs: number; readonly endMs: number; readonly createdAtMs: number },

@@ -31,7 +31,7 @@ export interface EnvironmentSources {
   readonly recorder: KubeletEventRecorder;
 }
 
-/** So many sources are read in one turn. */
+/** The most sources read in one turn. */
 const SOURCES_PER_TURN = 100;
 
 interface Context {

@@ -1,4 +1,4 @@
-/** Who may ask the kubelet what. Upstream: server.AuthInterface. */
+/** Authentication and authorization of requests to the kubelet. Upstream: server.AuthInterface. */
 import type { Principal } from '../../api/transport.ts';
 import type { HttpRequest } from '../../platform/http.ts';
 

@@ -39,7 +39,7 @@ export function mergePodStatus(pod: Pod, status: PodStatus, couldHaveRunningCont
     const { [field]: _dropped, ...rest } = merged;
     merged = old[field] === undefined ? rest : { ...rest, [field]: old[field] };
   }
-  // Nobody's pod comes back from a terminal phase, also from one that another client wrote: its containers are being ended.
+  // No pod leaves a terminal phase, even one that another client wrote: its containers are being stopped.
   const leavesTerminal = isPodPhaseTerminal(old.phase) && !isPodPhaseTerminal(status.phase) && !isMirrorPod(pod);
   if (leavesTerminal || (becomesTerminal && couldHaveRunningContainers)) merged = withPhaseOf(merged, old);
   return isPodPhaseTerminal(merged.phase) ? withoutReady(pod, merged) : merged;

@@ -40,7 +40,7 @@ export interface SyncLoopDeps {
   readonly platform: BasePlatform;
   readonly channels: SyncLoopChannels;
   readonly handler: SyncHandler;
-  /** Is told of the messages of pods that somebody looks at. */
+  /** Records the messages of pods that somebody observes. */
   readonly activity?: ActivitySink;
   readonly runtimeErrors: () => readonly string[];
   readonly allSourcesReady: () => boolean;

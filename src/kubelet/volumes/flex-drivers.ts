@@ -84,6 +84,6 @@ function answerOf(stdout: string): FlexAnswer | undefined {
   try {
     return JSON.parse(stdout) as FlexAnswer;
   } catch {
-    return undefined; // The program's own words are told instead.
+    return undefined; // The caller reports the program's own message instead.
   }
 }

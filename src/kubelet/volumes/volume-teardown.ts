@@ -80,7 +80,7 @@ async function unmountBelow(
     folders.some((root) => path === root || path.startsWith(`${root}/`));
   const isBelow = ({ path }: MountPoint): boolean => below(path, roots) && !below(path, except);
   const find = async (): Promise<readonly MountPoint[]> => (await platform.mounter.list()).filter(isBelow);
-  // Later mounts may be on or below earlier ones.
+  // A later mount may be on or below an earlier one.
   for (const mount of (await find()).toReversed()) await unmount(platform, mount);
   const left = await find();
   if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);

@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { guarded } from '../unexpected.ts';
 import { duplexOf } from './streams.ts';
 
-/** Asked of the kernel, which may give less: bursts must not be lost while this process is busy elsewhere. */
+/** Requested from the kernel, which may grant less: bursts must not be lost while this process is busy elsewhere. */
 const RECEIVE_BUFFER_BYTES = 2 * 1024 * 1024;
 
 /** Makes the port. A datagram or connection whose handler throws is lost alone. */

@@ -183,6 +183,6 @@ function isZombie(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat.charAt(stat.lastIndexOf(')') + 2) === 'Z';
   } catch {
-    return false; // No /proc, or gone just now: the next call tells.
+    return false; // There is no /proc, or the process has just ended: the next call shows which.
   }
 }

@@ -1,4 +1,4 @@
-/** Memory and huge pages as the kernel's files tell them. */
+/** Memory and huge pages from the kernel's files. */
 import type { Files } from '../files.ts';
 import type { HostInfo } from '../host.ts';
 

@@ -19,7 +19,7 @@ function distancesOf(text: string | undefined): Pick<HostNumaNode, 'distances'> 
   return text === undefined || text === '' ? {} : { distances: text.split(/\s+/).map(Number) };
 }
 
-/** Reads the topology; a machine that tells of no NUMA nodes has one. */
+/** Reads the topology; a machine that reports no NUMA nodes has one. */
 export async function readTopology(files: Files, root: string): Promise<HostTopology> {
   const folder = `${root}/sys/devices/system`;
   const text = async (path: string): Promise<string | undefined> =>

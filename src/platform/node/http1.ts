@@ -160,7 +160,7 @@ export function sendHttp1(
   return undefined;
 }
 
-/** Nobody reads the rest of the body, and in chunks it has no end that is known: the connection carries no other request. */
+/** The rest of the body is not read, and a chunked body has no known end: the connection carries no other request. */
 function leaveUnreadBody(response: ServerResponse): void {
   const { complete, headers } = response.req;
   if (!complete && headers['transfer-encoding'] !== undefined) response.shouldKeepAlive = false;

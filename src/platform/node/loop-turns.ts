@@ -9,7 +9,7 @@
 
 /** Work that waited goes on for so long in one turn of the loop. */
 const TURN_MS = 4;
-/** So many short pieces begin in one turn without a question of time. */
+/** The most short pieces that begin in one turn without reading the clock. */
 const SHORT_AT_ONCE = 16;
 
 export interface LoopDeps {

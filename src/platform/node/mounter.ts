@@ -49,7 +49,7 @@ export function createNodeMounter(deps: { readonly files: Files; readonly exec: 
   };
 }
 
-/** Who asks during a reading shares the next one with all others that do: what each did before is seen, and thousands read few times. */
+/** Calls during a reading share the next one: each sees what its caller did before, and thousands cause few readings. */
 function shared<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;

@@ -18,7 +18,7 @@ const FEW_READS = 4;
 const AT_ONCE = { silent: 256, busy: 16 };
 /** While more of a lane's requests wait for their turn, its connections are not read. */
 const WAITING_OF_LANE = 100;
-/** So long after the last phase that was ended, the next one is of another flood: which connections are busy is not known. */
+/** Time after the last phase until a new phase counts as another flood: which connections are busy is unknown then. */
 const FORGET_MS = 1000;
 
 interface Handle {

@@ -74,7 +74,7 @@ function callOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): RpcCal
   };
   return {
     path: String(headers[':path'] ?? ''),
-    // Who stops reading has still to answer.
+    // A caller that stops reading must still get an answer.
     body: stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
     signal: controller.signal,
     async write(bytes) {

@@ -1,4 +1,4 @@
-/** What Node.js is told of TLS: versions, suites, certificates by name, and the authorities of client certificates. */
+/** TLS options for Node.js: versions, suites, certificates by name, and the authorities of client certificates. */
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { errorMessage } from '../../base/errors.ts';
@@ -26,7 +26,7 @@ export function versionsOf({ minVersion = 'TLSv1.2', ciphers }: TlsChoices): {
   ciphers?: string;
 } {
   if (ciphers === undefined) return { minVersion };
-  // Who chooses among the suites of TLS 1.2 means those alone; without any of its own TLS 1.3 would not be offered.
+  // A list of TLS 1.2 suites restricts those alone; Node.js would not offer TLS 1.3 without any of its suites.
   const later = ciphers.some((name) => TLS13_SUITES.includes(name)) ? [] : TLS13_SUITES;
   return { minVersion, ciphers: [...later, ...ciphers].join(':') };
 }

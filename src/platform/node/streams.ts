@@ -9,7 +9,7 @@ const lineEnd = Buffer.from('\r\n');
 const done: Promise<void> = Promise.resolve();
 /** Coalesced bytes that are written without waiting for the end of the turn. */
 const FLUSH_BYTES = 64 * 1024;
-/** So much of a long answer is written at once: what TLS makes of it comes from malloc's own heap (`cli/heap-environment.ts`). */
+/** The most bytes of one write of a long answer: TLS copies them into malloc's own heap (`cli/heap-environment.ts`). */
 const PIECE_BYTES = 64 * 1024;
 
 interface CoalescingOptions {

@@ -5,7 +5,7 @@ import type { SimNet, SimNetwork } from './net.ts';
 const FIRST_FREE_PORT = 50_000;
 
 /** Joins a host to the datagrams of the network. */
-/** The simulated network does not tell listeners who dialled. */
+/** The simulated network does not show listeners who dialled. */
 const UNKNOWN_PEER = { address: '', port: 0 } as const;
 
 export function createSimDatagrams(host: { network: SimNetwork; net: SimNet; address: string }): Datagrams {

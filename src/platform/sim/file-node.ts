@@ -1,7 +1,7 @@
 /** The nodes of the in-memory file system, and Node's error codes. */
 import type { Directory, Sibling } from './directory.ts';
 
-/** Who may do what with an inode. One object for all that say the same: a pod has two dozen inodes. */
+/** Owner, group and mode of an inode. One object for all inodes with the same ones: a pod has two dozen inodes. */
 export interface FileAccess {
   readonly mode: number;
   readonly uid: number;

@@ -12,7 +12,7 @@ export interface SimHost extends Host {
   shape: HostTopology;
 }
 
-/** Four CPUs, 8 GiB, Linux on amd64, unless told otherwise. */
+/** Default: four CPUs, 8 GiB, Linux on amd64. */
 export function createSimHost(facts: Partial<HostInfo> = {}): SimHost {
   const info: HostInfo = {
     hostname: 'sim-node',

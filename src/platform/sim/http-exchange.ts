@@ -15,7 +15,7 @@ import { createDuplexPair, goneError, resume } from './streams.ts';
 const STREAM_CAPACITY = 16;
 const encoder = new TextEncoder();
 
-/** Who calls, and how. */
+/** The caller of an exchange. */
 export interface Caller {
   readonly remoteAddress: string;
   readonly peerCertificate: PeerCertificate | undefined;

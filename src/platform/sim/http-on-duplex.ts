@@ -12,7 +12,7 @@ import {
 } from '../http.ts';
 import type { Duplex } from '../streams.ts';
 
-/** Who is at the other end. */
+/** The other end of the connection. */
 export interface DuplexPeer {
   readonly remoteAddress: string;
   readonly peerCertificate: PeerCertificate | undefined;

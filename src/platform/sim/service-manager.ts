@@ -5,7 +5,7 @@ import type { ServiceManager } from '../service-manager.ts';
 export interface SimServiceManager extends ServiceManager {
   /** Undefined: it does not watch. */
   watchdogPeriodMs: number | undefined;
-  /** What it was told, oldest first. */
+  /** States it has received, oldest first. */
   readonly heard: string[];
 }
 

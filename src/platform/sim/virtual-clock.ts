@@ -115,7 +115,7 @@ export class VirtualClock implements Clock {
     return () => void this.#wallListeners.delete(entry);
   }
 
-  /** Moves wall time against monotonic time and tells the listeners, as a set clock or a resumed machine does. */
+  /** Moves wall time against monotonic time and calls the listeners, as when a clock is set or a machine resumes. */
   jumpWall(jumpMs: number): void {
     this.#wallOffsetMs += jumpMs;
     if (Math.abs(jumpMs) > 1000) for (const listener of this.#wallListeners) listener(jumpMs);

@@ -116,7 +116,7 @@ export function portId({ name, protocol }: { readonly name: string; readonly pro
   return `${protocol.toLowerCase()} ${name}`;
 }
 
-/** At most one line for each of: everybody, pods, blocks; with each of: all ports, numbers of a protocol, names. */
+/** At most one line for each combination of peers (everybody, pods, blocks) and ports (all, numbers of a protocol, names). */
 function ruleLines({ peers, ports }: PolicyRule, reading: Reading, sets: Map<string, PodSet>): string[] {
   const ip = reading.family === 4 ? 'ip' : 'ip6';
   const side = `${ip} ${reading.direction === 'ingress' ? 'saddr' : 'daddr'}`;

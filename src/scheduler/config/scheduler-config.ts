@@ -23,7 +23,7 @@ export interface SchedulerConfig {
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
   readonly extenders: readonly ExtenderConfig[];
-  /** Paths of settings that were given and change nothing here; told in the log. */
+  /** Paths of settings that change nothing here; the log lists them. */
   readonly withoutEffect?: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function enabledEverywhere(names: readonly string[]): Readonly<Record<Ext
   >;
 }
 
-/** What a scheduler does that is told nothing. */
+/** The configuration of a scheduler without a file. */
 export function defaultSchedulerConfig(schedulerName: string = 'default-scheduler'): SchedulerConfig {
   const profile: ProfileConfig = {
     schedulerName,

@@ -10,7 +10,7 @@ import type { Status } from '../framework/status.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Extender, ExtenderVerdict } from './extender.ts';
 
-/** Who is asked, and about what. */
+/** A call of the extenders: the pod and the nodes. */
 export interface ExtenderQuestion {
   readonly extenders: readonly Extender[];
   readonly pod: Stored<Pod>;
@@ -64,7 +64,7 @@ export async function scoreByExtenders({
   return sums;
 }
 
-/** Who is asked whether pods may leave. */
+/** A call of the extenders that support preemption. */
 export interface PreemptionQuestion extends Omit<ExtenderQuestion, 'nodes'> {
   readonly snapshot: Snapshot;
 }

@@ -120,7 +120,7 @@ export class ClassMemory {
   }
 }
 
-/** Whose scores are wanted, and where. */
+/** The pod and the nodes to score. */
 interface ScoreOrder {
   readonly pod: Stored<Pod>;
   readonly nodes: readonly NodeInfo[];

@@ -1,9 +1,9 @@
-/** Words for what a node lacks, and how much of it is told. Pure. */
+/** Words for what a node lacks, up to a limit. Pure. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import type { Stored } from '../../api/object.ts';
 import type { NodeInfo } from '../cache/node-info.ts';
 
-/** Pods, terms or volumes of one plugin that are told of one node. */
+/** The most pods, terms or volumes of one plugin that are listed for one node. */
 export const MAX_LISTED = 5;
 
 /** `namespace/name`. */

@@ -8,7 +8,7 @@ import type { NodeInfo, Snapshot } from '../cache/node-info.ts';
 import type { ClusterEvent } from '../queue/cluster-event.ts';
 import type { Status } from './status.ts';
 
-/** What plugins of one cycle tell one another, by plugin name. Dropped after the cycle. */
+/** State that plugins of one cycle share, by plugin name. Dropped after the cycle. Upstream: CycleState. */
 export type CycleState = Map<string, unknown>;
 
 /** A pod with what the queue knows of it. */
@@ -30,7 +30,6 @@ export interface Nominations {
   on(nodeName: string): readonly Stored<Pod>[];
   /** Where the pod is promised a place: known before the API server and the pod's own status know it. */
   nodeOf(pod: Stored<Pod>): string | undefined;
-  /** So many changes there were. */
   readonly changes: number;
   /** Calls back with the nodes whose nominations changed since, some perhaps twice; false: too long ago, all may have. */
   changesSince(changes: number, visit: (nodeName: string) => void): boolean;
@@ -84,7 +83,7 @@ export interface ScoredNodes {
   readonly snapshot: Snapshot;
 }
 
-/** What a node lacks for a pod, told to people. */
+/** What a node lacks for a pod, as text for people. */
 export interface Lack {
   readonly what: string;
   /** How far away a fit is: 0 near, 1 as much again as is asked for. Orders nodes. */

@@ -16,15 +16,15 @@ export interface QueueConfig {
 export interface QueueDeps {
   readonly clock: Clock;
   readonly less: (a: QueuedPod, b: QueuedPod) => number;
-  /** Who may hold a pod out altogether. */
+  /** Runs the PreEnqueue plugins: a status keeps the pod out of the active queue. */
   readonly preEnqueue: (pod: Stored<Pod>) => Status | undefined;
-  /** Whose hints count for the pod. */
+  /** The plugins of the pod's profile, whose hints count for it. */
   readonly pluginsOf: (pod: Stored<Pod>) => readonly SchedulerPlugin[];
-  /** Whether plugins of the name want such events at all. */
+  /** Whether plugins of the name registered for such events. */
   readonly wants: (plugin: string, event: ClusterEvent) => boolean;
-  /** Told of a plugin whose hint went wrong: its pods are tried then, as it may have been about to say so. */
+  /** Called when a plugin's hint threw: the queue then retries its pods, as upstream treats an error as Queue. */
   readonly hintFailed?: (plugin: string, error: unknown) => void;
-  /** Told whenever a pod enters a part of the queue, with the event that brought it there. */
+  /** Called whenever a pod enters a part of the queue, with the event that caused it. */
   readonly incoming?: (event: string, queue: QueuePart) => void;
 }
 

@@ -21,7 +21,7 @@ export interface Entry {
 
 export interface GatedEntry {
   readonly entry: Entry;
-  /** Who holds it out: nobody else's events can open the gate. */
+  /** The plugins that keep it out: only their events can let it in. */
   readonly rejectedBy: ReadonlySet<string>;
   /** When it was last retried only because it had waited for so long, or else held out. */
   triedAtMs: number;

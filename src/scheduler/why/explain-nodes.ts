@@ -1,4 +1,4 @@
-/** Decisions told node by node: one that was made, and one made on request, in which every plugin looks at every node. Pure but for the plugins. */
+/** Explains decisions node by node: one that was made, and one on request, for which every plugin runs on every node. Pure but for the plugins. */
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatTime } from '../../api/time.ts';
 import type { Stored } from '../../api/object.ts';

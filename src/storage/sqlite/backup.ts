@@ -8,7 +8,7 @@ import { StoreDatabase } from './database.ts';
 import { storeErrorOf } from './errors.ts';
 import { makePrivate } from './private-file.ts';
 
-/** So many revisions are left out after a restore, as more than have been handed out since the copy was made. */
+/** The number of revisions skipped after a restore: more than can have been handed out since the copy was made. */
 const REVISION_GAP = 1_000_000;
 
 /** bbolt's magic number, which stands in each snapshot of etcd. */

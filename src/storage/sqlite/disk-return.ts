@@ -34,12 +34,12 @@ export class DiskReturn {
     this.#emptiedRevision = deps.revision();
   }
 
-  /** To be called when pages became free. */
+  /** The caller calls it when pages became free. */
   start(): void {
     if (this.#cancel === undefined) this.#scheduleCheck();
   }
 
-  /** To be called after writes. */
+  /** The caller calls it after writes. */
   startWhenLogHasGrown(): void {
     if (this.#deps.revision() - this.#emptiedRevision >= CHANGES_OF_GROWN_LOG) this.start();
   }

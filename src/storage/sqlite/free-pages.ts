@@ -12,7 +12,7 @@ const CHECKPOINT_STEPS = 16;
 /** What is free stays where it is less than this, or less than half of what is used. */
 const KEPT_PAGES = 512;
 const WORTHWHILE_SHARE = 1 / 2;
-/** So much of what is used stays free for the next writes. */
+/** The fraction of the used pages that stays free for the next writes. */
 const SPARE_SHARE = 1 / 8;
 /** 512 MB, which take some seconds. A larger file stays as it is: its free pages are used again, and never given back. */
 const REWRITABLE_PAGES = 65_536;

@@ -67,7 +67,7 @@ export class WorkerClient<R extends Requests<keyof R & string>> {
 
   #replaceLate(id: number, late: (answer: object) => void): void {
     const deferred = createDeferred<object>();
-    deferred.promise.then(late, () => undefined); // the writers were told that the outcome is unknown
+    deferred.promise.then(late, () => undefined); // The writers got `unknownOutcome` already.
     this.#calls.set(id, { ...this.#calls.get(id)!, deferred });
   }
 

@@ -53,7 +53,7 @@ function devicesReady(cluster: Cluster): string[] {
   });
 }
 
-/** Who has the claim, with each driver of its devices: `driver/uid`. */
+/** Users of the claim, with each driver of its devices: `driver/uid`. */
 function devicesHad({ metadata, status }: ResourceClaim): { podUid: string; key: string }[] {
   const drivers = new Set(status?.allocation?.devices?.results?.map(({ driver }) => driver));
   const keys = [...drivers].map((driver) => `${driver}/${metadata.uid}`);

@@ -1,4 +1,4 @@
-/** Who made a change, by the name that readers of Kubernetes know. */
+/** The author of a change, by the name that readers of Kubernetes know. */
 import type { HistoryAuthor } from '../../storage/history-log.ts';
 
 /** The client of the library itself: what steps of a scenario call. */

@@ -101,7 +101,7 @@ export class Timeline implements HistoryLog {
     return this.#status();
   }
 
-  /** Nobody asks a run for the history of one object: whoever does finds that nothing is kept. */
+  /** Runs keep no history by object: this page is always empty. */
   async read(): Promise<HistoryPage> {
     return { records: [], more: false, gaps: [], status: this.#lane() };
   }

@@ -1,4 +1,4 @@
-/** Who wants to do what, as a command's words or a refusal say it. */
+/** An access request (user, verb, resource), from a command's words or from a refusal. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import type { Principal } from '../../api/transport.ts';

@@ -76,7 +76,7 @@ function closedCauses(node: Node): readonly Cause[] {
         cure: { text: 'let pods onto it again', command: `kubectl uncordon ${object.name}` },
       }),
     ];
-  // Taints of conditions are told by the conditions.
+  // The causes of conditions cover the taints of conditions.
   return (node.spec?.taints ?? [])
     .filter(({ key, effect }) => !key.startsWith('node.kubernetes.io/') && effect !== 'PreferNoSchedule')
     .map((taint) =>

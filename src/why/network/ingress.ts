@@ -112,7 +112,7 @@ async function secretCauses(ingress: Ingress, evidence: Evidence): Promise<reado
   return causes;
 }
 
-/** Nobody has published an address; whose task that is, its class says. */
+/** No address has been published; the ingress class says which controller should do so. */
 async function noControllerCause(ingress: Ingress, evidence: Evidence): Promise<Cause> {
   const name = ingress.spec?.ingressClassName;
   const { object: ingressClass } = name === undefined ? {} : await evidence.get(IngressClasses, { name });

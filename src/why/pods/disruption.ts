@@ -1,4 +1,4 @@
-/** Who ended a pod, by its condition DisruptionTarget. */
+/** The component that ended a pod, by its condition DisruptionTarget. */
 import { Pods } from '../../api/gen/resources.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { podCondition } from '../../component-helpers/pods.ts';

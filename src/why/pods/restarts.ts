@@ -6,7 +6,7 @@ import { cause, type Cause } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
 import { containerEndCauses, endText } from './termination.ts';
 
-/** Containers that are told. */
+/** The most containers that are listed. */
 const MAX_LISTED = 3;
 
 export async function restartNotes(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {

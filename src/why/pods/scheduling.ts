@@ -12,7 +12,7 @@ import { unboundClaimCauses } from './claims.ts';
 import { resourceClaimCauses } from './resource-claims.ts';
 import { refusalCure } from './scheduling-cure.ts';
 
-/** Nodes whose verdict is told word for word. */
+/** The most nodes whose verdict is printed in full. */
 const MAX_NODES = 3;
 
 export async function explainScheduling(pod: Pod, evidence: Evidence): Promise<Diagnosis> {

@@ -49,7 +49,7 @@ export async function terminationCause(pod: Pod, end: ContainerEnd, evidence: Ev
   });
 }
 
-/** Who or what ended the container, where it did not end by itself. */
+/** The cause of a container's end, where it did not exit by itself. */
 export async function containerEndCauses(
   pod: Pod,
   end: { readonly name: string; readonly terminated: ContainerStateTerminated },

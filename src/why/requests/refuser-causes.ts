@@ -1,4 +1,4 @@
-/** Who refused a request, by what the API server noted when it did: the plugin, webhook, quota or policy, with a cure. */
+/** Causes of a refused request, by what the API server recorded: the plugin, webhook, quota or policy, with a cure. */
 import {
   allResources,
   MutatingWebhookConfigurations,

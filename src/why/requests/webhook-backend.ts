@@ -9,7 +9,7 @@ export interface ServiceName {
   readonly name?: string;
 }
 
-/** None where it is no service, or where nothing is wrong with it. */
+/** Empty where the backend is no service, or is healthy. */
 export async function backendCauses(service: ServiceName | undefined, evidence: Evidence): Promise<readonly Cause[]> {
   const { namespace, name } = service ?? {};
   if (namespace === undefined || name === undefined) return [];

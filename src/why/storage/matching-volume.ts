@@ -6,7 +6,7 @@ import type { Evidence } from '../evidence.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOf, nameOfObject } from '../object-name.ts';
 
-/** Volumes that are told; the others mostly do not match alike. */
+/** The most volumes that are listed; others mostly fail for the same reason. */
 const MAX_LISTED = 5;
 
 /** What keeps a claim from the volume that it names. */

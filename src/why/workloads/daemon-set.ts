@@ -30,7 +30,7 @@ export async function explainDaemonSet(set: DaemonSet, evidence: Evidence): Prom
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes };
 }
 
-/** Nodes of which it is told what keeps its pods away. */
+/** The most nodes that are listed with what keeps the pods away. */
 const MAX_NODES = 3;
 const LABEL: Cure = { text: 'label a node as its template asks', command: 'kubectl get nodes --show-labels' };
 const TOLERATE: Cure = {

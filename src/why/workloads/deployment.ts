@@ -62,7 +62,7 @@ function revisionOf({ metadata }: ReplicaSet): number {
   return Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
 }
 
-/** A rollout past its deadline is told first, with what keeps it behind. */
+/** A rollout past its deadline comes first, with what delays it. */
 function stuckCauses(deployment: Deployment, causes: readonly Cause[]): readonly Cause[] {
   const condition = conditionOf(deployment, 'Progressing');
   if (condition?.status !== 'False' || condition.reason !== 'ProgressDeadlineExceeded') return causes;

@@ -25,7 +25,7 @@ export async function ownedPods(
   return pods.filter((pod) => isControlledBy(pod, owner));
 }
 
-/** A cause for each of the first pods that are to run and are not ready. Pods with the same first cause are told once. */
+/** A cause for each of the first pods that are to run and are not ready. Pods with the same first cause are listed once. */
 export async function unreadyPodCauses(pods: readonly Pod[], evidence: Evidence): Promise<readonly Cause[]> {
   const unready = pods.filter((pod) => isPodActive(pod) && !isPodReady(pod));
   const causes: Cause[] = [];

@@ -156,7 +156,7 @@ function hasConstantPattern({ call, plans }: CallSite): boolean {
   return PATTERNS.has(call.name) && plans[1]?.constant !== undefined;
 }
 
-/** Asked of every call: what `orValue` gives of a value of unknown type may be of another type than the checker says. */
+/** Checked at every call: `orValue` on a value of unknown type may return another type than the checker found. */
 function takes({ args }: Overload, values: readonly unknown[]): boolean {
   return args.length === values.length && args.every((type, index) => fitsType(values[index], type));
 }

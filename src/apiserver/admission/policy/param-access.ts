@@ -19,7 +19,7 @@ import type { ObjectStore } from '../../registry/object-store.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../contract.ts';
 import { servedKind } from './params.ts';
 
-/** Who is asked, and where kinds and policies are looked up. */
+/** The authorizers, and the lookups of kinds and policies. */
 export interface ParamAccessDeps {
   readonly objects: () => ObjectStore;
   readonly registry: ResourceRegistry;

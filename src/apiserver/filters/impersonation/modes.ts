@@ -49,7 +49,7 @@ export const MODES: readonly Mode[] = [
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
-/** Who the request is then served for. Rejects with 403 when this way is not allowed. */
+/** The user for whom the request is then served. Rejects with 403 when this mode is not allowed. */
 export async function tryMode(mode: Mode, { wanted, request, authorizers }: Attempt): Promise<Principal> {
   const user = mode.name === 'associated-node' ? withoutExtraValues(request.user) : request.user;
   const asking = { authorizers, user, mode };

@@ -92,7 +92,7 @@ export interface CsiNodeClient {
 const CALL_TIMEOUT_MS = 120_000;
 const SERVICE = 'csi.v1.Node';
 
-/** Told of every call: full method name, gRPC status and duration. */
+/** Called after every call: full method name, gRPC status and duration. */
 export type ObserveCall = (method: string, status: string, durationMs: number) => void;
 
 export interface CsiNodeClientDeps {

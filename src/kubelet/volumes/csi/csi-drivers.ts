@@ -13,13 +13,13 @@ import { createCsiNodeClient, type CsiNodeClient, type NodeInfo, type ObserveCal
 export interface CsiDriversDeps {
   readonly connect: GrpcConnector;
   readonly clock: Clock;
-  /** Told of every call to a driver. */
+  /** Called after every call to a driver. */
   readonly observe: (driver: string) => ObserveCall;
   readonly log: Log;
   /** Adds a driver to the node's objects. */
   readonly installDriver: (driver: string, info: NodeInfo) => Promise<void>;
   readonly uninstallDriver: (driver: string) => Promise<void>;
-  /** Told of drivers that are here, and no longer. */
+  /** Called when a driver registers or leaves. */
   readonly allocatable: AllocatableRefresh;
 }
 

@@ -21,7 +21,7 @@ export interface CandidateSearch extends VictimSearch {
   readonly checkedByExtenders: boolean;
   /** Index of the node to begin with. */
   readonly offset: number;
-  /** So many are enough, if one of them breaks no budget. */
+  /** The number of candidates that is enough, if one of them violates no disruption budget. */
   readonly enough: number;
 }
 

@@ -34,7 +34,7 @@ export interface AwaitedClaim {
   readonly claim: ResourceClaim;
   /** Its versions before our allocation was written: what memory shows of them is no news. */
   readonly before: ReadonlySet<string>;
-  /** Whose devices have to be made ready. */
+  /** Drivers whose devices must become ready. */
   readonly drivers: readonly string[];
 }
 

@@ -76,7 +76,7 @@ function namesRequest(names: readonly string[] | undefined, request: string): bo
   return names === undefined || names.length === 0 || names.includes(request) || names.includes(request.split('/')[0]!);
 }
 
-/** What drivers are told of the requests that were met: of their classes first, then of the claim. */
+/** Configuration for the drivers of the allocated requests: that of the classes first, then that of the claim. */
 export function configurationOf(
   claim: ResourceClaim,
   met: readonly RequestAlternative[],

@@ -86,7 +86,7 @@ export function prepare(
   return { ...cycle, pools: allDevices(deps.resourceSlices()), ...used };
 }
 
-/** Takes away what the claim itself tells by now, be it that the devices were given back since. */
+/** Drops assumed devices that the claim itself shows by now, even if they have been released since. */
 export function forgetKnown(inFlight: InFlight, { metadata, status }: ResourceClaim): void {
   const before = inFlight.get(metadata.uid ?? '')?.before;
   const isNews = before !== undefined && !before.has(metadata.resourceVersion ?? '');

@@ -8,7 +8,7 @@ import type { Clock } from '../../../platform/clock.ts';
 /** Some 30 ms. */
 const MAX_EVALUATIONS = 50_000;
 const MAX_STEPS = 100_000;
-/** So many steps are tried for one node before the search is given up. */
+/** The most steps for one node before the search is given up. */
 const MAX_STEPS_OF_NODE = 20_000;
 const MIN_STEPS_OF_NODE = 200;
 /** The deadline is checked at every so-many-th step, since reading the clock costs more than a step. */
@@ -66,7 +66,7 @@ export class SearchBudget {
     return this.#ofNode >= 0;
   }
 
-  /** So many expressions are evaluated, and the device is looked at. Throws {@link SearchUnfinished} and {@link SearchTimedOut}. */
+  /** Counts evaluated expressions and one examined device. Throws {@link SearchUnfinished} and {@link SearchTimedOut}. */
   evaluate(expressions: number): void {
     this.#checkTime();
     this.#evaluations -= expressions + 1;

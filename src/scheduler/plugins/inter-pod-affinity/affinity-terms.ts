@@ -101,7 +101,7 @@ function withLabelKeys(selector: LabelMatcher, pod: Stored<Pod>, term: PodAffini
   return added.length === 0 ? selector : compileRequirements([...selector.requirements, ...added]);
 }
 
-/** The term, told to people. */
+/** The term as text for people. */
 export function termText({ selector, topologyKey }: AffinityTerm): string {
   return `${selector.toString()} by ${topologyKey}`;
 }

@@ -25,7 +25,7 @@ import { PageBuilder } from './page-builder.ts';
 import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
 import { SegmentSums } from './segment-sums.ts';
 
-/** So many small segments become one. */
+/** The number of small segments that are merged into one. */
 const MERGED_SEGMENTS = 8;
 /** Longer segments are not merged: reading one record decompresses the whole segment. */
 const SEGMENT_RAW_BYTES = 1024 * 1024;

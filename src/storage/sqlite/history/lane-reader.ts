@@ -89,7 +89,7 @@ export class LaneReader {
     return { records, next: open.size === 0 ? undefined : next, bytes };
   }
 
-  /** Segments from the place on, the newest first, until the part is full. `read` tells how much it read; undefined ends it. */
+  /** Segments from the place on, the newest first, until the part is full. `read` returns how much it read; undefined ends it. */
   #read(
     { lane, from, maxBytes }: HistoryPart,
     read: (row: SegmentRow) => number | undefined,
