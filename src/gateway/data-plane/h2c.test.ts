@@ -1,6 +1,7 @@
 /** HTTP/2 without TLS, by prior knowledge, beside HTTP/1.1 on one port. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { after, afterEach, test } from 'node:test';
@@ -35,6 +36,25 @@ test('a client with prior knowledge is served, as are those of HTTP/1.1', async 
     assert.equal(text, `POST web.example http ${body}`);
   }
   assert.match((await get(port, '/', { method: 'POST', body: 'p' })).body, /^POST .* http p$/);
+});
+
+test('the requests of a client that ends its side end with it: nobody would notice when it goes', async () => {
+  const { port, serve } = await startPlane();
+  const b = await startBackend((_request, answer) => void answer.write('begun'));
+  await serve([route()], { b });
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  const session = connectHttp2('http://web.example', { createConnection: () => socket });
+  session.on('error', () => undefined);
+  atEnd(() => session.destroy());
+  const stream = session.request({ ':path': '/' });
+  stream.on('error', () => undefined);
+  const [[, answer]] = (await Promise.all([once(b.server, 'request'), once(stream, 'response')])) as [
+    [unknown, ServerResponse],
+    unknown,
+  ];
+  socket.end();
+  await once(answer, 'close');
+  assert.equal(answer.writableFinished, false);
 });
 
 test('heads that arrive byte by byte, also those that begin as the preface does', async () => {

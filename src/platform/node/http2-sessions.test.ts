@@ -27,16 +27,13 @@ function withSession() {
   const sessions = new Http2Sessions<SweptSession>();
   const session = new Session();
   const startMs = performance.now();
-  sessions.add(
-    session as unknown as SweptSession,
-    { destroy: () => session.calls.push('destroy socket') as never },
-    startMs,
-  );
+  const socket = Object.assign(new EventEmitter(), { destroy: () => session.calls.push('destroy socket') });
+  sessions.add(session as unknown as SweptSession, socket, startMs);
   const sweepAfter = (seconds: number): string[] => {
     sessions.sweep(startMs + seconds * 1000);
     return session.calls.splice(0);
   };
-  return { sessions, session, startMs, sweepAfter };
+  return { sessions, session, socket, startMs, sweepAfter };
 }
 
 test('a connection without streams is closed after 90 seconds', () => {
@@ -63,6 +60,13 @@ test('a connection with quiet streams is asked for a sign of life, and given up 
   assert.deepEqual([sweepAfter(91), sweepAfter(120), sweepAfter(182)], [['ping'], [], ['ping']]);
   session.canPing = false;
   assert.deepEqual(sweepAfter(273), ['ping', 'destroy']);
+});
+
+test('a connection whose peer has ended its side is destroyed', () => {
+  const { session, socket } = withSession();
+  socket.emit('end');
+  assert.deepEqual(session.calls, ['destroy socket']);
+  session.destroy();
 });
 
 test('a stream that ended makes the connection idle from then on', () => {

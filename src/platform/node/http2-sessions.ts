@@ -4,7 +4,6 @@
  * after its end. Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
  */
 import type { ServerHttp2Session } from 'node:http2';
-import type { Socket } from 'node:net';
 
 /** Upstream's. */
 const IDLE_MS = 90_000;
@@ -18,7 +17,10 @@ interface Use {
 }
 
 /** What a sweep needs of a connection. */
-export type SweptSocket = Pick<Socket, 'destroy'>;
+export interface SweptSocket {
+  destroy(): unknown;
+  once(event: 'end', listener: () => void): unknown;
+}
 
 /** What a sweep needs of a session. */
 export type SweptSession = Pick<
@@ -41,9 +43,13 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
   /**
    * Holds a session, and takes its listeners from it at its end. Node.js keeps a session that a protocol error ended for good
    * when a listener of it leads to its socket: the socket holds the error, the error's stack holds what owns the session.
+   *
+   * A peer that ends its side is gone, as in Go. Sockets of `http.createServer` stay half open, and Node.js lets no session see
+   * that its writes fail: its streams would go on writing to nobody.
    */
   add(session: S, socket: SweptSocket, nowMs = performance.now()): void {
     this.#uses.set(session, { socket, openStreams: 0, sinceMs: nowMs });
+    socket.once('end', () => socket.destroy());
     session.once('close', () => {
       this.#delete(session);
       session.removeAllListeners();
