@@ -9,6 +9,7 @@ import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import type { Backend, DataPlaneReport, Endpoint, Listener, Route, Snapshot } from '../snapshot/snapshot.ts';
 import { DataPlane } from './data-plane.ts';
 import type { PlaneLimits } from './plane-limits.ts';
+import type { StalledBodies } from './stalled-bodies.ts';
 
 /** Things to end after a test, in reverse. */
 const ending: (() => unknown)[] = [];
@@ -31,10 +32,15 @@ export interface TestPlane {
 }
 
 /** On a virtual clock time moves for the data plane, not for its sockets. */
-export async function startPlane(clock: Clock = createNodeClock(), limits?: PlaneLimits): Promise<TestPlane> {
+export async function startPlane(
+  clock: Clock = createNodeClock(),
+  limits?: PlaneLimits,
+  stalled?: StalledBodies,
+): Promise<TestPlane> {
   const reports: DataPlaneReport[] = [];
   const { log } = createSimPlatform();
-  const plane = new DataPlane({ clock, log, report: (report) => reports.push(report), ...(limits && { limits }) });
+  const report = (made: DataPlaneReport): void => void reports.push(made);
+  const plane = new DataPlane({ clock, log, report, limits, stalled });
   const [port, tlsPort] = [await freePort(), await freePort()];
   let generation = 0;
   ending.push(() => plane.stop());

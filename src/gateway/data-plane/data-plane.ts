@@ -12,6 +12,7 @@ import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snaps
 import { createPlaneLimits, type PlaneLimits } from './plane-limits.ts';
 import { PortServer, type Certificates } from './port-server.ts';
 import { Router } from './router.ts';
+import { StalledBodies } from './stalled-bodies.ts';
 
 const RETRY_LISTEN_MS = 1_000;
 const CLOSE_GRACE_MS = 10_000;
@@ -22,7 +23,8 @@ export interface DataPlaneDeps {
   /** Called after each snapshot and when the state of a port changes. */
   readonly report: (report: DataPlaneReport) => void;
   /** Absent: by the file descriptors of the process. */
-  readonly limits?: PlaneLimits;
+  readonly limits?: PlaneLimits | undefined;
+  readonly stalled?: StalledBodies | undefined;
 }
 
 interface OpenPort {
@@ -47,7 +49,8 @@ export class DataPlane {
     this.#deps = deps;
     this.#limits = deps.limits ?? createPlaneLimits();
     this.#backends = new Backends(deps.clock);
-    this.#router = new Router({ ...deps, backends: this.#backends });
+    const { stalled = new StalledBodies(deps.clock) } = deps;
+    this.#router = new Router({ ...deps, backends: this.#backends, stalled });
   }
 
   async apply(generation: number, snapshot: Snapshot): Promise<void> {

@@ -1,6 +1,10 @@
 /** A request of a client and the way to its answer, the same over HTTP/1.1 and HTTP/2. */
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../../platform/clock.ts';
 import type { HeaderLines } from './header-lines.ts';
+
+/** So long the end of an answer waits for its client: it is one of the requests that may be under way. */
+const UNTAKEN_MS = 60_000;
 
 export interface AnswerHead {
   readonly status: number;
@@ -12,6 +16,7 @@ export interface AnswerBody {
   /** False: wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   onDrain(callback: () => void): void;
+  /** The client is given up where it does not take what is left in a minute. */
   end(trailers: HeaderLines): void;
   /** Tells the client that the answer is not whole. `code`: HTTP/2's error code, where the backend gave one. */
   abort(code?: number): void;
@@ -36,6 +41,14 @@ export interface Exchange {
   onGone(callback: () => void): void;
   /** Begins the answer. `hasBody` is false for an answer that ends with its head. */
   answer(head: AnswerHead, hasBody: boolean): AnswerBody;
+}
+
+/** Gives up an answer of which all is written and that does not close in time. */
+export function endUntaken(answer: Writable, clock: Clock): void {
+  answer.once(
+    'close',
+    clock.setTimer(UNTAKEN_MS, () => answer.destroy()),
+  );
 }
 
 /** Trailers of the request, once its body has ended. */

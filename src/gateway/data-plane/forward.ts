@@ -11,18 +11,17 @@ import {
   type BackendRequest,
 } from './backends/backend-call.ts';
 import type { Backends } from './backends/backends.ts';
-import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { CancelTimer } from '../../platform/clock.ts';
 import type { Backend, Route } from '../snapshot/snapshot.ts';
 import { answerText, requestTrailers, type AnswerBody, type Exchange } from './exchange.ts';
 import { applyChanges, responseLines, trailerLines } from './header-lines.ts';
 import type { Mirror } from './mirror.ts';
-import { pump } from './pump.ts';
+import { pump, type PumpDeps } from './pump.ts';
 
 /** Methods that may be sent twice (RFC 9110, 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-export interface ForwardDeps {
-  readonly clock: Clock;
+export interface ForwardDeps extends PumpDeps {
   readonly backends: Backends;
 }
 
@@ -131,7 +130,7 @@ class Forwarding {
           exchange.body.on('data', (chunk: Buffer) => {
             for (const mirror of mirrors) mirror.write(chunk);
           });
-        pump(exchange.body, target, this.#deps.clock, {
+        pump(exchange.body, target, this.#deps, {
           onEnd: () => {
             for (const mirror of mirrors) mirror.end();
             target.end(trailerLines(requestTrailers(exchange.body)));
@@ -172,7 +171,7 @@ class Forwarding {
     };
     body.on('error', onCut);
     body.once('close', onCut);
-    pump(body, target, this.#deps.clock, { onEnd, onStalled: () => this.#end() });
+    pump(body, target, this.#deps, { onEnd, onStalled: () => this.#end() });
   }
 
   #fail(status: number, text: string): void {

@@ -1,8 +1,9 @@
 /** Requests of HTTP/1.1 clients. Node's parser is strict: a request with two lengths or an unclear end never comes here. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../platform/clock.ts';
 import { headerCount, type HeaderLines } from './header-lines.ts';
-import type { AnswerBody, AnswerHead, Exchange } from './exchange.ts';
+import { endUntaken, type AnswerBody, type AnswerHead, type Exchange } from './exchange.ts';
 
 /** A client that sends nothing of a body it began for so long is given up. */
 const BODY_IDLE_MS = 60_000;
@@ -10,12 +11,14 @@ const BODY_IDLE_MS = 60_000;
 export class Http1Exchange implements Exchange {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #clock: Clock;
   readonly authority: string;
   readonly hasBody: boolean;
 
-  constructor(message: IncomingMessage, response: ServerResponse) {
+  constructor(message: IncomingMessage, response: ServerResponse, clock: Clock) {
     this.#message = message;
     this.#response = response;
+    this.#clock = clock;
     this.authority = message.headers.host ?? '';
     this.hasBody = hasBody(message);
     if (!this.hasBody) return;
@@ -68,9 +71,10 @@ export class Http1Exchange implements Exchange {
       onDrain(callback) {
         response.on('drain', callback);
       },
-      end(trailers) {
+      end: (trailers) => {
         if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(pairs(trailers));
         response.end();
+        endUntaken(response, this.#clock);
       },
       abort() {
         response.destroy();

@@ -1,12 +1,14 @@
 /** Requests of HTTP/2 clients, each a stream. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import type { AnswerBody, AnswerHead, Exchange } from './exchange.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { endUntaken, type AnswerBody, type AnswerHead, type Exchange } from './exchange.ts';
 import { headerCount, headerObject, type HeaderLines } from './header-lines.ts';
 
 /** What the connection says of its client. */
 export interface Http2Peer {
   readonly clientAddress: string;
   readonly isTls: boolean;
+  readonly clock: Clock;
 }
 
 export class Http2Exchange implements Exchange {
@@ -19,6 +21,7 @@ export class Http2Exchange implements Exchange {
   readonly isTls: boolean;
   readonly takesTrailers = true;
   readonly hasBody: boolean;
+  readonly #clock: Clock;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, lines: HeaderLines, peer: Http2Peer) {
     this.body = stream;
@@ -28,6 +31,7 @@ export class Http2Exchange implements Exchange {
     this.authority = pseudo(headers, ':authority') || (headers.host ?? '');
     this.clientAddress = peer.clientAddress;
     this.isTls = peer.isTls;
+    this.#clock = peer.clock;
     this.hasBody = !stream.endAfterHeaders;
     // Kept for backends that take trailers.
     stream.on('trailers', (_headers, _flags, ...[raw]: unknown[]) => {
@@ -54,13 +58,20 @@ export class Http2Exchange implements Exchange {
       onDrain(callback) {
         stream.on('drain', callback);
       },
-      end(lines) {
+      end: (lines) => {
         trailers = lines;
-        if (hasBody) stream.end();
+        if (hasBody) {
+          stream.end();
+          endUntaken(stream, this.#clock);
+        }
         // What the client still sends is not read: it may stop without an error.
         else if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
       },
-      abort: (code = constants.NGHTTP2_INTERNAL_ERROR) => stream.close(code),
+      abort(code = constants.NGHTTP2_INTERNAL_ERROR) {
+        stream.close(code);
+        // What waits in its buffers would wait for a client that reads nothing.
+        stream.destroy();
+      },
     };
   }
 }

@@ -121,7 +121,7 @@ export class PortServer {
   #onRequest(message: http.IncomingMessage, response: http.ServerResponse): void {
     message.on('error', () => undefined); // The answer's end shows it.
     this.#pipelines.enter(message, response, () => {
-      const exchange = new Http1Exchange(message, response);
+      const exchange = new Http1Exchange(message, response, this.#deps.clock);
       const malformed = malformedHead(message);
       if (malformed === undefined) return this.#serve(exchange, message.socket, response);
       response.shouldKeepAlive = false;
@@ -157,7 +157,7 @@ export class PortServer {
       settings: { maxConcurrentStreams: MAX_STREAMS, enableConnectProtocol: false },
       maxSessionMemory: 32,
     });
-    const peer = { clientAddress: socket.remoteAddress ?? '', isTls: this.isTls };
+    const peer = { clientAddress: socket.remoteAddress ?? '', isTls: this.isTls, clock: this.#deps.clock };
     this.#sessions.add(session, socket);
     session.on('error', () => undefined); // Its streams end with it.
     session.on('stream', (stream, headers, ...[, lines]) => {

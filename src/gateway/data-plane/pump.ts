@@ -3,7 +3,9 @@
  * given up, so that clients which do not read hold neither memory nor a backend.
  */
 import type { Readable } from 'node:stream';
+import type { Unread } from '../../base/backlog.ts';
 import type { CancelTimer, Clock } from '../../platform/clock.ts';
+import type { StalledBodies } from './stalled-bodies.ts';
 
 export interface PumpTarget {
   write(chunk: Buffer): boolean;
@@ -21,20 +23,27 @@ export interface PumpEvents {
 
 const STALLED_MS = 60_000;
 
+export interface PumpDeps {
+  readonly clock: Clock;
+  readonly stalled: StalledBodies;
+}
+
 /** The source's errors are the caller's. */
 export function pump(
   source: Readable,
   target: PumpTarget,
-  clock: Clock,
+  { clock, stalled }: PumpDeps,
   { onEnd, onStalled, onIdle }: PumpEvents,
 ): void {
   let cancel: CancelTimer | undefined;
+  let waiting: Unread | undefined;
   const waitFor = (onTimeout: (() => void) | undefined): void => {
     cancel?.();
     cancel = onTimeout && clock.setTimer(STALLED_MS, onTimeout);
   };
   waitFor(onIdle);
   target.onDrain(() => {
+    waiting?.leave();
     waitFor(source.readableEnded || source.destroyed ? undefined : onIdle);
     source.resume();
   });
@@ -44,11 +53,16 @@ export function pump(
       return;
     }
     source.pause();
+    waiting?.leave();
+    waiting = stalled.enter(onStalled);
     waitFor(onStalled);
   });
   source.once('end', () => {
     waitFor(undefined);
     onEnd();
   });
-  source.once('close', () => waitFor(undefined));
+  source.once('close', () => {
+    waiting?.leave();
+    waitFor(undefined);
+  });
 }

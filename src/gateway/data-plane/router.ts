@@ -13,6 +13,7 @@ import { applyChanges, headerValue, requestLines, type HeaderLines } from './hea
 import { Mirrors, type Mirror } from './mirror.ts';
 import { hostOf, parseTarget } from './request-path.ts';
 import { MatchWork } from './match-work.ts';
+import type { StalledBodies } from './stalled-bodies.ts';
 import { RouteTable } from './route-table.ts';
 import { passThrough, ServerNames } from './tls-passthrough.ts';
 import { forwardUpgrade, refuseUpgrade } from './upgrade.ts';
@@ -22,6 +23,7 @@ export interface RouterDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly backends: Backends;
+  readonly stalled: StalledBodies;
 }
 
 /** What is asked for, before a route is found. */

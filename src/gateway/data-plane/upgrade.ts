@@ -8,12 +8,12 @@ import type { Socket } from 'node:net';
 import { headLines } from './backends/http1-backend.ts';
 import { tlsOptions } from './backends/verify-backend.ts';
 import { CONNECT_TIMEOUT_MS, type BackendRequest } from './backends/backend-call.ts';
-import type { Backends } from './backends/backends.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Backend, Endpoint, Route } from '../snapshot/snapshot.ts';
 import { destroyOnceSent, joinConnections } from './join-connections.ts';
 import { applyChanges, responseLines, type HeaderLines } from './header-lines.ts';
-import { pump } from './pump.ts';
+import type { ForwardDeps } from './forward.ts';
+import { pump, type PumpDeps } from './pump.ts';
 
 /** A client that was refused may take so long for the last of its answer. */
 const REFUSED_MS = 10_000;
@@ -33,15 +33,13 @@ export interface UpgradeRequest {
 }
 
 /** Resolves when the connections are joined or the client has its answer. */
-export async function forwardUpgrade(
-  { backends, clock }: { readonly backends: Backends; readonly clock: Clock },
-  upgrade: UpgradeRequest,
-): Promise<void> {
+export async function forwardUpgrade(deps: ForwardDeps, upgrade: UpgradeRequest): Promise<void> {
+  const { backends, clock } = deps;
   const { socket, backend, clientAddress } = upgrade;
   socket.on('error', () => socket.destroy());
   for (const endpoint of backends.order(backend, clientAddress)) {
     if (socket.destroyed) return;
-    if (await tryEndpoint(clock, endpoint, upgrade)) return;
+    if (await tryEndpoint(deps, endpoint, upgrade)) return;
     backends.failed(endpoint);
   }
   refuseUpgrade(socket, clock, { status: 502, text: 'the backend cannot be reached' });
@@ -77,7 +75,8 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /** False: the endpoint could not be reached. */
-function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: UpgradeRequest): Promise<boolean> {
+function tryEndpoint(deps: PumpDeps, { address, port }: Endpoint, upgrade: UpgradeRequest): Promise<boolean> {
+  const { clock } = deps;
   const { socket, backend, protocol, method, request } = upgrade;
   const whole: BackendRequest = { ...request, method, hasBody: false, takesTrailers: false, sendBody: () => undefined };
   const headers = [...headLines(whole), 'connection', 'Upgrade', 'upgrade', protocol];
@@ -115,7 +114,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
     });
     client.once('response', (answer) => {
       cancel();
-      refusedByBackend(clock, answer, upgrade);
+      refusedByBackend(deps, answer, upgrade);
       resolve(true);
     });
     client.once('upgrade', (answer, backendSocket, backendHead) => {
@@ -133,7 +132,7 @@ function tryEndpoint(clock: Clock, { address, port }: Endpoint, upgrade: Upgrade
 }
 
 /** The backend answers as to any request; the connection ends with it. */
-function refusedByBackend(clock: Clock, answer: IncomingMessage, upgrade: UpgradeRequest): void {
+function refusedByBackend(deps: PumpDeps, answer: IncomingMessage, upgrade: UpgradeRequest): void {
   const { socket } = upgrade;
   const lines = changed(answer.rawHeaders, upgrade);
   socket.write(headText(answer, [...lines, 'connection', 'close']));
@@ -146,9 +145,9 @@ function refusedByBackend(clock: Clock, answer: IncomingMessage, upgrade: Upgrad
   };
   const onEnd = (): void => {
     socket.end();
-    leave(socket, clock);
+    leave(socket, deps.clock);
   };
-  pump(answer, target, clock, { onEnd, onStalled: () => socket.destroy() });
+  pump(answer, target, deps, { onEnd, onStalled: () => socket.destroy() });
   answer.on('error', () => socket.destroy());
 }
 

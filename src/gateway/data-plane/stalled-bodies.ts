@@ -1,0 +1,41 @@
+/**
+ * Bodies that wait because who they go to takes nothing: the buffers of a request hold a quarter of a MiB of each, outside
+ * of JavaScript's heap. While all together hold too much, those that stand still end, the longest-standing first.
+ */
+import { Backlog, type BacklogLimits, type Unread } from '../../base/backlog.ts';
+import type { CancelTimer, Clock } from '../../platform/clock.ts';
+
+const CHECK_EVERY_MS = 1000;
+/** What a body's source, its parser and its target hold of it while it waits: three or four reads of a socket. */
+export const HELD_BYTES = 256 * 1024;
+
+export class StalledBodies {
+  readonly #clock: Clock;
+  readonly #backlog: Backlog;
+  #cancel: CancelTimer | undefined;
+
+  constructor(clock: Clock, limits?: BacklogLimits) {
+    this.#clock = clock;
+    this.#backlog = new Backlog(() => clock.monotonicMs(), limits);
+  }
+
+  /** What waits, of all bodies. */
+  get bytes(): number {
+    return this.#backlog.bytes;
+  }
+
+  /** A body that waits from now on. `giveUp` ends it. */
+  enter(giveUp: () => void): Unread {
+    const waiting = this.#backlog.reader(giveUp);
+    waiting.set(HELD_BYTES);
+    this.#cancel ??= this.#clock.setTicker(CHECK_EVERY_MS, () => this.#check());
+    return waiting;
+  }
+
+  #check(): void {
+    this.#backlog.check();
+    if (!this.#backlog.isEmpty) return;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+}
