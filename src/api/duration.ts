@@ -12,7 +12,7 @@ const UNIT_NANOS: Readonly<Record<string, number>> = {
 };
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/gy;
 
-/** Milliseconds of a duration text; undefined when it is none. Fractions of a millisecond are kept. */
+/** Milliseconds of a duration text; undefined when it is invalid. Fractions of a millisecond are kept. */
 export function parseDurationMs(text: string): number | undefined {
   const negative = text.startsWith('-');
   const body = text.replace(/^[+-]/, '');

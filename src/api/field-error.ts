@@ -7,7 +7,7 @@ import { quote } from '../base/go-quote.ts';
 import { startOfJson } from './codec/json.ts';
 import type { FieldCause } from './status-error.ts';
 
-/** Errors beyond so many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
+/** Errors beyond this many are not rendered: of a hundred thousand items each could have several. Upstream lists them all. */
 export const MAX_FIELD_ERRORS = 1000;
 
 /** Longer values and keys are shown cut short: thousands of errors may show the same one. Upstream shows them whole. */

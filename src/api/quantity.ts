@@ -61,7 +61,7 @@ export function parseQuantity(text: string): ParsedQuantity {
   return parsed;
 }
 
-/** Parses a quantity; undefined when the text is none. */
+/** Parses a quantity; undefined when the text is invalid. */
 export function tryParseQuantity(text: unknown): ParsedQuantity | undefined {
   if (typeof text !== 'string') return undefined;
   try {
@@ -149,7 +149,7 @@ function formatBinary(whole: bigint): string {
 /** Small whole numbers, which most quantities are, stand for themselves. */
 const PLAIN = /^(?:0|[1-9]\d{0,2})$/;
 
-/** Canonical text of a quantity, which upstream writes back for whatever a client sent; undefined when the text is none. */
+/** Canonical text of a quantity, which upstream writes back for whatever a client sent; undefined when the text is invalid. */
 export function canonicalQuantity(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   const parsed = tryParseQuantity(text);

@@ -4,9 +4,9 @@ import { programSize } from './re2-size.ts';
 
 /** Go refuses deeper nesting. */
 const MAX_NESTING = 1000;
-/** The compiler takes some ten milliseconds for so many characters. Go's limit is on the program's size. */
+/** The compiler takes some ten milliseconds for this many characters. Go's limit is on the program's size. */
 const MAX_LENGTH = 16 * 1024;
-/** As long takes a program of so many instructions. Go allows some three million. */
+/** A program of this many instructions takes as long. Go allows some three million. */
 const MAX_PROGRAM = 20_000;
 
 /** Throws an Error with Go's text. */

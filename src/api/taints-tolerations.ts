@@ -6,7 +6,7 @@ export function taintText({ key, value = '', effect }: Taint): string {
   return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
 }
 
-/** Orders two integer texts; undefined when either is none. */
+/** Orders two integer texts; undefined when either is invalid. */
 function compareIntegers(a: string, b: string): number | undefined {
   if (!/^(0|-?[1-9]\d*)$/.test(a) || !/^(0|-?[1-9]\d*)$/.test(b)) return undefined;
   const left = BigInt(a);

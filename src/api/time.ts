@@ -59,7 +59,7 @@ export function dateOf(wallMs: number): Date {
   return new Date(wallMs);
 }
 
-/** Milliseconds since the epoch of an RFC 3339 text; NaN when it is none. */
+/** Milliseconds since the epoch of an RFC 3339 text; NaN when it is invalid. */
 export function parseTime(text: string | undefined): number {
   return text === undefined ? Number.NaN : Date.parse(text);
 }

@@ -99,7 +99,7 @@ export function negotiate(accept: string | undefined, offer: FormOffer): MediaFo
   throw notAcceptable(`only the following media types are accepted: ${types.join(', ')}`);
 }
 
-/** The serialization of a body from its Content-Type; undefined when it is none of ours. */
+/** The serialization of a body from its Content-Type; undefined for any other. */
 export function contentSerialization(contentType: string | undefined): Serialization | undefined {
   if (contentType === undefined || contentType === '') return 'json';
   const end = contentType.indexOf(';');

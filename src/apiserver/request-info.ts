@@ -13,7 +13,7 @@ import { badRequest } from '../api/status-error.ts';
 import { noParams } from './query-params.ts';
 import type { ApiVerb, RequestInfo } from './request-context.ts';
 
-/** The request's line, taken apart. */
+/** The parts of the request line. */
 export interface RequestLine {
   readonly method: string;
   /** Raw path. */
@@ -32,7 +32,7 @@ const METHOD_VERBS: ReadonlyMap<string, ApiVerb> = new Map([
 
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
-/** Verbs whose selectors are part of what is authorized. */
+/** Verbs whose selectors are part of the authorization. */
 const SELECTOR_VERBS: ReadonlySet<ApiVerb> = new Set(['list', 'watch', 'deletecollection']);
 
 function nonResource(line: RequestLine): RequestInfo {
@@ -78,7 +78,7 @@ export function isTrue(value: string | null): boolean {
   return parseGoBoolean(value) !== false;
 }
 
-/** The name a list or watch is authorized for. As upstream, a text that cannot be a path segment is no name. */
+/** The name in the field selector of a list or watch, for authorization. As upstream, a text that cannot be a path segment is no name. */
 function nameFromSelector(text: string | undefined): string {
   if (text === undefined || text === '') return '';
   try {
@@ -106,7 +106,7 @@ function partsOf(path: string): readonly string[] {
   return text.slice(start, end).split('/');
 }
 
-/** Whether a segment that must name something is empty or missing: `//`, or `watch` with nothing behind it. */
+/** Whether a segment that must be a name is empty or missing: `//`, or `watch` at the end. */
 function lacksName(parts: readonly string[], at: number): boolean {
   const isPrefixed = parts[at] === 'namespaces' && parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!);
   const empty = parts.indexOf('');
@@ -120,7 +120,7 @@ export function parseRequestInfo(line: RequestLine): RequestInfo {
   return parseViewPath(parts, line) ?? nonResource(line);
 }
 
-/** `/keelson/v1/VIEW/` before the path of an object or a list: a read of it, and authorized as one. */
+/** `/keelson/v1/VIEW/` before the path of an object or a list: a read, authorized as a read of that path. */
 function parseViewPath(parts: readonly string[], line: RequestLine): RequestInfo | undefined {
   if (parts[0] !== 'keelson' || parts[1] !== 'v1' || (parts[3] !== 'api' && parts[3] !== 'apis')) return undefined;
   const info = parseApiPath(parts.slice(3), line);
@@ -151,7 +151,7 @@ function parseApiPath(parts: readonly string[], line: RequestLine): RequestInfo 
   return { ...common, ...ofCollection(line, verb, located) };
 }
 
-/** What a request without a name on its path is: a list, a watch or a deletion of many, with its selectors. */
+/** The verb and selectors of a request without a name in its path: list, watch or deletecollection. */
 function ofCollection(
   { params }: RequestLine,
   methodVerb: ApiVerb,

@@ -41,16 +41,16 @@ export class RequestScope implements RequestContext {
   /** How long the request may take; undefined for unlimited requests, and until the deadline filter has run. */
   timeoutMs: number | undefined;
 
-  /** Its place among those being served; undefined for requests that are not counted. */
+  /** Its share of the requests that may be served at once; undefined for requests that are not counted. */
   place: Place | undefined;
 
   /** How long the request waited in a queue of priority and fairness. */
   waitedMs = 0;
 
-  /** Other parts of the request's time that were waits; made when it first waits. */
+  /** Other waiting time of the request by part; created with the first wait. */
   waits: PassedPart[] | undefined;
 
-  /** Annotations of the audit event; made at the first one. */
+  /** Annotations of the audit event; created with the first one. */
   auditAnnotations: Map<string, string> | undefined;
 
   /** The audit recorder, for requests that are recorded. */
@@ -83,7 +83,7 @@ export class RequestScope implements RequestContext {
     return this.request.turn?.();
   }
 
-  /** Waits for what is no work of this process, without the request's place. */
+  /** Waits for work of other processes (webhooks, kubelets) without holding the request's place. */
   waitFor<T>(waiting: Promise<T>): Promise<T> {
     return this.place === undefined ? waiting : this.place.waitFor(waiting);
   }

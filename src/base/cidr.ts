@@ -21,7 +21,7 @@ export interface Cidr {
 /** Longer than any address of either family, in any notation. */
 const MAX_IP_LENGTH = 64;
 
-/** Parses an address; undefined when the text is none. */
+/** Parses an address; undefined when the text is invalid. */
 export function parseIp(text: string): IpAddress | undefined {
   if (text.length > MAX_IP_LENGTH) return undefined;
   if (text.includes(':')) {
@@ -42,7 +42,7 @@ export function formatIp(ip: IpAddress): string {
   return ip.family === 4 ? formatIpv4(ip.value) : formatIpv6(ip.value);
 }
 
-/** Parses `address/length` and clears host bits; undefined when the text is none. */
+/** Parses `address/length` and clears host bits; undefined when the text is invalid. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/');
   if (slash < 0) return undefined;

@@ -3,7 +3,7 @@ import { quote } from './go-quote.ts';
 
 const PLAIN_NAME = /^[\w.~!$&'()*+,;=:[\]<>"-]*$/;
 
-/** A character or escape at a time: the first that is wrong is named. In a host what is not ASCII alone is escaped. */
+/** Finds the first wrong character or escape of a host name. Only bytes beyond ASCII may be escaped in it. */
 export function nameProblem(name: string, isZone: boolean): string | undefined {
   if (PLAIN_NAME.test(name)) return undefined;
   for (const { 0: part, index } of name.matchAll(/%(?:[\da-f]{2})?|[^%]/gisu)) {
@@ -24,7 +24,7 @@ function isAllowedInHost(escape: string, isZone: boolean): boolean {
   return /[ \w.~!$&'()*+,;=:[\]<>"-]/.test(String.fromCharCode(byte));
 }
 
-/** What is wrong with the first escape that is none; undefined when all are. */
+/** The first invalid escape as an error text; undefined when all are valid. */
 export function escapeProblem(text: string): string | undefined {
   const at = text.search(/%(?![\da-f]{2})/i);
   return at < 0 ? undefined : wrongEscape(text.slice(at));
@@ -47,7 +47,7 @@ function wrongEscape(text: string): string {
   return `invalid URL escape ${quote(shown)}`;
 }
 
-/** The text its escapes stand for. */
+/** The text with its escapes decoded. */
 export function unescaped(text: string): string {
   return text.includes('%') ? bytesOf(text).toString('utf8') : text;
 }
@@ -59,7 +59,7 @@ function bytesOf(text: string): Buffer {
   );
 }
 
-/** A path as Go prints it: as given where that is valid, else escaped anew. */
+/** A path as Go prints it: unchanged where that is valid, otherwise escaped again. */
 export function escapedGoPath(path: string): string {
   if (path === '*' || /^[\w.~$&+,/:;=@!'()*[\]%-]*$/.test(path)) return path;
   return [...bytesOf(path)]

@@ -7,7 +7,7 @@
 
 const MAX_CHUNK = 512;
 
-/** No code unit from the surrogates on: such strings any order of characters puts as the engine's own, by far quicker. */
+/** Strings without code units from the surrogates on: every order of characters agrees with the engine's own, which is far faster. */
 const PLAIN_TEXT = /^[\u0000-\ud7ff]*$/;
 
 type Order = (a: string, b: string) => number;
@@ -21,16 +21,16 @@ function compareUnits(a: string, b: string): number {
 export class SortedKeys {
   readonly #compare: Order;
   readonly #chunks: string[][] = [];
-  /** Strings that have yet to get their place. */
+  /** Strings that are not in a chunk yet. */
   #added: string[] = [];
-  /** Whether all strings that were ever placed are such. */
+  /** Whether every string that was ever placed matches PLAIN_TEXT. */
   #isPlain = true;
 
   constructor(compare: Order) {
     this.#compare = compare;
   }
 
-  /** Takes these strings, each once and in any order, in place of all there are. Quicker than one by one. */
+  /** Replaces all strings by these, each once and in any order. Faster than adding one by one. */
   replace(keys: readonly string[]): void {
     this.#added = [];
     this.#isPlain = keys.every((key) => PLAIN_TEXT.test(key));
@@ -40,7 +40,7 @@ export class SortedKeys {
     for (let at = 0; at < sorted.length; at += MAX_CHUNK / 2) this.#chunks.push(sorted.slice(at, at + MAX_CHUNK / 2));
   }
 
-  /** Takes a string that is not there. */
+  /** Adds a string that the set does not have. */
   add(key: string): void {
     this.#added.push(key);
   }

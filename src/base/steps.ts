@@ -3,7 +3,7 @@
 /** Yields between two steps; what it returns is the result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Counts work, so that steps end after about so many units. */
+/** Counts work, so that steps end after about this many units. */
 export class StepMeter {
   #done = 0;
   readonly #limit: number;

@@ -83,7 +83,7 @@ type Identity = Pick<Observation, 'fieldPath' | 'message'>;
 
 const COMBINED: Identity = { fieldPath: undefined, message: undefined };
 
-/** Makes a correlator with empty memory. `maxObjects`: remembers the events of so many objects. */
+/** Makes a correlator with empty memory. `maxObjects`: remembers the events of this many objects. */
 export function createEventCorrelator(clock: Clock, maxObjects = MAX_SOURCES): EventCorrelator {
   const sources = new Lru<string, Source>(Math.min(maxObjects, MAX_SOURCES));
 

@@ -9,7 +9,7 @@ import type { Informer, InformerFactory, InformerOptions } from './informer.ts';
 import { createSharedInformer, type SharedInformer } from './shared-informer.ts';
 import { background } from '../platform/unexpected.ts';
 
-/** What the factory's informers are made from. */
+/** The source of the informers: clients, clock and log. */
 export interface InformerFactoryDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export interface InformerFactoryDeps {
 
 /** Makes a factory; nothing runs before `start`. */
 export function createInformerFactory(deps: InformerFactoryDeps): InformerFactory {
-  // A key names the kind, and so the type of its informer's objects.
+  // The key contains the kind, so the stored informer has the type that the caller asks for.
   const informers = new Map<string, Pick<SharedInformer<never>, 'run' | 'waitForSync'>>();
   const started = new Set<string>();
   const log = deps.log.child('informer');

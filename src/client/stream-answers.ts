@@ -11,14 +11,14 @@ import type { WatchEvent } from './client.ts';
 import { createMemoryDuplexPair } from './memory-duplex.ts';
 import { decodeWatchLines } from './watch-decoder.ts';
 
-/** An answer of the API that is another server's. */
+/** A response of another server, streamed through the API server. */
 export type StreamResponse = Extract<ApiResponse, { kind: 'stream' }>;
 
-/** What lists of 10,000 objects take. */
+/** The size limit: enough for a list of 10,000 objects. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_PARTS = 1_000_000;
 
-/** The whole body. Rejects for one that is too long. */
+/** The whole body. Rejects when it exceeds the limit. */
 export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -34,7 +34,7 @@ export async function bodyOfStream(response: StreamResponse): Promise<Uint8Array
   return Buffer.concat(chunks);
 }
 
-/** The value of a body, or its text where it is no JSON. */
+/** The JSON value of a body, or its text when it is no JSON. */
 export async function valueOfStream(response: StreamResponse, clock: Clock): Promise<unknown> {
   const text = Buffer.from(await bodyOfStream(response)).toString('utf8');
   try {
@@ -45,7 +45,7 @@ export async function valueOfStream(response: StreamResponse, clock: Clock): Pro
   }
 }
 
-/** The events of a watch. Who stops iterating drops the connection. */
+/** The events of a watch. To stop iterating closes the connection. */
 export async function* eventsOfStream(
   response: StreamResponse,
   clock: Clock,

@@ -100,7 +100,7 @@ class RunningCluster implements Cluster {
     this.#started = started.then(
       () => undefined,
       () => undefined,
-    ); // Whoever called hears of the failure.
+    ); // The caller gets the error.
     return started;
   }
 

@@ -75,7 +75,7 @@ export interface PodWhy {
 /** Answers for a pod; undefined: this scheduler knows nothing of it. */
 export type ExplainPod = (namespace: string, name: string) => Promise<PodWhy | undefined>;
 
-/** The answer with so many nodes of each decision at most. */
+/** The answer with at most `most` nodes of each decision. */
 export function boundedPodWhy(why: PodWhy, most: number): PodWhy {
   const { lastDecision, now } = why;
   return {

@@ -24,7 +24,7 @@ export interface RefusingWebhook {
   readonly configuration: string;
   readonly name: string;
   readonly mutating: boolean;
-  /** Why it gave no answer; absent when it denied the request. */
+  /** The reason for having no answer; absent when the webhook denied the request. */
   readonly failure?: string;
 }
 
@@ -35,7 +35,7 @@ export interface Refuser {
   /** Admission plugin by upstream's name. */
   readonly plugin?: string;
   readonly webhook?: RefusingWebhook | undefined;
-  /** The object on account of which it refused: the quota, the policy, the disruption budget. */
+  /** The object that caused the refusal: the quota, the policy, the disruption budget. */
   readonly fault?: {
     readonly group: string;
     readonly resource: string;
@@ -47,21 +47,21 @@ export interface Refuser {
      */
     readonly detail?: FaultDetail | undefined;
   };
-  /** Flow schema and priority level that had no room. */
+  /** The flow schema and priority level without room. */
   readonly flow?: { readonly schema: string; readonly level: string };
   /** The authorizers' reason; '' when they gave none. */
   readonly reason?: string | undefined;
 }
 
-/** Something a request passed, or waited for. */
+/** A part that a request passed, or waited for. */
 export interface PassedPart {
   /** A refusing part, or the admission plugin that was waited for. */
   readonly name: string;
-  /** 0: at once. */
+  /** 0 when it did not wait. */
   readonly milliseconds: number;
 }
 
-/** What a path of a resource names. */
+/** The object or list that a request's path names. */
 export interface RequestedResource {
   readonly group: string;
   readonly version: string;
@@ -81,16 +81,16 @@ export interface RefusedRequest {
   readonly user: string;
   readonly groups: readonly string[];
   readonly verb: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
-  /** Absent when the path is no resource's. */
+  /** Absent when the path names no resource. */
   readonly resource?: RequestedResource | undefined;
   readonly code: number;
   /** The reason of the answer's Status. */
   readonly reason: string;
   readonly message: string;
   readonly refusedBy: Refuser;
-  /** What it passed before, in order. */
+  /** The parts it passed before, in order. */
   readonly passed: readonly PassedPart[];
   readonly milliseconds: number;
 }

@@ -15,7 +15,7 @@ export const TOKEN_TRACKING = {
 };
 export const TRACKED_SINCE = 'since';
 
-/** When a day such as `2026-01-31` begins; undefined when it is none. */
+/** When a day such as `2026-01-31` begins; undefined when it is invalid. */
 export function startOfDayMs(day: string | undefined): number | undefined {
   const ms = day === undefined ? Number.NaN : parseTime(`${day}T00:00:00Z`);
   return Number.isNaN(ms) ? undefined : ms;

@@ -49,7 +49,7 @@ const EVENT_TYPES: Readonly<Record<ContainerEventType, CriEvent['type']>> = {
   CONTAINER_DELETED_EVENT: 'deleted',
 };
 
-/** The socket's path of a CRI endpoint. Throws when it is none. */
+/** The socket's path of a CRI endpoint. Throws when it is invalid. */
 export function socketPathOf(endpoint: string): string {
   if (endpoint.startsWith('/')) return endpoint;
   if (endpoint.startsWith('unix:')) return endpoint.slice('unix:'.length).replace(/^\/\/+/, '/');

@@ -26,7 +26,7 @@ const WINDOW_BYTES = 32 * 1024;
 /** What one header block may inflate to. Clients of Kubernetes send some 100 bytes; a frame of 1 MiB could hold 1 GiB of zeros. */
 const MAX_BLOCK_BYTES = 8 * 1024;
 
-/** Reads the header blocks of one connection, in their order. Throws Error for what is none. */
+/** Reads the header blocks of one connection, in their order. Throws Error on invalid input. */
 export function createHeaderReader(inflate: InflateRaw): (block: Uint8Array) => ReadonlyMap<string, string> {
   const inflater = createHeaderInflater(inflate);
   return (block) => parse(inflater(block));

@@ -19,11 +19,11 @@ export interface DnsDeps {
 }
 
 export interface DnsConfig {
-  /** Each on UDP and TCP. */
+  /** Addresses to listen on, each with UDP and TCP. */
   readonly listen: readonly SocketAddress[];
-  /** `cluster.local`. */
+  /** The cluster domain, e.g. `cluster.local`. */
   readonly domain: string;
-  /** The host's resolv.conf: whom to ask for other names. */
+  /** The host's resolv.conf: the servers for other names. */
   readonly resolvConfPath: string;
   readonly stubDomains?: readonly StubDomain[];
 }

@@ -14,7 +14,7 @@ export function addressOfReverseName(name: string): string | undefined {
   return canonicalIp(Array.from({ length: 8 }, (_, i) => nibbles.slice(i * 4, i * 4 + 4).join('')).join(':'));
 }
 
-/** The canonical text of an address; undefined when it is none. */
+/** The canonical text of an address; undefined when it is invalid. */
 export function canonicalIp(text: string): string | undefined {
   const ip = parseIp(text);
   return ip === undefined ? undefined : formatIp(ip);

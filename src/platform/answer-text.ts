@@ -7,7 +7,7 @@ export class AnswerTooLongError extends Error {
 }
 
 /**
- * The whole body. Rejects with {@link AnswerTooLongError} beyond so many bytes; the connection is dropped then. `take` is told of
+ * The whole body. Rejects with {@link AnswerTooLongError} beyond this many bytes; the connection is dropped then. `take` is told of
  * each piece; what it answers is awaited before the next piece is read.
  */
 export async function answerText(

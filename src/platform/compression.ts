@@ -5,7 +5,7 @@ export interface Compression {
   /** The bytes in gzip's form; fast rather than small. Never rejects for sound input. */
   gzip(bytes: Uint8Array): Promise<Uint8Array>;
   /**
-   * The pieces of an answer, one after another, in gzip's form. Undefined: so many are being compressed that this one is not, or
+   * The pieces of an answer, one after another, in gzip's form. Undefined: too many are being compressed for this one to be, or
    * the signal aborted; then nothing of it is under way any more.
    */
   gzipAnswer(pieces: readonly Uint8Array[], signal: AbortSignal): Promise<readonly Uint8Array[] | undefined>;

@@ -11,7 +11,7 @@ export interface ThreadTask {
 export interface ThreadLimits {
   /** A job whose heap grows beyond is ended, with its thread. */
   readonly heapMb: number;
-  /** One thread is kept free of texts longer than so many characters. */
+  /** One thread is kept free of texts longer than this many characters. */
   readonly smallLength: number;
   /** A thread without work ends after so long. */
   readonly idleMs: number;

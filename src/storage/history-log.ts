@@ -102,7 +102,7 @@ export interface HistoryPart {
   readonly lane: HistoryLane;
   /** The newest change that was not read yet; absent for the first part. */
   readonly from?: number | undefined;
-  /** The part ends after so many bytes of the lane. */
+  /** The part ends after this many bytes of the lane. */
   readonly maxBytes: number;
 }
 

@@ -6,7 +6,7 @@ export type Duration = number | string;
 
 const DAY_MS = 86_400_000;
 
-/** Milliseconds of a span. Throws on a text that is none. */
+/** Milliseconds of a span. Throws on an invalid text. */
 export function spanMs(duration: Duration): number {
   if (typeof duration === 'number') return duration;
   const [, days, rest = ''] = /^(?:(\d+(?:\.\d+)?)d)?(.*)$/s.exec(duration) ?? [];

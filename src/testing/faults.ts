@@ -41,7 +41,7 @@ export class TestFaults {
     for (const gate of this.#world().gates(part)) gate.lagWatches(lagMs);
   }
 
-  /** Lets so many of the batches of watch events that reach a part, or all, come twice: 0 to 1. Lasts as `lagWatches` does. */
+  /** Delivers a fraction (0 to 1) of the batches of watch events that reach a part, or all, twice. Lasts as `lagWatches` does. */
   repeatWatches(rate: number, part?: Part): void {
     for (const gate of this.#world().gates(part)) gate.repeatWatches(rate);
   }

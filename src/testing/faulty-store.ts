@@ -11,7 +11,7 @@ export interface StoreFaults {
   failRate: number;
   /** Part of the writes that take effect and yet are answered with `unknownOutcome`. */
   unknownRate: number;
-  /** The next so many writes fail without effect. */
+  /** This many writes from now on fail without effect. */
   failNext: number;
   /** Its disk is full: writes but deletions fail without effect. */
   full: boolean;

@@ -133,7 +133,7 @@ export class TestNodes {
     this.#node(name).setClockSkew(signedMs(by));
   }
 
-  /** Fills the machine's disk: only so many bytes are left. Whatever writes more fails with ENOSPC. */
+  /** Fills the machine's disk: only this many bytes are left. Whatever writes more fails with ENOSPC. */
   fillDisk(name: string, leaveBytes: number = 0): void {
     this.#node(name).platform.files.occupy(leaveBytes);
   }

@@ -54,7 +54,7 @@ export function checkOptionNames<T extends object>(
   checkShape(call, fields(Object.fromEntries(Object.keys(names).map((name) => [name, anything]))), options);
 }
 
-/** Describes an image: what its containers do. Throws on a field that there is not, a duration or an amount that is none. */
+/** Describes an image: what its containers do. Throws on an unknown field and on an invalid duration or amount. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
   checkShape(`image ${name}`, fields({ name: text, ...imageOptions }), spec);
   return describeImage(name, spec);

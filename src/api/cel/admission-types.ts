@@ -56,7 +56,7 @@ export const NAMESPACE_TYPE = structOf('kubernetes.Namespace', {
   status: structOf('kubernetes.NamespaceStatus', { phase: STRING }),
 });
 
-/** Which variables an expression may use beside object, oldObject, request and namespaceObject. */
+/** The variables that an expression may use beside object, oldObject, request and namespaceObject. */
 export interface AdmissionVariables {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;

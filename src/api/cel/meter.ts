@@ -112,7 +112,7 @@ export function comparisonWork(text: string): void {
 /** Units of one call that reads a text by patterns, whatever its length. */
 const CALL_WORK = 20;
 
-/** Charges reading a text by patterns, so many units for each character: upstream's price of most is a tenth. */
+/** Charges reading a text by patterns, this many units for each character: upstream's price of most is a tenth. */
 export function textWork(text: string, unitsOfCharacter: number): void {
   current?.chargeWork(CALL_WORK + text.length * unitsOfCharacter);
 }

@@ -8,7 +8,7 @@ import { setOwn, type JsonObject } from './own-property.ts';
 /** Deeper nesting than this is refused. Upstream's limit is 10,000; no real object comes near either. */
 export const MAX_DEPTH = 1000;
 
-/** Duplicate keys beyond so many are not listed. As upstream. */
+/** Duplicate keys beyond this many are not listed. As upstream. */
 export const MAX_STRICT_ERRORS = 100;
 /** Paths are told up to here: keys of maps are as long as their writer wants, and stand in the path of all below them. */
 export const MAX_PATH_LENGTH = 1000;

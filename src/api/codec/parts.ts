@@ -9,7 +9,7 @@ import { requestEntityTooLarge } from '../status-error.ts';
 /** Entries of maps and items of lists. Real objects stay far below: a definition of 1 MB has some 40,000. */
 export const MAX_PARTS = 100_000;
 
-/** What one map or list has beyond so many counts {@link wideWeight} times: large tables cost more for each entry. */
+/** What one map or list has beyond this many counts {@link wideWeight} times: large tables cost more for each entry. */
 const WIDE_FROM = 1000;
 const WIDE_WEIGHT = 4;
 
@@ -66,7 +66,7 @@ export function checkStoredParts(object: KubernetesObject, length: number): void
 /** About what a name with its quotes, colon and comma, or a number, takes in JSON. */
 const PART_BYTES = 12;
 
-/** Whether a value would be longer than so many bytes of JSON, roughly. Walks no further than it takes to know. */
+/** Whether a value would be longer than this many bytes of JSON, roughly. Walks no further than it takes to know. */
 export function isLargeValue(value: unknown, bytes: number): boolean {
   return bytesLeft(value, bytes) < 0;
 }

@@ -38,7 +38,7 @@ function leap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-/** Parses RFC 3339 text; undefined when it is none or names no real moment. */
+/** Parses RFC 3339 text; undefined when it is invalid or names no real moment. */
 export function parseMoment(text: string): Moment | undefined {
   const m = SHAPE.exec(text);
   if (m === null) return undefined;

@@ -2,7 +2,7 @@
 import type { CronJob, Job } from '../gen/batch-v1.ts';
 import { setPodTemplateSpecDefaults } from './pod.ts';
 
-/** No retry limit for the whole job where each index has its own. */
+/** With `backoffLimitPerIndex` the whole job has no retry limit. */
 const MAX_INT32 = 2147483647;
 
 export function setJobDefaults(job: Job): void {

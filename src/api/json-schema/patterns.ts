@@ -4,7 +4,7 @@ import { Lru } from '../../base/lru.ts';
 import { compileRe2 } from '../re2-pattern.ts';
 import { programSize } from '../re2-size.ts';
 
-/** A pattern, or why it is none. */
+/** A pattern, or why it is invalid. */
 type Pattern = { readonly test: (text: string) => boolean; readonly longest: number } | { readonly error: string };
 
 const compiled = new Lru<string, Pattern>(1000);
@@ -25,7 +25,7 @@ function compile(pattern: string): Pattern {
   }
 }
 
-/** The pattern's test (anywhere in texts up to the longest it is run on), or why it is none. Kept for as long as it is in use. */
+/** The pattern's test (anywhere in texts up to the longest it is run on), or why it is invalid. Kept for as long as it is in use. */
 export function patternOf(pattern: string): Pattern {
   let known = compiled.get(pattern);
   if (known === undefined) compiled.set(pattern, (known = compile(pattern)));

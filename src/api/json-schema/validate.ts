@@ -19,7 +19,7 @@ import { checkEnum, checkText, checkType, fieldOf, type Place } from './value-ch
 /** There is no earlier value to compare with. */
 const nothing = Symbol('nothing');
 
-/** A step takes as long as so many values do, and a few milliseconds at most. */
+/** A step takes as long as this many values do, and a few milliseconds at most. */
 const VALUES_OF_STEP = 200;
 
 /** What was found, and how far the work has come. */

@@ -103,7 +103,7 @@ function everyPath(type: TypeSchema, value: unknown): FieldNode {
   return out ?? leaf;
 }
 
-/** Lists of so many items are walked in steps. */
+/** Lists of this many items are walked in steps. */
 const LARGE_LIST = 500;
 
 function* itemPathSteps(list: ListSchema, items: readonly unknown[]): Steps<FieldNode> {

@@ -8,7 +8,7 @@
 import { Lru } from '../../base/lru.ts';
 import type { FieldNode } from './field-set.ts';
 
-/** The last field set of so many kinds of sets is remembered. */
+/** The last field set of this many kinds of sets is remembered. */
 const KNOWN_SETS = 500;
 /** Sets with more elements in their two upper levels are hardly equal to others, and comparing takes long. */
 const WIDEST = 500;

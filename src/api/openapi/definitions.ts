@@ -63,7 +63,7 @@ export function refTo(type: string, version: OpenApiVersion): JsonObject {
   return { $ref: `${version === 2 ? '#/definitions/' : '#/components/schemas/'}${definitionName(type)}` };
 }
 
-/** So many definitions, whose texts stand packed, are made in a step. */
+/** This many definitions, whose texts stand packed, are made in a step. */
 const STEP_DEFINITIONS = 20;
 
 /** The definitions of the given types and all they refer to, by definition name, sorted. */

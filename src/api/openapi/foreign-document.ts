@@ -13,7 +13,7 @@ const MAX_DOCUMENT_PARTS = 500_000;
 /** Paths, or definitions. Kubernetes has less than a thousand of each. */
 const MAX_ENTRIES = 20_000;
 
-/** The document. Throws for what is none, or beyond the bounds. */
+/** Reads the document. Throws on an invalid one, or one beyond the bounds. */
 export function* foreignDocument(text: string): Steps<JsonObject> {
   const document = yield* jsonSteps(text, { maxParts: MAX_DOCUMENT_PARTS });
   if (!isObject(document)) throw new Error('an OpenAPI document must be an object');

@@ -19,9 +19,9 @@ export interface V2Document extends JsonObject {
   definitions: JsonObject;
 }
 
-/** So many resources become paths in a step. */
+/** This many resources become paths in a step. */
 const STEP_RESOURCES = 10;
-/** So many paths are rendered in a step. */
+/** This many paths are rendered in a step. */
 const STEP_PATHS = 50;
 
 /** The document of built-in resources, in steps; `extra` are paths and definitions of custom ones, already rendered. */

@@ -33,7 +33,7 @@ export function normalizeOrder(merged: readonly unknown[], { order, server, keyO
   return interleave(sortByLive(others), named);
 }
 
-/** Up to so many elements Go's stable sort inserts one after another. */
+/** Up to this many elements Go's stable sort inserts one after another. */
 const INSERTED = 20;
 
 /**

@@ -51,7 +51,7 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('insecureSkipTLSVerify').invalid(true, 'may not be true if caBundle is present');
 }
 
-/** What the aggregator found. */
+/** The conditions that the aggregator writes. */
 export function validateAPIServiceStatus({ status }: APIService, field: Field): void {
   const statuses = ['True', 'False', 'Unknown'];
   for (const [index, condition] of (status?.conditions ?? []).entries())

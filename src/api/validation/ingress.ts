@@ -94,7 +94,7 @@ export function validateIngress(ingress: Ingress, field: Field): void {
 
 const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
-/** The annotation that was there before the field may not say something else. */
+/** The annotation `kubernetes.io/ingress.class`, older than `ingressClassName`, must not contradict it. */
 export function validateNewIngress(ingress: Ingress, field: Field): void {
   validateIngress(ingress, field);
   const annotated = ingress.metadata.annotations?.[CLASS_ANNOTATION];
@@ -106,7 +106,7 @@ export function validateNewIngress(ingress: Ingress, field: Field): void {
       .invalid(annotated, 'must match `ingressClassName` when both are specified');
 }
 
-/** Where an ingress is reached. */
+/** The load balancer's addresses in the status. */
 export function validateIngressStatusUpdate(ingress: Ingress, _old: Ingress, field: Field): void {
   const place = field.at('status').at('loadBalancer').at('ingress');
   for (const [index, { ip = '', hostname = '' }] of (ingress.status?.loadBalancer?.ingress ?? []).entries()) {

@@ -4,7 +4,7 @@ import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 
-/** Differing leaves in at most this many lines. */
+/** The most lines of differing fields. */
 const MAX_LINES = 40;
 
 function collect(now: unknown, before: unknown, at: { path: string; lines: string[] }): void {
@@ -20,14 +20,14 @@ function collect(now: unknown, before: unknown, at: { path: string; lines: strin
   if (now !== undefined) at.lines.push(`+ \t${at.path}: ${stringifyJson(now)},`);
 }
 
-/** Lines of a difference: `-` what was, `+` what is. */
+/** The lines of a difference: `-` the old value, `+` the new one. */
 function diffLines(now: unknown, before: unknown): string {
   const lines: string[] = [];
   collect(now, before, { path: '', lines });
   return lines.join('\n');
 }
 
-/** `Forbidden: text` and the difference, unless the two are equal. */
+/** A `Forbidden: text` error with the difference, unless both are equal. */
 export function validateObjectDiff(
   now: unknown,
   before: unknown,

@@ -54,7 +54,7 @@ function validateHandler(handler: Handlers, graceSeconds: Int64, field: Field): 
   if (count === 0) field.required('must specify a handler type');
 }
 
-/** Which probe it is decides what it may say. */
+/** Some rules depend on the kind of the probe. */
 export type ProbeKind = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: Field): void {
@@ -82,7 +82,7 @@ export function validateProbe(probe: Probe | undefined, kind: ProbeKind, field: 
 
 const realTime = Array.from({ length: 15 }, (_, at) => `SIGRTMIN+${at + 1}`);
 const realTimeFromTop = Array.from({ length: 14 }, (_, at) => `SIGRTMAX-${at + 1}`);
-/** As upstream's sorted set writes them. */
+/** Sorted, as upstream's set prints them. */
 const linuxSignals = [
   ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP'.split(
     ' ',
@@ -97,13 +97,13 @@ const stopSignals: Readonly<Record<string, readonly string[]>> = {
   windows: ['SIGKILL', 'SIGTERM'],
 };
 
-/** What handlers depend on of their pod. */
+/** Fields of the pod that the validation of handlers needs. */
 export interface HandlerScope {
   readonly graceSeconds: Int64;
   readonly os: string | undefined;
 }
 
-/** Handlers around a container's life, and the signal that stops it. */
+/** Validates postStart, preStop and stopSignal. */
 export function validateLifecycle(lifecycle: Lifecycle | undefined, scope: HandlerScope, field: Field): void {
   if (lifecycle === undefined) return;
   const { postStart, preStop, stopSignal } = lifecycle;

@@ -35,7 +35,7 @@ export function annotationsAt(field: Field): Field {
   return field.at('metadata').at('annotations');
 }
 
-/** Tokens are an account's. */
+/** A projected token needs a service account. */
 function validateTokens({ spec }: Pod, field: Field): void {
   if ((spec?.serviceAccountName ?? '') !== '') return;
   for (const [index, { projected }] of (spec?.volumes ?? []).entries())
@@ -52,7 +52,7 @@ function validateTokens({ spec }: Pod, field: Field): void {
           .forbidden('must not be specified when serviceAccountName is not set');
 }
 
-/** A new pod. */
+/** Validates a new pod. */
 export function* validatePod(pod: Pod, field: Field): Steps<void> {
   yield* validateWhole(pod, field);
   validatePodAnnotations(pod.metadata.annotations, pod.spec ?? { containers: [] }, { field: annotationsAt(field) });
@@ -84,7 +84,7 @@ function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefine
   else if (now > before) field.invalid(now, 'must be less than or equal to previous value');
 }
 
-/** The new spec with everything that may change set back. */
+/** The new spec with every mutable field set back to its old value. */
 function munged(spec: PodSpec, old: PodSpec): PodSpec {
   const result: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) ?? [] };
   const initContainers = withImages(spec.initContainers, old.initContainers);
@@ -97,7 +97,7 @@ function munged(spec: PodSpec, old: PodSpec): PodSpec {
   return result;
 }
 
-/** Pods behind gates may be aimed more narrowly. */
+/** While scheduling gates hold a pod, its node selector and affinity may become narrower. */
 function mungeGated(spec: PodSpec, old: PodSpec): void {
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
   if (kept && old.nodeSelector !== undefined) spec.nodeSelector = old.nodeSelector;
@@ -110,7 +110,7 @@ function mungeGated(spec: PodSpec, old: PodSpec): void {
   else spec.affinity = { ...rest, ...(before === undefined ? {} : { nodeAffinity: before }) };
 }
 
-/** An update of a pod through its main resource. */
+/** Validates an update of a pod through its main resource. */
 export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
@@ -146,7 +146,7 @@ export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void
 
 type Addresses = readonly { readonly ip?: string }[] | undefined;
 
-/** One of each family at most; what was there before may be spelled as it was. */
+/** At most one address of each family; an address that was there before may keep its spelling. */
 function validateAddresses(addresses: Addresses, before: Addresses, place: Field): void {
   const texts = (addresses ?? []).map(({ ip = '' }) => ip);
   const known = new Set((before ?? []).map(({ ip }) => ip));
@@ -159,7 +159,7 @@ function validateAddresses(addresses: Addresses, before: Addresses, place: Field
     );
 }
 
-/** An update of a pod's status. */
+/** Validates an update of a pod's status. */
 export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('status');
@@ -175,10 +175,10 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
   if (old.spec?.restartPolicy !== 'Always') validateRestarts(pod, old, place);
 }
 
-/** What has ended stays so, unless the pod's policy or the container's own restarts it. */
+/** A terminated container stays so, unless the pod's restart policy or the container's own restarts it. */
 function validateRestarts(pod: Pod, old: Pod, place: Field): void {
   const containers = podContainers(old.spec);
-  // Sidecars and containers with rules of their own restart whatever the pod says.
+  // Sidecars and containers with restart rules of their own restart whatever the pod's policy.
   const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
   const withOwnPolicy = new Set(own.map(({ name }) => name));
   for (const kind of ['containerStatuses', 'initContainerStatuses'] as const) {
@@ -198,7 +198,7 @@ function validateRestarts(pod: Pod, old: Pod, place: Field): void {
   }
 }
 
-/** An update through `ephemeralcontainers`: containers are only added. */
+/** Validates an update through `ephemeralcontainers`: containers are only added. */
 export function* validatePodEphemeralContainersUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   yield* validateWhole(pod, field);

@@ -126,7 +126,7 @@ function validateEphemeral(volume: Volume, podName: string | undefined, field: F
   );
 }
 
-/** Templates may leave the image to whoever makes the pod. */
+/** The image may be empty in templates: whoever creates the pod sets it. */
 function validateImage({ reference = '', pullPolicy }: ImageVolumeSource, isPod: boolean, field: Field): void {
   if (isPod && reference === '') field.at('reference').required();
   validateChoice(pullPolicy, ['Always', 'IfNotPresent', 'Never'], field.at('pullPolicy'));

@@ -61,7 +61,7 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
 /** What upstream calls a source where that is not the field's name. */
 const SHOWN_NAMES: Readonly<Record<string, string>> = { gcePersistentDisk: 'persistentDisk' };
 
-/** The source of this name, where it is one of these; others are left to whoever knows them. */
+/** The source of this name, where it is one of these; other sources are validated elsewhere. */
 export function validateVolumeSource(name: string, source: object, field: Field): void {
   const at = field.at(SHOWN_NAMES[name] ?? name);
   for (const needed of NEEDED[name] ?? []) {

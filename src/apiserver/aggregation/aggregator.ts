@@ -118,7 +118,7 @@ export class Aggregator {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** Answers a request on an API that is not the registry's; undefined when it is none. */
+  /** Answers a request on an API that is not the registry's; undefined when the path belongs to none. */
   serve(scope: RequestScope): ApiResponse | Promise<ApiResponse> | undefined {
     const { path } = scope.request;
     if (!path.startsWith('/apis/')) return undefined;

@@ -32,7 +32,7 @@ export function createDelivery(deps: DeliveryDeps, options: AuditDelivery): Audi
   };
 }
 
-/** What waits may have so many bytes: events hold whole objects, and a webhook may be away. */
+/** The most bytes of waiting events: they hold whole objects, and a webhook may be away. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** A batch of more is sent as several. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;

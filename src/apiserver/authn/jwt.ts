@@ -53,12 +53,12 @@ function derOf(pem: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(pem.replace(/-----[^-]+-----|\s/g, ''), 'base64'));
 }
 
-/** A private key in PKCS#8. Rejects when it is none of this algorithm. */
+/** A private key in PKCS#8. Rejects when it is invalid or of another algorithm. */
 export function importPrivateKey(subtle: Subtle, pem: string, algorithm: TokenAlgorithm): Promise<JwtKey> {
   return subtle.importKey('pkcs8', derOf(pem), ALGORITHMS[algorithm].key, false, ['sign']);
 }
 
-/** A public key in SPKI. Rejects when it is none of this algorithm. */
+/** A public key in SPKI. Rejects when it is invalid or of another algorithm. */
 export function importPublicKey(subtle: Subtle, pem: string, algorithm: TokenAlgorithm): Promise<JwtKey> {
   return subtle.importKey('spki', derOf(pem), ALGORITHMS[algorithm].key, true, ['verify']);
 }

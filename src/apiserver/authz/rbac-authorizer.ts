@@ -11,7 +11,7 @@ import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from 
 import { type Binding, type Grant, GrantIndex } from './grant-index.ts';
 import { rulesAllow } from './rule-index.ts';
 
-/** RBAC with the questions other parts ask of it. */
+/** The authorizer, and the rules of a user for other parts of the server. */
 export interface RbacAuthorizer extends Authorizer {
   /** All rules that apply to the user in a namespace ('' : cluster-wide only), for SelfSubjectRulesReview and escalation checks. */
   rulesFor(user: Principal, namespace: string): readonly PolicyRule[];
@@ -68,7 +68,7 @@ function missingRole({ roleRef }: Binding): string {
   return `${roleRef.kind.toLowerCase()}.rbac.authorization.k8s.io ${JSON.stringify(roleRef.name)} not found`;
 }
 
-/** Longer lists would make every refusal long, for whoever bindings of many missing roles name. */
+/** The most errors in one reason: bindings may name any number of missing roles. */
 const MOST_ERRORS = 20;
 
 /** Several errors as upstream's aggregate prints them, the first of many. */

@@ -67,7 +67,7 @@ export function createClientAuthoritiesKeeper(
   /** With this all is as it should be, until the first certificate ends. */
   let settled: { readonly ours: Data; readonly data: Data; readonly untilMs: number } | undefined;
 
-  /** Adds when each certificate ends; 0 for what is none. */
+  /** Adds when each certificate ends; 0 for an invalid one. */
   function readEnds(data: Data, ends: Map<string, number>): void {
     for (const block of AUTHORITIES.flatMap((key) => blocksOf(data[key])))
       if (!ends.has(block)) ends.set(block, endOf({ crypto }, block));

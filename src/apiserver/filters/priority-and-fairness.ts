@@ -12,12 +12,12 @@ import type { Place } from './place.ts';
 export interface FairnessFilterDeps {
   readonly clock: Clock;
   readonly inFlight: MaxInFlight;
-  /** Without it `inFlight` alone limits requests. */
+  /** Absent: `inFlight` alone limits requests. */
   readonly fairness?: FlowController;
   readonly requestTimeoutMs: number;
 }
 
-/** A request may wait for its turn for this part of the time it gets. As upstream. */
+/** The fraction of its time limit that a request may wait in a queue. As upstream. */
 const WAIT_PART = 4;
 
 /** Throws 429. */

@@ -5,7 +5,7 @@
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/gen/flowcontrol-v1.ts';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels, MANDATORY_FLOW_OBJECTS } from '../bootstrap/objects.ts';
 
-/** Those a server cannot be without, as a new cluster has them. */
+/** Upstream's mandatory objects, as a new cluster has them. */
 const mandatorySchemas: readonly FlowSchema[] = bootstrapFlowSchemas().filter(isMandatory);
 const mandatoryLevels: readonly PriorityLevelConfiguration[] = bootstrapPriorityLevels().filter(isMandatory);
 
@@ -14,12 +14,12 @@ function isMandatory({ metadata }: { readonly metadata: { readonly name?: string
 }
 
 export interface FlowConfiguration {
-  /** Tried in this order. */
+  /** The flow schemas in the order they are tried. */
   readonly schemas: readonly FlowSchema[];
   readonly levels: ReadonlyMap<string, PriorityLevelConfiguration>;
 }
 
-/** Puts together what is stored. */
+/** Builds the configuration from the stored objects. */
 export function flowConfigurationOf(
   schemas: Iterable<FlowSchema>,
   levels: Iterable<PriorityLevelConfiguration>,

@@ -23,7 +23,7 @@ export function subjectsMatch(rule: PolicyRulesWithSubjects, user: Principal): b
   return rule.subjects.some((subject) => subjectMatches(subject, user));
 }
 
-/** Whether a rule is about this request, whoever sends it. */
+/** Whether a rule is about this request, whatever its user. */
 export function policyMatches(rule: PolicyRulesWithSubjects, info: Asked): boolean {
   if (info.isResourceRequest) {
     for (const one of rule.resourceRules ?? []) if (resourceRuleMatches(one, info)) return true;

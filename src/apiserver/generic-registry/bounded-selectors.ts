@@ -13,7 +13,7 @@ export const MAX_REQUIREMENTS = 200;
 /** Values of all requirements of one label selector. */
 export const MAX_VALUES = 2_000;
 
-/** Texts kept: so many, and so many characters. Most selectors of a cluster are those of its controllers and nodes. */
+/** The most texts that are kept, and the most characters of them. Most selectors of a cluster are those of its controllers and nodes. */
 const KEPT_TEXTS = 512;
 const KEPT_LENGTH = 1024 * 1024;
 

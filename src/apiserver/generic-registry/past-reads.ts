@@ -97,7 +97,7 @@ export class PastReads {
     });
   }
 
-  /** The place goes to whoever waits longest. */
+  /** The place goes to the longest waiting request. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;

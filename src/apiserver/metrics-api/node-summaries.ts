@@ -43,7 +43,7 @@ const AT_ONCE = 32;
 const TIMEOUT_MS = 10_000;
 /** The largest summary that is read. Some 500 containers with all their readings have a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A volume has some 12, a container some 30: as many of either as so many bytes tell of. */
+/** A volume has some 12, a container some 30: the most of either that this number of bytes can describe. */
 const MAX_PARTS = 500_000;
 
 /** Reads the summaries of these nodes, a few at once, and hands each on. Nodes that do not answer, or make no sense, are left out and logged. */

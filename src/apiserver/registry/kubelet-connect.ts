@@ -57,7 +57,7 @@ export function podConnectSubresources(
   };
 }
 
-/** Splits `[scheme:]name[:port]` as proxied paths spell it; undefined when it is none. */
+/** Splits `[scheme:]name[:port]` as proxied paths spell it; undefined when it is invalid. */
 function splitProxyName(text: string): ({ readonly name: string } & ProxyTarget) | undefined {
   const parts = text.split(':');
   if (parts.length === 1) return { scheme: '', name: parts[0]!, port: '' };

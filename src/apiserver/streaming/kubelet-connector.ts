@@ -32,11 +32,11 @@ export interface KubeletConnectorDeps {
   readonly random: Random;
   readonly crypto: CryptoPort;
   readonly clock: Clock;
-  /** The certificate kubelets know the API server by, and what their own is verified against. Asked for at every call. */
+  /** The client certificate for kubelets, and the authorities that verify theirs. Called for every request. */
   readonly kubeletTls: () => TlsOptions;
-  /** Kinds of node addresses in the order they are tried; absent: what is reached best from here first. */
+  /** Kinds of node addresses in the order they are tried; absent: the addresses nearest to this server first. */
   readonly addressTypes?: readonly string[];
-  /** Pages behind the proxies do not run as the server's own (`foreign-page.ts`). */
+  /** Pages behind the proxies run in a sandbox, not as the server's own origin (`foreign-page.ts`). */
   readonly isolatesPages?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function createKubeletConnector(deps: KubeletConnectorDeps): KubeletConne
   const random = deps.random.fork('kubelet-connector');
   const proxy = async (location: ProxyLocation, { request }: KubeletCall): Promise<ApiResponse> => {
     const { base, named } = await resolveLocation(deps.net, location);
-    // Certificates of workloads are nobody's we know, as upstream.
+    // Certificates of pods and services are not verified, as upstream.
     const tls = location.isKubelet ? deps.kubeletTls() : { insecureSkipVerify: true, serverName: named?.serverName };
     const path = pathBehindProxy(request.path);
     const seenAt = path === '' ? request.path : request.path.slice(0, -path.length);
@@ -78,7 +78,7 @@ async function podLogs(deps: KubeletConnectorDeps, pod: Stored<Pod>, { request }
   const kubeletQuery = logQuery(query, name);
   const container = containerOf(pod, query.get('container') ?? '');
   const nodeName = pod.spec?.nodeName ?? '';
-  // Nothing has run yet, so there is nothing to show.
+  // No container has run yet, so there are no logs.
   if (nodeName === '') return { kind: 'bytes', status: 200, headers: { 'content-type': 'text/plain' }, chunks: [] };
   const url = `${kubeletBaseUrl(deps.objects, nodeName, deps.addressTypes)}/containerLogs/${podPath(pod, container)}?${kubeletQuery}`;
   const tls = {

@@ -68,7 +68,7 @@ export class EventRing {
     this.#trim();
   }
 
-  /** Drops the oldest changes, so many bytes or all there are. */
+  /** Drops the oldest changes, this many bytes or all there are. */
   forgetBytes(bytes: number): void {
     const mostBytes = this.#bytes - bytes;
     while (this.#head < this.#events.length && this.#bytes > mostBytes) this.#dropOldest();

@@ -19,7 +19,7 @@ const MAX_WAITING = 10_000;
 /** A watch that may hear of changes a little later than the cache holds them. */
 export interface PatientListener {
   readonly listener: CacheListener;
-  /** It lacks so many changes that it must begin again. */
+  /** It has missed too many changes and must begin again. */
   giveUp(): void;
 }
 

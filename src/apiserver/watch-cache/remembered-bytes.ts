@@ -3,7 +3,7 @@ import type { WatchCache } from './watch-cache.ts';
 
 /** What all of them may hold, as each ring counts it. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** After so many bytes of changes their sum is looked at again. */
+/** After this many bytes of changes their sum is looked at again. */
 const CHECK_BYTES = 8 * 1024 * 1024;
 
 export class RememberedBytes {

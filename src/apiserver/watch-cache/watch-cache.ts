@@ -209,7 +209,7 @@ export class WatchCache {
     this.#ring.forget(nowMs);
   }
 
-  /** Drops remembered changes of so many bytes, the oldest. */
+  /** Drops remembered changes of this many bytes, the oldest. */
   forgetBytes(bytes: number): void {
     this.#ring.forgetBytes(bytes);
   }

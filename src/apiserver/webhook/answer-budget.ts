@@ -21,7 +21,7 @@ export const ANSWER_LIMITS: AnswerLimits = { totalBytes: 128 * MIB, ownBytes: 32
 
 /** What one call holds. */
 export interface AnswerLease {
-  /** Undefined where there is room for so many more bytes; else to be awaited. Rejects with the signal's reason. */
+  /** Undefined where there is room for this many more bytes; else to be awaited. Rejects with the signal's reason. */
   take(bytes: number): Promise<void> | undefined;
   /** The caller calls it once, when it no longer holds the answer. */
   end(): void;

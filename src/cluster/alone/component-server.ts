@@ -104,7 +104,7 @@ async function clientAuthority(
   let pem: string | undefined;
   try {
     pem = await readAgain();
-    if (pem !== undefined) certificateBlocks(pem); // Throws for what is none.
+    if (pem !== undefined) certificateBlocks(pem); // Throws on invalid input.
   } catch (err) {
     if (!toleratesLookupFailure)
       throw new Error(`unable to load configmap based client-ca-file: ${errorMessage(err)}`, { cause: err });

@@ -20,7 +20,7 @@ import type { SchedulerSetup } from './scheduler-setup.ts';
 
 export interface BuiltInDeps {
   readonly platform: BasePlatform;
-  /** A client that acts as this user. */
+  /** Creates a client that acts as this user. */
   readonly clientFor: (principal: Principal, userAgent: string) => Client;
 }
 

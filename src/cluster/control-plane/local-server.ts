@@ -125,7 +125,7 @@ class Server implements LocalServer {
     this.failed = new Promise<never>((_resolve, reject) => {
       this.#fail = reject;
     });
-    this.failed.catch(() => undefined); // Whoever waits hears of it; nobody waiting is no crash.
+    this.failed.catch(() => undefined); // The waiting caller gets the error; nobody waiting is no crash.
   }
 
   async readFiles(kubeletPlainPorts: readonly number[]): Promise<ServerFiles> {

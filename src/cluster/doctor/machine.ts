@@ -69,7 +69,7 @@ export interface PortFacts {
   readonly isSettled: boolean;
   /** The cluster itself listens. */
   readonly isOurs: boolean;
-  /** Whoever else listens. */
+  /** Another listening process. */
   readonly holder: string | undefined;
 }
 

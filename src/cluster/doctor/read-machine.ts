@@ -76,7 +76,7 @@ async function readInstance(deps: Deps, dataDir: string): Promise<ReadInstance> 
   }
 }
 
-/** Throws for ranges that are none. */
+/** Throws on invalid ranges. */
 function settledFacts({ crypto }: Deps, file: InstanceFile, dataDir: string): SettledFacts {
   const { clusterCidr, serviceCidr, bridge } = deriveInstance({ ...file, dataDir }, (text) => crypto.sha256Hex(text));
   const isMember = file.servers !== undefined;

@@ -16,12 +16,12 @@ import { etcdDir, etcdPkiDir } from './own-etcd.ts';
 
 type Deps = Pick<Platform, 'clock' | 'exec' | 'files'>;
 
-/** Etcd's tools that restore, the newer first. */
+/** Programs of etcd that restore a snapshot, the newer first. */
 const TOOLS = ['etcdutl', 'etcdctl'] as const;
-/** For a member to answer: one that is only slow must not be taken for one that is gone. */
+/** Time for a member to answer: a slow member must not be taken for one that is gone. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** How the etcd of this data directory's server is reached; undefined where the state is elsewhere. */
+/** The connection to the etcd of this data directory's server; undefined where the state is elsewhere. */
 export async function ownEtcdChoice(
   { files }: Pick<Deps, 'files'>,
   dataDir: string,
@@ -70,13 +70,13 @@ export async function restoreOwnEtcd(
   }
 }
 
-/** Two clusters of one name would be worse than none. */
+/** Throws when another member answers: a restored one beside it would split the cluster in two. */
 async function checkOthersAreAway(deps: Deps, dataDir: string): Promise<void> {
   const choice = await ownEtcdChoice(deps, dataDir);
   const others = choice?.endpoints.slice(1) ?? [];
   if (choice === undefined || others.length === 0) return;
   const { tls } = await etcdConfig((path) => deps.files.readText(path), choice);
-  // Each for itself: one that hangs must not use up the time of another.
+  // Each has a timeout of its own: a hanging member must not use up the time of another.
   const otherMembers = others.map((url) =>
     createEtcdMembers(deps, { endpoints: [url], tls, timeoutMs: ANSWER_TIMEOUT_MS }),
   );

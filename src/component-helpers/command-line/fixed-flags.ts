@@ -5,25 +5,25 @@
 import { parseDurationMs } from '../../api/duration.ts';
 import { FlagError, type Flag, type FlagValues, type OptionSet } from './flags.ts';
 
-/** What is done, whatever is asked for. */
+/** A flag whose effect is fixed here. */
 export interface FixedFlag {
   readonly type: Flag['type'];
-  /** Values that ask for it; several come to the same. */
+  /** The values that mean this effect. */
   readonly is: readonly string[];
-  /** Values taken although they promise more than is done, and what is said then. */
+  /** Values that are accepted although they mean more than happens here, with the warning for them. */
   readonly noted?: Readonly<Record<string, string>>;
-  /** What is said of all the others, which are taken then. */
+  /** The warning for all other values; present: they are accepted. */
   readonly note?: string;
-  /** Why the others are refused. */
+  /** The reason why other values are rejected. */
   readonly otherwise?: string;
-  /** For the help. */
+  /** The text for `--help`. */
   readonly description: string;
 }
 
 /** Fixed flags by name. */
 export type FixedFlags = Readonly<Record<string, FixedFlag>>;
 
-/** Their set; reading gives what is to be said of the given values. Throws `FlagError` for those that are refused. */
+/** The flags as a set; `read` returns the warnings for the values. Throws `FlagError` for rejected values. */
 export function fixedOptions(table: FixedFlags): OptionSet<readonly string[]> {
   return {
     flags: Object.entries(table).map(([name, { type, description }]) => ({ name, type, description })),
@@ -37,7 +37,7 @@ function checkFlag(values: FlagValues, name: string, row: FixedFlag): string[] {
   return note === undefined ? [] : [note];
 }
 
-/** What is to be said of a given value; undefined: nothing. Throws `FlagError` where it is refused. */
+/** The warning for a value; undefined: none. Throws `FlagError` when the value is rejected. */
 export function noteOf(
   name: string,
   text: string,
@@ -49,7 +49,7 @@ export function noteOf(
   throw new FlagError(`--${name}=${text}: ${otherwise ?? `it is always ${is.join(' or ')} here`}`);
 }
 
-/** `60s` is `1m0s`, `100.0` is `100`. */
+/** Whether two texts are the same value: `60s` and `1m0s`, `100.0` and `100`. */
 function isSame(value: string, text: string): boolean {
   if (value === text) return true;
   if (value === '' || text === '') return false;

@@ -10,7 +10,7 @@ import { certificateBlocks } from '../../platform/certificate-blocks.ts';
 import type { CryptoPort } from '../../platform/crypto.ts';
 import { derBytes, derContent, derElements, TAG, type DerElement } from '../../base/der.ts';
 
-/** What is read of a certificate. */
+/** The fields that are read from a certificate. */
 export interface CertificateFacts {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -18,7 +18,7 @@ export interface CertificateFacts {
   readonly commonName: string;
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-  /** SHA-256 of the public key (SPKI), hexadecimal: what kubeadm pins an authority by. */
+  /** SHA-256 of the public key (SPKI), hexadecimal: the form in which kubeadm pins an authority. */
   readonly publicKeyHash: string;
 }
 
@@ -28,12 +28,12 @@ const ALTERNATIVE_NAMES = '2.5.29.17';
 /** Tags within a certificate. */
 const [VERSION, EXTENSIONS, DNS_NAME, IP_ADDRESS] = [0xa0, 0xa3, 0x82, 0x87];
 
-/** What a certificate that signs others passes on to them. */
+/** The fields of an issuer that the certificates it signs repeat. */
 export interface IssuerFacts {
   /** DER. */
   readonly subject: Uint8Array;
   readonly notAfterMs: number;
-  /** Absent: it names none. */
+  /** The subject key identifier; absent when the certificate has none. */
   readonly keyId?: Uint8Array;
 }
 
@@ -91,7 +91,7 @@ function partsOf(certPem: string): Parts {
   };
 }
 
-/** An algorithm's name; what it is used with may follow. */
+/** Checks that an AlgorithmIdentifier begins with an object identifier; parameters may follow. */
 function checkAlgorithm(element: DerElement | undefined): void {
   oidOf(derContent(element, TAG.sequence)[0]);
 }
@@ -141,13 +141,13 @@ function alternativeNames(extensions: DerElement | undefined, kind: number): rea
     .map(({ content }) => content);
 }
 
-/** What an extension of this type says. */
+/** The value of the extension of this type; undefined when the certificate has none. */
 function extensionOf(extensions: DerElement | undefined, wanted: string): DerElement | undefined {
   if (extensions === undefined) return undefined;
   for (const extension of derContent(derElements(extensions.content)[0], TAG.sequence)) {
     const [type, ...values] = derContent(extension, TAG.sequence);
     if (oidOf(type) !== wanted) continue;
-    // What stands between says whether a reader must understand it.
+    // The element between type and value is the critical flag.
     const [value] = derElements(derBytes(values.at(-1), TAG.octetString));
     if (value === undefined) throw new Error(`malformed certificate: nothing in the extension ${wanted}`);
     return value;
@@ -162,7 +162,7 @@ function addressText(bytes: Uint8Array): string {
   return formatIp({ family: bytes.length === 4 ? 4 : 6, value });
 }
 
-/** `2.5.4.3`. */
+/** An object identifier as text, e.g. `2.5.4.3`. */
 function oidOf(element: DerElement | undefined): string {
   const bytes = derBytes(element, TAG.oid);
   if (bytes.length === 0) throw new Error('malformed certificate: an empty object identifier');

@@ -36,7 +36,7 @@ export function derOid(text: string): Uint8Array {
   return derElement(TAG.oid, Buffer.from(bytes));
 }
 
-/** Bits, of whose last byte so many are no part. */
+/** A bit string; the lowest `unused` bits of its last byte do not count. */
 export function derBits(bytes: Uint8Array, unused = 0): Uint8Array {
   return derElement(TAG.bitString, Buffer.from([unused]), bytes);
 }

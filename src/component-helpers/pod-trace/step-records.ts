@@ -1,6 +1,6 @@
 /**
  * Remembers the steps of pods' starts, in the component that does them. A step is an object in a list: the record is always
- * on. It is bounded: so many pods, the oldest leaving first, and so many steps of each, of which the first and last stay. Steps of
+ * on. It is bounded: by the number of pods, the oldest leaving first, and by the number of steps of each, of which the first and last stay. Steps of
  * older pods are packed into a text once all of them have ended.
  */
 import type { Clock } from '../../platform/clock.ts';

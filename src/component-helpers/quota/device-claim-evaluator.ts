@@ -15,7 +15,7 @@ import type { Quantities } from './resource-lists.ts';
 const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
 const CLAIM_COUNT = 'count/resourceclaims.resource.k8s.io';
 const REQUESTS = 'requests.';
-/** A request for all devices of a class may get so many. */
+/** A request for all devices of a class may get this many. */
 const MAX_ALLOCATED = 32;
 
 export function createDeviceClaimEvaluator(lookups: QuotaLookups): QuotaEvaluator {

@@ -17,7 +17,7 @@ import { readHead, type ReadHead } from './answer-head.ts';
 import { headForBrowser } from './console-cookie.ts';
 import { type IdleLimit, requestHead, type TunnelRequest } from './request-head.ts';
 
-/** What came of it: the backend switched, or it answered. */
+/** The result of an upgrade request: the backend switched, or it answered otherwise. */
 export type TunnelAnswer =
   | { readonly kind: 'upgrade'; accept(client: Duplex): Promise<void>; dispose(): void }
   | {
@@ -25,7 +25,7 @@ export type TunnelAnswer =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       run(sink: ByteSink): Promise<void>;
-      /** Called instead of `run`: leaves the backend. */
+      /** Called instead of `run`: closes the backend's connection. */
       dispose(): void;
     };
 
@@ -36,12 +36,12 @@ export function isUpgradeRequest(headers: HttpRequest['headers']): boolean {
   return /(^|,)\s*upgrade\s*(,|$)/i.test(headers['connection'] ?? '') && headers['upgrade'] !== undefined;
 }
 
-/** What a backend made of an upgrade request. */
+/** The backend's answer to an upgrade request. */
 export type UpgradeOutcome =
   | { readonly kind: 'switched'; readonly backend: Duplex; readonly head: ReadHead }
   | { readonly kind: 'refused'; readonly answer: TunnelAnswer };
 
-/** Dials, asks, and waits for the backend's head. Rejects when it cannot be reached or speaks no HTTP. */
+/** Dials, sends the request and waits for the backend's head. Rejects when it cannot be reached or speaks no HTTP. */
 export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<UpgradeOutcome> {
   if (!isUpgradeRequest(request.headers)) throw badRequest('Upgrade request required');
   const url = new URL(request.url);
@@ -68,7 +68,7 @@ export async function dialUpgrade(net: Net, request: TunnelRequest): Promise<Upg
   }
 }
 
-/** As `dialUpgrade`; what comes of it is an answer for the client. */
+/** As `dialUpgrade`, with the result as a response for the client. */
 export async function openTunnel(net: Net, request: TunnelRequest): Promise<TunnelAnswer> {
   const outcome = await dialUpgrade(net, request);
   if (outcome.kind === 'refused') return outcome.answer;
@@ -89,11 +89,11 @@ export async function openTunnel(net: Net, request: TunnelRequest): Promise<Tunn
 interface Pair {
   readonly client: Duplex;
   readonly backend: Duplex;
-  /** Something has passed. */
+  /** Call it whenever bytes have passed. */
   readonly active: () => void;
 }
 
-/** Calls back once nothing was active for the limit. One timer, set anew when it rings: bytes cost a look at the clock. */
+/** Calls back after `limit` without activity. One timer, restarted when it fires: passing bytes only read the clock. */
 function watchSilence(
   limit: IdleLimit | undefined,
   onSilence: () => void,

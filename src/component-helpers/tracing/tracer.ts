@@ -33,7 +33,7 @@ const SPAN_ID_BYTES = 8;
 /** The most events of one span, as upstream's SDK. */
 const MAX_EVENTS = 128;
 
-/** Spans without a parent are sampled so many times in a million. */
+/** Spans without a parent are sampled this many times in a million. */
 export function createTracer(deps: TracerDeps, samplingRatePerMillion: number): Tracer {
   const nextId = createIds(deps.random);
   return {

@@ -26,7 +26,7 @@ const NOBODYS = [
   ...['::/96', '100::/64', 'fe80::/9', 'ff00::/8'],
 ];
 
-/** Reads the configuration; ranges that are none count for nothing. */
+/** Reads the configuration; invalid ranges are ignored. */
 export function reservedNames({
   clusterDomain = 'cluster.local',
   serviceCidrs = [],

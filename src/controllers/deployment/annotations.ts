@@ -18,7 +18,7 @@ const NOT_COPIED = new Set([
 ]);
 const MAX_HISTORY_LENGTH = 2000;
 
-/** A revision as it stands in an annotation, of 64 bits; undefined when it is none. */
+/** A revision as it stands in an annotation, of 64 bits; undefined when it is invalid. */
 export function parseRevision(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
   const revision = BigInt(text.replace('+', ''));

@@ -109,7 +109,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   ): Promise<void> {
     if (equalStatus(status, budget.status)) return;
     try {
-      // Never blindly: the API server may have granted an eviction since the budget was read.
+      // With the resourceVersion that was read: the API server may have granted an eviction since.
       await client.resource(PodDisruptionBudgets).updateStatus({ ...budget, status }, { signal });
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
@@ -141,7 +141,7 @@ export function createDisruptionController(deps: ControllerDeps): Controller {
   };
 }
 
-/** Whether no budget can have another status for it: each change of a pod would count all pods of each of its budgets. */
+/** Whether the change of a pod cannot change any budget's status. Otherwise all pods of each of its budgets are counted again. */
 function countsAlike(old: Stored<Pod>, pod: Stored<Pod>): boolean {
   const [was, is] = [old.metadata, pod.metadata];
   return (

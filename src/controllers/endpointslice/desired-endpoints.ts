@@ -50,12 +50,12 @@ export function desiredGroups(
   return groups;
 }
 
-/** Whether the pod's node is not known: gone, or not seen yet. */
+/** Whether the pod's node is unknown: deleted, or not observed yet. */
 export function isLost(service: Service, pod: Pod, nodeOf: (name: string) => Node | undefined): boolean {
   return service.spec?.publishNotReadyAddresses !== true && nodeOf(pod.spec?.nodeName ?? '') === undefined;
 }
 
-/** Identifies a set of ports whatever their order. */
+/** A key of a set of ports that does not depend on their order. */
 export function portsKey(ports: readonly EndpointPort[]): string {
   return ports
     .map((port) => JSON.stringify([port.name ?? '', port.protocol ?? 'TCP', port.port, port.appProtocol]))

@@ -12,7 +12,7 @@ export class CidrSet {
   #next = 0;
   readonly #metrics: CidrSetMetrics | undefined;
 
-  /** Throws on a range that is none, or a mask that does not fit it. */
+  /** Throws on an invalid range, or a mask that does not fit it. */
   constructor(clusterCidr: string, nodeMask: { readonly ipv4: number; readonly ipv6: number }, metrics?: Metrics) {
     const cluster = parseCidr(clusterCidr);
     if (cluster === undefined) throw new Error(`invalid cluster CIDR ${JSON.stringify(clusterCidr)}`);

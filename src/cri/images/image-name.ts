@@ -1,6 +1,6 @@
 /** Names of images as CRI knows them: `app` is `docker.io/library/app:latest`. Upstream: distribution/reference. Pure. */
 
-/** The whole name; undefined for what is none. */
+/** The whole name; undefined for an invalid one. */
 export function normalizeImageName(text: string): string | undefined {
   const [name = '', digest] = text.split('@');
   const slash = name.indexOf('/');
@@ -25,7 +25,7 @@ export class ImageArchiveError extends Error {
   override readonly name = 'ImageArchiveError';
 }
 
-/** The whole name. Throws `ImageArchiveError` for what is none. */
+/** The whole name. Throws `ImageArchiveError` on invalid input. */
 export function wholeName(text: string): string {
   const name = normalizeImageName(text);
   if (name === undefined) throw new ImageArchiveError(`${JSON.stringify(text)} is no name of an image`);

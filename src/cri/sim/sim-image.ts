@@ -162,7 +162,7 @@ export interface SimImage extends SimImageSpec {
   readonly http?: (call: SimHttpCall) => SimHttpAnswer | Promise<SimHttpAnswer>;
 }
 
-/** Describes an image. A name without a tag means `latest`. Throws on a duration or an amount that is none. */
+/** Describes an image. A name without a tag means `latest`. Throws on an invalid duration or amount. */
 export function image(name: string, spec: SimImageSpec = {}): SimImage {
   const { exec, http, ...rest } = spec;
   const { start, exits, crashes, onStop, pull, logs = [], usage } = rest;
@@ -217,7 +217,7 @@ export function usageSteps(
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of a duration. Throws on a text that is none. */
+/** Milliseconds of a duration. Throws on an invalid text. */
 export function durationMs(duration: Duration | undefined): number {
   if (duration === undefined) return 0;
   if (typeof duration === 'number') return duration;

@@ -95,7 +95,7 @@ function connect(pending: PendingForward, port: number, { send, finish }: Answer
   };
   const problem = `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: connection refused`;
   const serving = pending.serve(port, socket)?.then(() => '') ?? Promise.resolve(problem);
-  // Whoever broke off is told nothing more.
+  // A client that disconnected gets no error.
   serving.then(finish).catch(() => undefined);
   return {
     take: (chunk) => void incoming.trySend(chunk),

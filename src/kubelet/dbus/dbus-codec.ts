@@ -65,7 +65,7 @@ export function encodeMessage(message: DbusMessage): Buffer {
   return head.whole();
 }
 
-/** The first message in the bytes and how long it is; undefined while it is not whole. @throws Error for what is none */
+/** The first message in the bytes and how long it is; undefined while it is not whole. @throws Error on invalid input */
 export function decodeMessage(data: Buffer): { message: DbusMessage; bytes: number } | undefined {
   if (data.length < FIXED_HEADER_BYTES) return undefined;
   if (data[0] !== LITTLE && data[0] !== BIG) throw new Error('not a D-Bus message');

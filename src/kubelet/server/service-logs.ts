@@ -2,7 +2,7 @@
  * Logs of the node's services: by journald where it knows the service, else the files that bear its name below the folder
  * of the node's logs. Upstream: nodeLogQuery.Copy in pkg/kubelet/kubelet_server_journal.go.
  *
- * Differs: who goes away ends journalctl; only so many ask the journal at a time; units are known by their whole names
+ * Differs: who goes away ends journalctl; only a few read the journal at a time; units are known by their whole names
  * (upstream takes `proxy` for one where there is a kube-proxy).
  */
 import { formatTime } from '../../api/time.ts';
@@ -29,7 +29,7 @@ export type ServiceLogs = (
 const TIMEOUT_MS = 30_000;
 /** Most bytes of a program's error output in a message. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A journal takes seconds of a processor to search. */
+/** The most journalctl processes at a time: to search a journal takes seconds of a processor. */
 const MAX_AT_A_TIME = 4;
 
 /** All requests share one limit. */
@@ -75,7 +75,7 @@ async function serveServiceLogs(
   };
 }
 
-/** The units journald knows: it answers for services that it does not as if they had said nothing. */
+/** The units that journald knows: for an unknown unit it answers with an empty log, as for a silent one. */
 async function journaled({ platform }: ServiceLogsDeps, signal: AbortSignal): Promise<ReadonlySet<string>> {
   try {
     const { exitCode, stdout } = await platform.exec.run('journalctl', ['--field', '_SYSTEMD_UNIT'], {
@@ -95,7 +95,7 @@ async function journal({ platform }: ServiceLogsDeps, args: readonly string[], s
   return `${stdout}${stderr}${more}${timedOut ? '\nerror: journal output not available\n' : ''}`;
 }
 
-/** Every value is part of its option, so that none can be taken for another. */
+/** Each value is written as `--option=value`, so that no value can be read as an option. */
 function journalArguments(services: readonly string[], options: NodeLogOptions): string[] {
   const { sinceMs, untilMs, tailLines, boot, pattern } = options;
   const time = (ms: number): string => formatTime(ms).replace('T', ' ').replace('Z', ' UTC');

@@ -30,7 +30,7 @@ const LENGTHS: ReadonlyMap<number, number> = new Map([
   [SPDY_TYPES.goAway, 8],
   [SPDY_TYPES.windowUpdate, 8],
 ]);
-/** After so many bytes of inflated headers others have their turn; a block counts as so many more, for its inflater's start. */
+/** After this many bytes of inflated headers others have their turn; a block counts as this many more, for its inflater's start. */
 const TURN_BYTES = 64 * 1024;
 const BLOCK_BYTES = 4 * 1024;
 /** An empty stored block: makes inflaters hand out what came before it. */

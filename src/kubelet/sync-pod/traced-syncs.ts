@@ -1,4 +1,4 @@
-/** Spans of the syncs that end pods, as upstream has them. That of a running pod's sync is its steps' (pod/start-steps.ts). */
+/** Trace spans of the syncs that end pods, as upstream has them. `pod/start-steps.ts` makes the spans of a running pod's sync. */
 import type { SpanAttributes, Tracer } from '../../platform/tracing.ts';
 import { podAttributes } from '../pod/start-steps.ts';
 import type { PodSyncer } from '../pod-workers/pod-syncer.ts';

@@ -20,7 +20,7 @@ const ownContent: ReadonlySet<string> = new Set(
   volumePlugins.filter(({ ownsContent }) => ownsContent).map(({ name }) => escapePluginName(name)),
 );
 
-/** Kinds whose volumes are taken down by their plugin, by directory name. */
+/** Plugins that tear down their volumes themselves, by the name of their directory. */
 const othersMount: ReadonlyMap<string, VolumePlugin> = new Map(
   volumePlugins
     .filter(({ tearDown }) => tearDown !== undefined)
@@ -55,7 +55,7 @@ export async function tearDownPodVolumes(deps: VolumePluginDeps, paths: VolumePa
   await files.remove(paths.memoryPodDir(podUid));
 }
 
-/** Uids that have volumes on disk, in memory, or mounts below their directory. */
+/** Uids of pods that have volumes on disk, in memory, or mounts below their directory. */
 export async function podsWithVolumes(platform: TeardownPlatform, paths: VolumePaths): Promise<ReadonlySet<string>> {
   const { files, mounter } = platform;
   const found = new Set(await entries(files, paths.memoryRoot));
@@ -86,7 +86,7 @@ async function unmountBelow(
   if (left.length > 0) throw new Error(`still mounted: ${left.map(({ path }) => path).join(', ')}`);
 }
 
-/** The mount of a server that is gone never unmounts: it is detached lazily. */
+/** Detaches lazily: the mount of a server that is gone would never unmount. */
 async function unmount({ mounter }: TeardownPlatform, { path, type }: MountPoint): Promise<void> {
   try {
     await mounter.unmount(path);

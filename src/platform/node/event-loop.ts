@@ -11,7 +11,7 @@ import type { EventLoop, HaltMeasurement } from '../event-loop.ts';
 const PERIOD_MS = 50;
 const REPORT_EVERY_MS = 1000;
 const LEAST_MS = 10;
-/** Sampling rests after so many seconds without expected work in each of which the loop ran for less than this share. */
+/** Sampling rests after this many seconds without expected work in each of which the loop ran for less than this share. */
 const QUIET_REPORTS = 10;
 const QUIET_SHARE = 0.05;
 /** A measurement that rests checks so often whether the loop was busy meanwhile. */

@@ -8,7 +8,7 @@ export interface InLane {
   readonly lane: string | undefined;
 }
 
-/** So many of which nothing was read, and so many of which something was, go on in one turn; half of them may be the cluster's own. */
+/** The most connections that go on in one turn: this many of which nothing was read, and as many of which something was. Half may be the cluster's own. */
 export interface TurnLimits {
   readonly silent: number;
   readonly busy: number;

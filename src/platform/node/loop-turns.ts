@@ -1,7 +1,7 @@
 /**
  * Shares the event loop among pieces of work. Node.js serves all sockets that are readable in one phase, and runs all immediates
  * that wait in one: a hundred pieces of two milliseconds each would be one turn of two hundred. Here all but the first wait
- * in a queue, and so many go on in a turn as fit into a few milliseconds; sockets and timers are heard before the next go on.
+ * in a queue, and as many go on in a turn as fit into a few milliseconds; sockets and timers are heard before the next go on.
  *
  * Invariants: in each lane first come, first served; lanes in which somebody waits take turns; work without a lane, which is the
  * cluster's own, comes after each of them. The microtasks of what goes on are done before the next goes on.

@@ -4,7 +4,7 @@ import { createNodeClock } from './clock.ts';
 
 const ROUND_MS = 2;
 /**
- * So many rounds in a row in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
+ * A number of rounds in a row in which the process does next to nothing pass before virtual time goes on: work on real sockets meets no
  * deadline by itself on a slow machine. A process that never rests has so many rounds in all.
  */
 const QUIET_ROUNDS = 100;

@@ -75,7 +75,7 @@ class Slot {
       this.#worker.ref();
       this.#worker.postMessage({ task: task.name, text });
     } catch (error) {
-      // No thread can be made: whoever waits for the job hears of it. Most calls of `wake` are from timers and events.
+      // No thread can be made: the caller that waits for the job gets the error. Most calls of `wake` are from timers and events.
       this.#fail(error as Error);
     }
   }

@@ -149,7 +149,7 @@ export class FileTree {
     return { bytes: this.#bytes + this.#occupiedBytes, inodes: this.#inodes };
   }
 
-  /** Lets something else use the disk up to so many free bytes; undefined: nothing else. */
+  /** Lets something else use the disk until only `leaveBytes` are free; undefined: nothing else. */
   occupy(leaveBytes: number | undefined): void {
     const free = this.#limits.totalBytes - this.#bytes;
     this.#occupiedBytes = leaveBytes === undefined ? 0 : Math.max(0, free - leaveBytes);

@@ -8,7 +8,7 @@ import { FileTree } from './file-tree.ts';
 export interface MemoryFiles extends Files {
   /** Everything there, as text, by path; for comparing in tests. */
   snapshot(): Record<string, string>;
-  /** Something else fills the disk until only so many bytes are left; undefined: it is gone again. */
+  /** Something else fills the disk until only this many bytes are left; undefined: it is gone again. */
   occupy(leaveBytes: number | undefined): void;
   /** Makes a socket, FIFO or device, which is only there. */
   makeSpecial(path: string, kind: SpecialKind): void;

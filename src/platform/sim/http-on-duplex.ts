@@ -18,7 +18,7 @@ export interface DuplexPeer {
   readonly peerCertificate: PeerCertificate | undefined;
 }
 
-/** Reads one request from the connection and answers it. Never rejects: whoever broke off has broken off. */
+/** Reads one request from the connection and answers it. Never rejects: a client that disconnected gets no answer. */
 export async function serveHttpOnDuplex(handler: HttpHandler, socket: Duplex, peer: DuplexPeer): Promise<void> {
   const controller = new AbortController();
   void socket.closed.then(() => controller.abort(new Error('the connection is closed')));

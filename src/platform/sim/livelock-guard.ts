@@ -7,7 +7,7 @@ export class LivelockError extends Error {
   }
 }
 
-/** Thousands of machines do more at one instant than a few: so many callbacks more for each timer that waited when it began. */
+/** Thousands of machines do more at one instant than a few: the limit rises by this many callbacks for each timer that waited when the instant began. */
 const CALLBACKS_PER_TIMER = 20;
 
 export class LivelockGuard {

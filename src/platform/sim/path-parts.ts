@@ -10,7 +10,7 @@ export function resolveLink(path: string, target: string): string {
   return target.startsWith('/') ? target : `${path.slice(0, path.lastIndexOf('/'))}/${target}`;
 }
 
-/** Paths that are looked up are few and come again and again: so many are remembered in their parts. Most are written once. */
+/** Paths that are looked up are few and come again and again: this many are remembered in their parts. Most are written once. */
 const KNOWN_PATHS = 4096;
 
 const recentPaths = new Map<string, readonly string[]>();

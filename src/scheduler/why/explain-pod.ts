@@ -10,9 +10,9 @@ import type { QueuePlace, SchedulingQueue } from '../queue/contract.ts';
 import type { DecisionLog } from './decision-log.ts';
 import { type ExplainInput, explainNow, podDecisionOf } from './explain-nodes.ts';
 
-/** What the explanation is made from. */
+/** The queue, the decisions and the profiles that an explanation is made from. */
 export interface ExplainDeps {
-  /** The profile of a pod's scheduler; undefined: another scheduler's pod. */
+  /** The profile of a pod's scheduler; undefined for pods of another scheduler. */
   readonly profileOf: (schedulerName: string) => Profile | undefined;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;

@@ -5,21 +5,21 @@
 import type { StoredEntry, StoreEvent } from '../store.ts';
 import type { EtcdEvent, KeyValue } from './etcd-table.ts';
 
-/** Where the API server's own keys are. */
+/** The prefix of the API server's own keys. */
 const OWN_PREFIX = '/registry';
 
-/** Before the names of keys that are another cluster's registry. */
+/** The prefix that marks keys of another cluster's registry. */
 const FOREIGN = '\0';
 
-/** Translates for one prefix. */
+/** Translates keys and entries for one etcd prefix. */
 export interface EtcdCodec {
-  /** A key, or either end of a range; the empty string is before all keys. */
+  /** The etcd key for a key or for either end of a range; the empty string is before all keys. */
   key(key: string): Uint8Array;
   entry(kv: KeyValue): StoredEntry;
   event(event: EtcdEvent): StoreEvent;
 }
 
-/** `prefix` as of `--etcd-prefix`, without a slash at its end. */
+/** `prefix` is the value of `--etcd-prefix`, without a slash at its end. */
 export function createEtcdCodec(prefix: string = OWN_PREFIX): EtcdCodec {
   const moved = prefix !== OWN_PREFIX;
   const nameOf = (key: Uint8Array): string => {
@@ -49,7 +49,7 @@ export function createEtcdCodec(prefix: string = OWN_PREFIX): EtcdCodec {
   };
 }
 
-/** Keys below the prefix, and the end of the range of them all (`/registry0`). */
+/** The range of all keys below the prefix, `/registry0` being its end. */
 function isOwn(key: string): boolean {
   return key.startsWith(`${OWN_PREFIX}/`) || key === `${OWN_PREFIX}0`;
 }

@@ -3,7 +3,7 @@ import { SortedKeys } from '../../base/sorted-keys.ts';
 import { compareKeys } from '../key-order.ts';
 import type { StoredEntry, StoreEvent } from '../store.ts';
 
-/** Deleted at this revision. */
+/** A version that marks the key as deleted at this revision. */
 interface Tombstone {
   readonly modRevision: number;
   readonly value?: undefined;
@@ -11,7 +11,7 @@ interface Tombstone {
 
 type Version = StoredEntry | Tombstone;
 
-/** Most keys have one version once they are compacted: it stands alone, without a list around it. */
+/** One version is stored without a list around it: most keys have just one after a compaction. */
 type Versions = Version | Version[];
 
 function entryOf(version: Version | undefined): StoredEntry | undefined {

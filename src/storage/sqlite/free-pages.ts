@@ -7,14 +7,14 @@ import { storeErrorOf } from './errors.ts';
 
 /** Pages (of 8 KB) given back in one transaction, which takes some 3 ms at most. */
 export const STEP_PAGES = 64;
-/** Steps after which what they wrote is taken from the log into the file, so that no write has much of it to take. */
+/** Number of steps after which a checkpoint moves the log into the file, so that no write has a large one to do. */
 const CHECKPOINT_STEPS = 16;
-/** What is free stays where it is less than this, or less than half of what is used. */
+/** Free pages stay while they are fewer than this, or fewer than half of the used ones. */
 const KEPT_PAGES = 512;
 const WORTHWHILE_SHARE = 1 / 2;
 /** The fraction of the used pages that stays free for the next writes. */
 const SPARE_SHARE = 1 / 8;
-/** 512 MB, which take some seconds. A larger file stays as it is: its free pages are used again, and never given back. */
+/** 512 MB, which take some seconds. The free pages of a larger file are used again but never returned. */
 const REWRITABLE_PAGES = 65_536;
 
 /** Gives free pages back. */
@@ -26,7 +26,7 @@ export class FreePages {
     this.#database = database;
   }
 
-  /** One step; false when nothing is left that is worth one. The last one empties the log, and the cache of pages. */
+  /** One step; false when no further step is worthwhile. The last one empties the log and the page cache. */
   step(): boolean {
     const { free, used } = countPages(this.#database);
     const isWorthwhile =
@@ -43,7 +43,7 @@ export class FreePages {
   }
 }
 
-/** Makes an old file one that can give pages back. Nobody else has it yet. A full disk leaves it as it is. */
+/** Rewrites an old file so that it can return pages. No other connection has it open yet. A full disk leaves it as it is. */
 export function rewriteOldFile(database: DatabaseSync): void {
   if (read(database, 'auto_vacuum') !== 0 || countPages(database).used > REWRITABLE_PAGES) return;
   try {

@@ -184,7 +184,7 @@ class SqliteStore implements Store {
     this.#expiries.close();
     this.#diskReturn.stop();
     while (this.#writes.inFlight !== undefined) await this.#writes.inFlight;
-    await Promise.allSettled(this.#backups); // Whoever asked for a copy hears of it.
+    await Promise.allSettled(this.#backups); // The caller of `backup` gets the error.
     this.#hub.failAll(closedError());
     try {
       await this.#client.call('close', {});

@@ -5,10 +5,10 @@ import type { Clock } from '../../platform/clock.ts';
 import type { WriteResult } from '../store.ts';
 import type { PendingWrite } from './wire-entries.ts';
 
-/** A batch holds at most so many writes, and about so many bytes. */
+/** A batch holds at most this many writes, and about this many bytes. */
 const MAX_BATCH_WRITES = 2_000;
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
-/** A commit waits for at most so many turns of the loop. */
+/** A commit waits for at most this many turns of the loop. */
 const GATHERING_TURNS = 8;
 
 export class WriteBatches {

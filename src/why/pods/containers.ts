@@ -10,7 +10,7 @@ import { environmentMentions, mentionCauses } from './references.ts';
 import { terminationCause } from './termination.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Containers beyond so many causes are not looked at: they mostly have the same. */
+/** The most causes that are listed: further containers mostly have the same ones. */
 const MAX_CAUSES = 20;
 
 export async function containerCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {

@@ -1,8 +1,8 @@
-/** What helps against each plugin of the scheduler that refuses nodes. One row a plugin. */
+/** Cures for each scheduler plugin that rejects nodes: one row a plugin. */
 
 export interface PluginCure {
   readonly text: string;
-  /** For the nearest node of those it refused, and the namespace of the pod. */
+  /** The cure for the nearest of the rejected nodes and the pod's namespace. */
   readonly command?: (node: string, namespace: string) => string;
 }
 

@@ -12,7 +12,7 @@ import { latestEventCause } from './pod-events.ts';
 import { probeText } from './probe-text.ts';
 import { appendAll } from '../../base/lists.ts';
 
-/** Containers beyond so many causes are not looked at: they mostly have the same. */
+/** The most causes that are listed: further containers mostly have the same ones. */
 const MAX_CAUSES = 20;
 
 export async function readinessCauses(pod: Pod, evidence: Evidence): Promise<readonly Cause[]> {

@@ -5,7 +5,7 @@ import { isOptionalType, type Type } from '../types/type.ts';
 import type { SizeEstimator } from './operand.ts';
 import { exactly, type Range } from './range.ts';
 
-/** Sizes of what is inside a list or map. */
+/** Size bounds of the elements of a list or map. */
 export interface EntrySizes {
   readonly isList: boolean;
   readonly key: Range;
@@ -68,7 +68,7 @@ export class ExprSizes {
     if (entries !== undefined) this.#entries.set(expr, entries);
   }
 
-  /** Upstream's order: what was found, what the expression says, what the schema says, what the type says. */
+  /** Upstream's order: a computed size, then the literal's, then the schema's, then the type's. */
   size(expr: Expr): Range | undefined {
     const known = this.#sizes.get(expr) ?? literalSize(expr);
     if (known !== undefined) return known;

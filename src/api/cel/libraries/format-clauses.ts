@@ -21,7 +21,7 @@ export const CLAUSE_PROBLEMS: Readonly<Record<string, string>> = {
 
 const CLAUSE = /%(?:%|(\.\d*)?([^]?))/gu;
 
-/** The format with each clause replaced. Throws {@link FunctionError} for clauses that are none, or more than arguments. */
+/** The format with each clause replaced. Throws {@link FunctionError} for invalid clauses, and for more clauses than arguments. */
 export function parseFormat(format: string, fill: (clause: Clause) => string | undefined, count: number): string {
   let next = 0;
   return format.replaceAll(CLAUSE, (clause, digits: string | undefined, verb: string | undefined) => {

@@ -104,7 +104,7 @@ const ADDRESS_WORK = 3;
 /** Units of work for the text of an address, or for comparing it with ranges. */
 const RANGE_WORK = 20;
 
-/** The address, or why the text is none. */
+/** The address, or why the text is invalid. */
 function readIp(text: string): Ip | string {
   textWork(text, ADDRESS_WORK);
   const problem = addressProblem(text);

@@ -1,4 +1,4 @@
-/** Versions as text, and what is wrong with texts that are none. Upstream: Parse of blang/semver v4, which semverlib.go calls. */
+/** Versions as text, and what is wrong with invalid texts. Upstream: Parse of blang/semver v4, which semverlib.go calls. */
 import { quote } from '../../../base/go-quote.ts';
 
 export interface VersionParts {
@@ -7,7 +7,7 @@ export interface VersionParts {
   readonly build: string;
 }
 
-/** The parts of a version, or why the text is none. */
+/** The parts of a version, or why the text is invalid. */
 export function readVersion(text: string): VersionParts | string {
   if (text === '') return 'Version string empty';
   const parts = splitInThree(text);

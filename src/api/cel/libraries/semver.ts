@@ -56,7 +56,7 @@ export function semverOf(text: string, normalize: boolean): Semver {
 /** Units of work for a character of a version. */
 const VERSION_WORK = 0.8;
 
-/** The version, or why the text is none. */
+/** The version, or why the text is invalid. */
 function readSemver(text: string, normalize: boolean): Semver | string {
   textWork(text, VERSION_WORK);
   const plain = normalize ? normalizedVersion(text) : { text };

@@ -58,12 +58,12 @@ function hostParts({ parts }: Url): readonly [name: string, port: string] {
 /** Units of work for a character of a URL. */
 const URL_WORK = 0.4;
 
-/** The URL, or why the text is none. */
+/** The parsed URL, or the reason why the text is invalid. */
 function readUrl(text: string): Url | string {
   textWork(text, URL_WORK);
   const request = parseGoRequestUri(text);
   if (typeof request === 'string') return request;
-  // Upstream parses twice: a request's URL takes its fragment for a part of the path.
+  // Upstream parses twice, as a request's URL, which takes the fragment as part of the path.
   const url = parseGoUrl(text);
   return typeof url === 'string' ? url : new Url(url, text);
 }

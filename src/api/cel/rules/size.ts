@@ -6,26 +6,26 @@ import type { SizeEstimator } from '../cost/operand.ts';
 import type { JSONSchemaProps } from '../../gen/apiextensions-v1.ts';
 import { largest } from '../../../base/lists.ts';
 
-/** Bytes of a request, upstream's estimate for limits that are not given. */
+/** The largest request in bytes: upstream's estimate where a schema sets no limit. */
 const MAX_REQUEST_BYTES = 3 * 1024 * 1024;
 
-/** Largest number of characters, items or entries, and the sizes of what is inside. */
+/** The largest number of characters, items or entries, and the sizes of the elements. */
 export interface Size {
   readonly max: number;
   readonly items?: Size;
   readonly fields?: ReadonlyMap<string, Size>;
   /** The size of a map's keys. Absent: 0, as for texts without a limit. */
   readonly keys?: Size;
-  /** Keys of the map may be selected as fields are; absent: a field that is not known is of unknown size. */
+  /** Any key may be selected like a field. Absent: a field that `fields` lacks has an unknown size. */
   readonly hasEveryField?: boolean;
 }
 
-/** A number, a boolean: upstream's declared types have no size. */
+/** The size of numbers and booleans: upstream's declared types have none. */
 export const SCALAR_SIZE: Size = { max: 0 };
-/** A value nothing is known about. */
+/** The size of a value without a schema. */
 export const UNKNOWN_SIZE: Size = { max: MAX_REQUEST_BYTES - 2 };
 
-/** Sizes at paths below a value. As upstream, whatever variable a path begins with stands for that value. */
+/** Sizes by path below a value. As upstream, the path's first name, whatever it is, stands for that value. */
 export function sizeBelow(root: Size): SizeEstimator {
   return (path) => {
     let size: Size | undefined = root;
@@ -78,7 +78,7 @@ export function maxEntries(props: JSONSchemaProps, values: JSONSchemaProps | und
   return Number(props.maxProperties ?? Math.floor((MAX_REQUEST_BYTES - 2) / (minBytes(values) + 6)));
 }
 
-/** How many values of this schema fit into one request: at most so many may stand where no list or map above is limited. */
+/** The most values of this schema that fit into one request: the bound where no list or map above has a limit. */
 export function mostInRequest(props: JSONSchemaProps): number {
   return Math.floor(MAX_REQUEST_BYTES / (minBytes(props) + 1));
 }
@@ -86,7 +86,7 @@ export function mostInRequest(props: JSONSchemaProps): number {
 /** The shortest text of each format. Upstream: apiserver/pkg/cel/limits.go. */
 const MIN_TEXT_BYTES: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
 
-/** Fewest bytes a value takes in JSON. */
+/** The fewest bytes that a value takes in JSON. */
 function minBytes(props: JSONSchemaProps | undefined): number {
   switch (props?.type) {
     case 'array':

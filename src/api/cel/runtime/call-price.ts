@@ -9,7 +9,7 @@ export interface PricedCall {
   readonly signature: string;
 }
 
-/** Prices by the arguments, or by the result. */
+/** A price computed from the arguments, or from the result. */
 export interface Price {
   readonly before?: (args: readonly unknown[]) => number;
   readonly after?: (result: unknown) => number;
@@ -39,7 +39,7 @@ const containsRange =
     return tenth(size * 2) + (more === 0 ? 0 : tenth(size) + more) + (isText ? tenth(sizeOf(other)) : 0);
   };
 
-/** Each with every other. */
+/** The price of comparing each item with every other. */
 function selfCompare(list: unknown): number {
   if (!Array.isArray(list)) return LIST + 1;
   const isText = typeof list[0] === 'string' || list[0] instanceof Uint8Array;
@@ -57,7 +57,7 @@ const sets =
 const flatten: Cost = ([list, depth]) => Math.trunc(sizeOf(list) * Number(depth ?? 1)) + LIST + 1;
 const made = (result: unknown): number => sizeOf(result) + LIST + 1;
 
-/** By name, whatever the overload. */
+/** Prices by function name, for all overloads. */
 const BY_NAME: ReadonlyMap<string, Price> = new Map([
   ...named('check', fixed(350_000)),
   ...named('fieldSelector labelSelector', selector),
@@ -71,7 +71,7 @@ const BY_NAME: ReadonlyMap<string, Price> = new Map([
   ['join', { after: (result: unknown) => Math.ceil((sizeOf(result) * 2) / 10) }],
 ]);
 
-/** By overload. */
+/** Prices by overload. */
 const BY_SIGNATURE: ReadonlyMap<string, Price> = new Map([
   ...signed(['ip(string): net.IP'], traversal()),
   ...signed(['net.CIDR.containsIP(net.IP): bool'], containsRange(0, false)),
@@ -126,14 +126,14 @@ export function callPrice({ name, signature }: PricedCall): Price {
   return BY_SIGNATURE.get(signature) ?? BY_NAME.get(name) ?? ONE;
 }
 
-/** A format's own pattern is guessed at by its name. */
+/** The length of a format's own pattern is estimated by its name. */
 function validation([format, text]: readonly unknown[]): number {
   const size = (format as { readonly patternSize?: number }).patternSize;
   if (size === undefined) return 1;
   return tenth(1 + sizeOf(text)) * Math.ceil(size / 4);
 }
 
-/** Types whose values are compared at once. */
+/** Types whose comparison costs one unit. */
 const AT_ONCE = /^(?:kubernetes\.|net\.)/;
 
 function equality(args: readonly unknown[]): number {
@@ -141,7 +141,7 @@ function equality(args: readonly unknown[]): number {
   return isCelObject(left) && AT_ONCE.test(left[TYPE_NAME]) ? 1 : smaller(args);
 }
 
-/** One for each scalar inside, and a tenth for each byte of texts. */
+/** One unit for each scalar inside, and a tenth for each byte of texts. */
 function traversed(value: unknown): number {
   if (typeof value === 'string') return Math.trunc(Buffer.byteLength(value) / 10);
   if (value instanceof Uint8Array) return Math.trunc(value.length / 10);

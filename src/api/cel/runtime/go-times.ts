@@ -10,7 +10,7 @@ const SMALL_UNITS: readonly (readonly [bigint, string])[] = [
   [1n, 'ns'],
 ];
 
-/** `1h30m0s`, `1.5s`, `20ms`. */
+/** A duration as Go prints it: `1h30m0s`, `1.5s`, `20ms`. */
 export function durationText({ nanos }: Duration): string {
   if (nanos === 0n) return '0s';
   const sign = nanos < 0n ? '-' : '';
@@ -34,7 +34,7 @@ function decimal(size: bigint, unit: bigint): string {
   return rest === '' ? `${size / unit}` : `${size / unit}.${rest}`;
 }
 
-/** `2024-01-01 00:00:00 +0000 UTC`. */
+/** A time as Go prints it: `2024-01-01 00:00:00 +0000 UTC`. */
 export function dateText(moment: Timestamp): string {
   return `${formatTimestamp(moment).replace('T', ' ').replace('Z', '')} +0000 UTC`;
 }

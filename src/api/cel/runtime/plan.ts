@@ -80,7 +80,7 @@ class Planner {
     };
   }
 
-  /** An expression as a root with selections; undefined for those that are none. */
+  /** An expression as a root with selections; undefined for other expressions. */
   #attributeOf(expr: Expr): Attribute | undefined {
     this.#steps++;
     switch (expr.kind) {

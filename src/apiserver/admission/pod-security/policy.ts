@@ -47,7 +47,7 @@ export function isRelaxed(a: LevelVersion, b: LevelVersion): boolean {
   return a.version === b.version && LEVELS.indexOf(a.level) <= LEVELS.indexOf(b.level);
 }
 
-/** The version of its text; undefined when it is none. */
+/** The version of its text; undefined when it is invalid. */
 export function parseVersion(text: string): LevelVersion['version'] | undefined {
   if (text === 'latest') return text;
   const minor = /^v1\.(0|[1-9][0-9]*)$/.exec(text)?.[1];

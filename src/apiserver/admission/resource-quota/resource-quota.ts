@@ -74,7 +74,7 @@ export function createResourceQuota(
   };
 }
 
-/** Quotas may have tens of thousands of names: one step has about so many. */
+/** Quotas may have tens of thousands of names: one step has about this many. */
 const NAMES_PER_STEP = 5000;
 
 /** The quotas that the request is charged to. Throws when one of them refuses it. */

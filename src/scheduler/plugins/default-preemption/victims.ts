@@ -99,7 +99,7 @@ function earliestStart(victims: readonly Stored<Pod>[]): number {
     .reduce((earliest, pod) => Math.min(earliest, startMs(pod)), Infinity);
 }
 
-/** Pods that may not be disrupted any more; each budget allows so many. */
+/** Pods whose eviction would violate a budget, by the number of disruptions that each budget still allows. */
 function splitByBudgets(
   pods: readonly Stored<Pod>[],
   budgets: readonly PodDisruptionBudget[],

@@ -18,7 +18,7 @@ export interface AffinityTerm {
   readonly topologyKey: string;
   /** Equal for terms that match alike. Undefined: the answer depends on namespaces and may not be remembered. */
   readonly key: string | undefined;
-  /** Whoever matches the term matches it. */
+  /** Pods that match the term match it. */
   readonly selector: LabelMatcher;
   matches(other: Stored<Pod>): boolean;
 }

@@ -6,7 +6,7 @@ import type { HistoryAuthor, HistoryChange, HistoryRecord } from '../../history-
 
 /** Records of equal index; their values lie packed one after the other. */
 export interface RecordColumns {
-  /** Joined by NUL, which no recorded key has. */
+  /** The keys, joined by NUL, which no recorded key contains. */
   readonly keys: string;
   /** For each record: revision, time, code of the change, index of the author (-1: unknown), length of the value. */
   readonly numbers: Float64Array<ArrayBuffer>;
@@ -25,7 +25,7 @@ export function toColumns(records: readonly HistoryRecord[]): RecordColumns {
   const keys: string[] = [];
   let bytes = 0;
   for (const { value } of records) bytes += value.length;
-  // Every byte is written below.
+  // Uninitialized memory: every byte is written below.
   const { buffer, byteOffset } = Buffer.allocUnsafeSlow(bytes);
   const values = new Uint8Array(buffer, byteOffset, bytes);
   let at = 0;
@@ -87,7 +87,7 @@ export function newestOf({ numbers }: RecordColumns): { readonly revision: numbe
   return { revision, timeMs };
 }
 
-/** What is known of each record without its value. */
+/** The records without their values. */
 export function* changesOf(columns: RecordColumns): Generator<Omit<HistoryRecord, 'value' | 'author'>> {
   const { numbers } = columns;
   let at = 0;
@@ -97,7 +97,7 @@ export function* changesOf(columns: RecordColumns): Generator<Omit<HistoryRecord
   }
 }
 
-/** The records, all or those that are wanted; their values are copies. */
+/** The records, or only the wanted ones; their values are copies. */
 export function fromColumns(
   columns: RecordColumns,
   isWanted?: (key: string, revision: number) => boolean,
@@ -124,7 +124,7 @@ export function fromColumns(
   return records;
 }
 
-/** One set of columns behind the other. */
+/** Concatenates two sets of columns. */
 export function joinColumns(all: readonly RecordColumns[]): RecordColumns {
   const filled = all.filter((columns) => countOf(columns) > 0);
   const numbers = new Float64Array(filled.reduce((sum, one) => sum + one.numbers.length, 0));

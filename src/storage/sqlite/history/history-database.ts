@@ -29,7 +29,7 @@ import { SegmentSums } from './segment-sums.ts';
 const MERGED_SEGMENTS = 8;
 /** Longer segments are not merged: reading one record decompresses the whole segment. */
 const SEGMENT_RAW_BYTES = 1024 * 1024;
-/** A segment of so many is not merged either: eight of them would be too long. */
+/** A segment of this many is not merged either: eight of them would be too long. */
 const MERGEABLE_RAW_BYTES = SEGMENT_RAW_BYTES / 2;
 /** The level of segments that are never merged. */
 const LAST_LEVEL = 9;

@@ -35,7 +35,7 @@ function blocksDeletion(namespace: Namespace): boolean {
   return (namespace.spec?.finalizers ?? []).length > 0;
 }
 
-/** Marks the draft; nothing is granted, but `blocksDeletion` keeps it. */
+/** Sets deletionTimestamp and the phase; the deletion itself waits for the finalizers (`blocksDeletion`). */
 function terminate(namespace: Namespace): number {
   namespace.status = { ...namespace.status, phase: 'Terminating' };
   return 0;

@@ -22,13 +22,13 @@ import { checkPreconditions } from '../../preconditions.ts';
 import { successStatus } from '../../success-status.ts';
 import type { BindingDeps } from './binding.ts';
 
-/** A budget that records more pods than this is not kept up by its controller. */
+/** A budget that records more disrupted pods than this is not updated by its controller. */
 const MAX_DISRUPTED_PODS = 2000;
 const REFUSAL = "Cannot evict pod as it would violate the pod's disruption budget.";
 const PODS = { group: '', resource: 'pods' };
 const BUDGETS = { group: 'policy', resource: 'poddisruptionbudgets' };
 
-/** Pods that no budget counts on. */
+/** Whether the pod is evicted whatever its budgets: it is finished, pending or being deleted. Upstream: canIgnorePDB. */
 function ignoresBudgets(pod: Pod): boolean {
   const { phase } = pod.status ?? {};
   return isPodPhaseTerminal(phase) || phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
@@ -76,7 +76,7 @@ function spent(budget: PodDisruptionBudget, podName: string, now: string): PodDi
   return { ...budget, status };
 }
 
-/** Whether the pod, not being ready, may go without spending the budget. */
+/** Whether a pod that is not ready may be evicted without using up the budget. Upstream: unhealthyPodEvictionPolicy. */
 function mayGoUnhealthy(pod: Pod, budget: PodDisruptionBudget): boolean {
   if (isPodReady(pod)) return false;
   if (budget.spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -119,7 +119,7 @@ function markedForEviction(pod: Pod, now: string): Pod {
   return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
 }
 
-/** `kubectl drain --dry-run=server` says it in the body. Throws 400 when the query says otherwise. */
+/** `kubectl drain --dry-run=server` sends dryRun in the body. Throws 400 when the query contradicts it. */
 function isDryRun({ deleteOptions }: Eviction, inQuery: boolean): boolean {
   const inBody = deleteOptions?.dryRun ?? [];
   const unknown = inBody.find((one) => one !== 'All');
@@ -146,7 +146,7 @@ export async function evictPod(deps: BindingDeps, request: NamedCreateRequest): 
         return markedForEviction(current, now);
       })
     ).metadata;
-    // The caller asked for the revision before the mark.
+    // The caller's precondition names the revision before the mark; the delete needs the one after it.
     if (options.preconditions?.resourceVersion !== undefined)
       options.preconditions = { ...options.preconditions, resourceVersion: resourceVersion! };
   }

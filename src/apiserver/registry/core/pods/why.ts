@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../object-store.ts';
 import type { ConnectSubresource } from '../../resource-definition.ts';
 
 const USUAL_NODES = 100;
-/** The answer is one text: so many nodes are written in a few milliseconds. */
+/** The answer is one text: this many nodes are written in a few milliseconds. */
 const MAX_NODES = 1000;
 
 /** Makes the sub-resource. `explain` is asked for at each call: schedulers come and go. */

@@ -34,7 +34,7 @@ import { type Claim, SharedClaims } from './shared-claims.ts';
 
 /** Repairs claims so often, as upstream. */
 const REPAIR_MS = 180_000;
-/** A dynamic choice that another server was faster to make is made anew so many times. */
+/** A dynamic choice that another server was faster to make is made anew this many times. */
 const MAX_CHOICES = 50;
 
 /** Unique addresses and ports of services. */

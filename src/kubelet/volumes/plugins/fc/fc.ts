@@ -24,7 +24,7 @@ export const fcPlugin: VolumePlugin = {
     const data = { wwns: targetWWNs.join(' '), lun: String(lun ?? ''), wwids: wwids.join('\n') };
     return setUpShared(request, deps, {
       plugin: NAME,
-      // As upstream names the directory of the device: by its first name.
+      // Upstream names the device's directory by the first world wide name.
       key: targetWWNs.length > 0 ? `${targetWWNs[0]}-lun-${lun}` : (wwids[0] ?? ''),
       data,
       fsType,
@@ -36,7 +36,7 @@ export const fcPlugin: VolumePlugin = {
   tearDown: (request, deps) => tearDownShared(request, deps, { plugin: NAME, detach: (data) => detach(deps, data) }),
 };
 
-/** Links to the disk's paths that are there now. */
+/** Links in /dev/disk that exist now for the disk's paths. */
 async function pathsOf({ platform }: VolumePluginDeps, data: DeviceData): Promise<string[]> {
   const { files } = platform;
   const { wwns = '', lun = '', wwids = '' } = data;
@@ -67,7 +67,7 @@ async function rescan({ platform: { files } }: VolumePluginDeps): Promise<void> 
   for (const host of hosts) await files.writeFile(`${SCSI_HOSTS}/${host}/scan`, '- - -');
 }
 
-/** Writes out what is held, then has the kernel forget the disk. */
+/** Flushes the disk's buffers, then removes the disk from the kernel. */
 async function detach(deps: VolumePluginDeps, data: DeviceData): Promise<void> {
   const { files, exec } = deps.platform;
   const paths = await pathsOf(deps, data);
