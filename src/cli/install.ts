@@ -16,6 +16,7 @@ import {
   type UnitPlace,
 } from './service/install-service.ts';
 import { isAgentName, unitName, unitText, type ServiceRole } from './service/unit.ts';
+import { flagOf, S3_SECRET_OPTIONS } from './snapshot/s3-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawInstall {
@@ -57,6 +58,7 @@ function withInstallOptions(command: Command): Command {
 }
 
 async function install(role: ServiceRole, command: Command, raw: RawInstall): Promise<void> {
+  refuseSecrets(command);
   const dataDir = resolve(raw.dataDir);
   const cluster = raw.name === undefined ? nameOfDataDir(dataDir) : checkClusterName(raw.name);
   if (role === 'server' && isAgentName(cluster))
@@ -74,6 +76,13 @@ async function install(role: ServiceRole, command: Command, raw: RawInstall): Pr
     return;
   }
   await write({ ...place, text, dataDir, token, start: raw.start && raw.unitDir === undefined });
+}
+
+/** The unit is a file that everybody reads. */
+function refuseSecrets(command: Command): void {
+  const attribute = S3_SECRET_OPTIONS.find((each) => command.getOptionValueSource(each) === 'cli');
+  if (attribute !== undefined)
+    throw new UserError(`${flagOf(attribute)}: everybody reads a unit; name a file by --s3-credentials-file`, 2);
 }
 
 async function write(service: Parameters<typeof installService>[1]): Promise<void> {

@@ -1,5 +1,5 @@
 /** `keelson snapshot`: a cluster's state to a file and back, and the files that are kept. */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { InstanceRunningError } from '../cluster/instance/control-socket.ts';
 import type { StoreChoice } from '../cluster/store/store-options.ts';
@@ -13,18 +13,23 @@ import {
   pruneCommand,
   type RawFolder,
 } from './snapshot/folder-commands.ts';
-import { snapshotDirOption } from './snapshot/schedule-options.ts';
+import { withBucket, withSnapshotFile } from './snapshot/bucket.ts';
+import { withS3Options, type RawS3Options } from './snapshot/s3-options.ts';
+import { snapshotConfigOption, snapshotDirOption } from './snapshot/schedule-options.ts';
 import { verifyCommand } from './snapshot/verify-command.ts';
 import { UserError } from './usage-error.ts';
 
 type Raw = Omit<RawStoreOptions, 'store'> & { readonly dataDir: string; readonly store?: string };
+
+type RawSave = Raw & RawFolder & { readonly snapshotName: string };
 
 export function snapshotCommand(): Command {
   const snapshot = new Command('snapshot').description(
     'save the state of a cluster to a file, restore it, and keep the files in order',
   );
   const options = (command: Command): Command =>
-    command
+    withS3Options(command)
+      .addOption(snapshotConfigOption())
       .addOption(dataDirOption())
       .option('--store <kind>', 'sqlite or etcd=URL,... (default: where the data directory says that the state is)')
       .option('--etcd-cafile <file>', "certificate authority of etcd's servers (default: the system's)")
@@ -35,14 +40,20 @@ export function snapshotCommand(): Command {
       .argument('[file]', 'where to (default: a new file in the folder of snapshots)')
       .addOption(snapshotDirOption())
       .addOption(baseNameOption())
-      .action((file: string | undefined, raw: Raw & RawFolder & { readonly snapshotName: string }) =>
-        inUsersWords(async () => save(file === undefined ? await onDemandFile(raw) : resolve(file), raw)),
+      .action((file: string | undefined, raw: RawSave) =>
+        inUsersWords(async () => {
+          const path = file === undefined ? await onDemandFile(raw) : resolve(file);
+          await save(path, raw);
+          await upload(path, raw);
+        }),
       ),
   );
   snapshot.addCommand(
     options(new Command('restore').description("put a snapshot in the place of a stopped cluster's state"))
-      .argument('<file>', 'the snapshot')
-      .action((file: string, raw: Raw) => inUsersWords(() => restore(resolve(file), raw))),
+      .argument('<file>', 'the snapshot; with --s3 its name')
+      .action((file: string, raw: Raw & RawS3Options) =>
+        inUsersWords(() => withSnapshotFile(raw, file, (path) => restore(path, raw))),
+      ),
   );
   for (const command of [verifyCommand(), lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
@@ -72,6 +83,14 @@ async function save(file: string, raw: Raw): Promise<void> {
   }
   const { revision, keyCount } = await saveSnapshot(resolve(raw.dataDir), file);
   process.stdout.write(`saved ${keyCount} objects at revision ${revision} to ${file}\n`);
+}
+
+async function upload(path: string, raw: RawSave): Promise<void> {
+  const location = await withBucket(raw, async (bucket) => {
+    await bucket.upload(path, basename(path));
+    return bucket.locationOf(basename(path));
+  });
+  if (location !== undefined) process.stdout.write(`uploaded it to ${location}\n`);
 }
 
 async function restore(file: string, raw: Raw): Promise<void> {

@@ -20,16 +20,30 @@ export interface ConfigValue {
 /** Flags that are read before any file is. */
 const OF_THE_COMMAND_LINE: readonly string[] = ['config', 'detach', 'restart'];
 
+/** Whether keys of flags that the command has not are passed over, as a server's are by other commands. */
+interface Leniency {
+  readonly onlyOwn: boolean;
+}
+
 /** Reads it. Rejects with `UserError` that names the file and the key. */
-export async function readConfigFile(path: string, command: Command): Promise<readonly ConfigValue[]> {
+export async function readConfigFile(
+  path: string,
+  command: Command,
+  leniency: Leniency,
+): Promise<readonly ConfigValue[]> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new UserError(`--config: ${errorMessage(error)}`, 2);
   });
-  return parseConfig(text, path, command);
+  return parseConfig(text, path, command, leniency);
 }
 
 /** Reads its text. Throws `UserError`. */
-export function parseConfig(text: string, path: string, command: Command): readonly ConfigValue[] {
+export function parseConfig(
+  text: string,
+  path: string,
+  command: Command,
+  { onlyOwn }: Leniency = { onlyOwn: false },
+): readonly ConfigValue[] {
   const fail = (what: string): never => {
     throw new UserError(`${path}: ${what}`, 2);
   };
@@ -39,15 +53,15 @@ export function parseConfig(text: string, path: string, command: Command): reado
   const root: unknown = document.toJS();
   if (root === null || root === undefined) return [];
   if (typeof root !== 'object' || Array.isArray(root)) return fail('it must be keys with values: flags without dashes');
-  return Object.entries(root).flatMap(([key, value]) => valuesOf(key, value, { command, fail }));
+  return Object.entries(root).flatMap(([key, value]) => valuesOf(key, value, { command, fail, onlyOwn }));
 }
 
-interface Reading {
+interface Reading extends Leniency {
   readonly command: Command;
   readonly fail: (what: string) => never;
 }
 
-function valuesOf(key: string, value: unknown, { command, fail }: Reading): ConfigValue[] {
+function valuesOf(key: string, value: unknown, { command, fail, onlyOwn }: Reading): ConfigValue[] {
   // In k3s's files a plus appends to what other files say.
   const name = key.replace(/\+$/, '').replaceAll('_', '-');
   if (value === null || value === undefined) return [];
@@ -58,8 +72,9 @@ function valuesOf(key: string, value: unknown, { command, fail }: Reading): Conf
     const translated = own ? undefined : translateK3sKey(name, String(each), command.name());
     if (translated === 'ignore') return [];
     const { flag, text } = translated ?? { flag: name, text: String(each) };
-    if (OF_THE_COMMAND_LINE.includes(flag)) return fail(`${key}: give --${flag} on the command line`);
     const option = command.options.find(({ long }) => long === `--${flag}`);
+    if (option === undefined && onlyOwn) return [];
+    if (OF_THE_COMMAND_LINE.includes(flag)) return fail(`${key}: give --${flag} on the command line`);
     if (option === undefined) return fail(`${key}: ${reasonOf(name, command)}`);
     if (!option.isBoolean()) return [{ key, flag, text }];
     if (text !== 'true' && text !== 'false') return fail(`${key}: ${text} is neither true nor false`);

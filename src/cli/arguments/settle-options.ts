@@ -10,7 +10,7 @@ import { UserError } from '../usage-error.ts';
 import { defaultDataDir } from './cluster-name.ts';
 import { readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.ts';
 
-/** Commands that start something: only they read `--config` and remember. */
+/** Commands that start something: only they remember. Others take of a file of `--config` what they have themselves. */
 const STARTING: readonly string[] = ['up', 'server', 'agent'];
 
 /** Flags whose change takes effect. A change of the others is refused by the cluster, which says why. */
@@ -28,9 +28,9 @@ export async function settleOptions(command: Command): Promise<void> {
   if (optionOf(command, 'data-dir') === undefined) return;
   const starts = STARTING.includes(command.name());
   const { config } = command.opts<{ config?: string }>();
-  if (starts && config !== undefined) {
+  if (config !== undefined) {
     const { readConfigFile } = await import('./config-file.ts');
-    for (const { key, flag, text } of await readConfigFile(resolve(config), command))
+    for (const { key, flag, text } of await readConfigFile(resolve(config), command, { onlyOwn: !starts }))
       if (!isFromCommandLine(command, flag) || sourceOf(command, flag) === 'config')
         setOption(command, { flag, text, source: 'config', from: `${config}: ${key}` });
   }

@@ -11,10 +11,12 @@ import { readSettings } from '../arguments/settings-file.ts';
 import { dataDirOption } from '../cluster-options.ts';
 import { columns } from '../columns.ts';
 import { UserError } from '../usage-error.ts';
-import { parseBaseName, parseRetention, snapshotDirOption } from './schedule-options.ts';
+import { withBucket } from './bucket.ts';
+import { parseS3Options, withS3Options, type RawS3Options } from './s3-options.ts';
+import { parseBaseName, parseRetention, snapshotConfigOption, snapshotDirOption } from './schedule-options.ts';
 
 /** Options that say which folder. */
-export interface RawFolder {
+export interface RawFolder extends RawS3Options {
   readonly dataDir: string;
   readonly snapshotDir?: string;
 }
@@ -32,8 +34,12 @@ export function lsCommand(): Command {
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (raw: RawFolder & { readonly output: string }) => {
       const dir = snapshotDirOf(raw);
-      const found = await withFiles((files) => listSnapshots(files, dir));
-      process.stdout.write(raw.output === 'json' ? snapshotsJson(found, dir) : snapshotsTable(found, dir));
+      const here = (await withFiles((files) => listSnapshots(files, dir))).map((file) => locatedIn(dir, file));
+      const there = await withBucket(raw, async (bucket) =>
+        (await bucket.list()).map((file) => ({ ...file, location: bucket.locationOf(file.name) })),
+      );
+      const found = [...here, ...(there ?? [])];
+      process.stdout.write(raw.output === 'json' ? snapshotsJson(found) : snapshotsTable(found, dir));
     });
 }
 
@@ -46,10 +52,14 @@ export function pruneCommand(): Command {
       if (retention === 0)
         throw new UserError('--snapshot-retention: at least 1; keelson snapshot delete removes all', 2);
       const base = parseBaseName(raw.snapshotName);
-      const removed = await withFiles(async (files) => {
-        const series = { base, nodeName: await nodeNameOf(files, raw.dataDir) };
-        return pruneSnapshots(files, snapshotDirOf(raw), { series, retention });
+      const dir = snapshotDirOf(raw);
+      const series = { base, nodeName: await withFiles((files) => nodeNameOf(files, raw.dataDir)) };
+      const here = await withFiles((files) => pruneSnapshots(files, dir, { series, retention }));
+      const there = await withBucket(raw, async (bucket) => {
+        const names = await bucket.prune(series, parseS3Options(raw)?.retention ?? retention);
+        return names.map((name) => bucket.locationOf(name));
       });
+      const removed = [...here, ...(there ?? [])];
       process.stdout.write(removed.map((name) => `removed ${name}\n`).join('') || 'nothing to remove\n');
     });
 }
@@ -59,14 +69,18 @@ export function deleteCommand(): Command {
     .argument('<names...>', 'as keelson snapshot ls shows them')
     .action(async (names: readonly string[], raw: RawFolder) => {
       const dir = snapshotDirOf(raw);
-      await withFiles(async (files) => {
-        const found = (await listSnapshots(files, dir)).map(({ name }) => name);
-        const missing = names.find((name) => !found.includes(name));
-        if (missing !== undefined)
-          throw new UserError(`there is no snapshot ${missing} in ${dir}; nothing was removed`);
-        for (const name of names) {
-          await files.remove(`${dir}/${name}`);
-          process.stdout.write(`removed ${name}\n`);
+      const here = (await withFiles((files) => listSnapshots(files, dir))).map(({ name }) => name);
+      const there = (await withBucket(raw, (bucket) => bucket.list()))?.map(({ name }) => name) ?? [];
+      const missing = names.find((name) => !here.includes(name) && !there.includes(name));
+      if (missing !== undefined) throw new UserError(`there is no snapshot ${missing} in ${dir}; nothing was removed`);
+      for (const name of names.filter((each) => here.includes(each))) {
+        await withFiles((files) => files.remove(`${dir}/${name}`));
+        process.stdout.write(`removed ${name}\n`);
+      }
+      await withBucket(raw, async (bucket) => {
+        for (const name of names.filter((each) => there.includes(each))) {
+          await bucket.remove(name);
+          process.stdout.write(`removed ${bucket.locationOf(name)}\n`);
         }
       });
     });
@@ -86,7 +100,9 @@ export async function onDemandFile(raw: RawFolder & { readonly snapshotName: str
 }
 
 function withFolder(command: Command): Command {
-  return command.addOption(dataDirOption()).addOption(snapshotDirOption());
+  return withS3Options(
+    command.addOption(dataDirOption()).addOption(snapshotDirOption()).addOption(snapshotConfigOption()),
+  );
 }
 
 /** The folder that was named, else the one of the last start, else the data directory's. */
@@ -105,21 +121,30 @@ async function withFiles<T>(work: (files: Platform['files']) => Promise<T>): Pro
   return work(createNodeFiles());
 }
 
-function snapshotsTable(found: readonly SnapshotFile[], dir: string): string {
+/** A snapshot and where it is. */
+interface LocatedSnapshot extends SnapshotFile {
+  readonly location: string;
+}
+
+function locatedIn(dir: string, file: SnapshotFile): LocatedSnapshot {
+  return { ...file, location: `file://${dir}/${file.name}` };
+}
+
+function snapshotsTable(found: readonly LocatedSnapshot[], dir: string): string {
   if (found.length === 0) return `no snapshots in ${dir}\n`;
-  const rows = found.map(({ name, sizeBytes, createdMs }) => [
+  const rows = found.map(({ name, location, sizeBytes, createdMs }) => [
     name,
-    `file://${dir}/${name}`,
+    location,
     String(sizeBytes),
     formatTime(createdMs),
   ]);
   return columns([['NAME', 'LOCATION', 'SIZE', 'CREATED'], ...rows]);
 }
 
-function snapshotsJson(found: readonly SnapshotFile[], dir: string): string {
-  const items = found.map(({ name, sizeBytes, createdMs }) => ({
+function snapshotsJson(found: readonly LocatedSnapshot[]): string {
+  const items = found.map(({ name, location, sizeBytes, createdMs }) => ({
     name,
-    location: `file://${dir}/${name}`,
+    location,
     sizeBytes,
     createdTime: formatTime(createdMs),
   }));

@@ -6,12 +6,13 @@ import { baseNameProblem } from '../../cluster/snapshots/snapshot-names.ts';
 import type { SnapshotOptions } from '../../cluster/snapshots/snapshot-options.ts';
 import type { StoreChoice } from '../../cluster/store/store-options.ts';
 import { UserError } from '../usage-error.ts';
+import { parseS3Options, withS3Options, type RawS3Options } from './s3-options.ts';
 
 const DEFAULT_RETENTION = 5;
 const MAX_RETENTION = 100_000;
 
 /** Options before they are checked. */
-export interface RawSnapshotOptions {
+export interface RawSnapshotOptions extends RawS3Options {
   readonly snapshotScheduleCron?: string;
   readonly snapshotRetention?: string;
   readonly snapshotDir?: string;
@@ -20,7 +21,7 @@ export interface RawSnapshotOptions {
 
 /** Adds the options. */
 export function withSnapshotOptions(command: Command): Command {
-  return command
+  const scheduled = command
     .option(
       '--snapshot-schedule-cron <schedule>',
       "when snapshots of the state are made, e.g. '0 */12 * * *' in this machine's time (default: none are)",
@@ -28,6 +29,12 @@ export function withSnapshotOptions(command: Command): Command {
     .option('--snapshot-retention <n>', `how many of them are kept; 0: all (default: ${DEFAULT_RETENTION})`)
     .addOption(snapshotDirOption())
     .option('--snapshot-name <name>', 'what their names begin with (default: snapshot)');
+  return withS3Options(scheduled);
+}
+
+/** `--config` of the snapshot commands. */
+export function snapshotConfigOption(): Option {
+  return new Option('--config <file>', 'take these flags from the file that the server is started with');
 }
 
 /** `--snapshot-dir`. */
@@ -46,10 +53,12 @@ export async function parseSnapshotOptions(
   { kind }: Pick<StoreChoice, 'kind'>,
 ): Promise<{ readonly snapshots?: SnapshotOptions }> {
   const { snapshotScheduleCron: schedule, snapshotRetention, snapshotName } = raw;
+  const s3 = parseS3Options(raw);
   if (schedule === undefined) {
     for (const [flag, value] of [
       ['--snapshot-retention', snapshotRetention],
       ['--snapshot-name', snapshotName],
+      ['--s3', s3],
     ] as const)
       if (value !== undefined) throw new UserError(`${flag}: only with --snapshot-schedule-cron`, 2);
     return {};
@@ -61,6 +70,7 @@ export async function parseSnapshotOptions(
     retention: parseRetention(snapshotRetention) ?? DEFAULT_RETENTION,
     dir: raw.snapshotDir,
     name: parseBaseName(snapshotName ?? 'snapshot'),
+    s3,
   };
   return { snapshots };
 }

@@ -4,9 +4,14 @@ import { Command, Option } from 'commander';
 import { PreflightError } from '../../cluster/preflight-error.ts';
 import type { Verification } from '../../cluster/snapshots/verify/verify-snapshot.ts';
 import { hasErrorCode, errorMessage } from '../../base/errors.ts';
+import { dataDirOption } from '../cluster-options.ts';
 import { UserError } from '../usage-error.ts';
+import { withSnapshotFile } from './bucket.ts';
+import { withS3Options, type RawS3Options } from './s3-options.ts';
+import { snapshotConfigOption } from './schedule-options.ts';
 
-interface RawVerify {
+interface RawVerify extends RawS3Options {
+  readonly dataDir: string;
   readonly encryptionProviderConfig?: string;
   readonly runtimeConfig?: string;
   readonly output: string;
@@ -15,18 +20,22 @@ interface RawVerify {
 const SHOWN_PROBLEMS = 20;
 
 export function verifyCommand(): Command {
-  return new Command('verify')
+  return withS3Options(new Command('verify'))
     .description('start a snapshot in memory and compare what it serves with what the file holds; touches no cluster')
-    .argument('<file>', 'the snapshot')
+    .argument('<file>', 'the snapshot; with --s3 its name')
+    .addOption(dataDirOption('where the cluster of --s3-config-secret keeps everything'))
+    .addOption(snapshotConfigOption())
     .option('--encryption-provider-config <file>', 'EncryptionConfiguration of the cluster, where it has one')
     .option('--runtime-config <list>', 'API versions that the cluster serves or not, as it was started')
     .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text'))
     .action(async (file: string, raw: RawVerify) => {
-      const verification = await verify(resolve(file), raw);
-      process.stdout.write(
-        raw.output === 'json' ? `${JSON.stringify(verification, undefined, 2)}\n` : reportOf(file, verification),
-      );
-      if (verification.problemCount > 0) process.exitCode = 1;
+      await withSnapshotFile(raw, file, async (path) => {
+        const verification = await verify(path, raw);
+        process.stdout.write(
+          raw.output === 'json' ? `${JSON.stringify(verification, undefined, 2)}\n` : reportOf(file, verification),
+        );
+        if (verification.problemCount > 0) process.exitCode = 1;
+      });
     });
 }
 

@@ -9,7 +9,8 @@ import { saveEtcdSnapshot } from '../store/snapshots.ts';
 import type { EtcdStoreChoice } from '../store/store-options.ts';
 import { defaultSnapshotDir } from './snapshot-folder.ts';
 import type { SnapshotOptions } from './snapshot-options.ts';
-import { SnapshotSchedule } from './snapshot-schedule.ts';
+import { type RemoteSnapshots, SnapshotSchedule } from './snapshot-schedule.ts';
+import type { openS3 } from './s3/open-s3.ts';
 
 /** Where the state is: a store that copies itself, or an etcd that is asked for a copy. */
 export interface SnapshotSource {
@@ -38,9 +39,11 @@ export function createSnapshots(
   const events = createEventBroadcaster({ client, clock, random, log });
   const recorder = events.recorderFor('snapshots', config.nodeName);
   const save = (path: string): Promise<void> => saveCopy(platform, source, path);
+  const { s3 } = config.options;
+  const remote = s3 && (() => openBucket({ ...platform, log: log.child('snapshots'), client }, s3));
   const dir = config.options.dir ?? defaultSnapshotDir(config.dataDir);
   const schedule = new SnapshotSchedule(
-    { platform: { ...platform, log: log.child('snapshots') }, recorder, save },
+    { platform: { ...platform, log: log.child('snapshots') }, recorder, save, remote },
     {
       ...config,
       dir,
@@ -53,6 +56,15 @@ export function createSnapshots(
     },
     status: () => schedule.status(),
   };
+}
+
+/** Loaded with the first snapshot that goes to S3. */
+async function openBucket(
+  deps: Parameters<typeof openS3>[0],
+  options: Parameters<typeof openS3>[1],
+): Promise<RemoteSnapshots> {
+  const { openS3: open } = await import('./s3/open-s3.ts');
+  return open(deps, options);
 }
 
 /** Writes a whole file of mode 0600, or none. */

@@ -23,6 +23,15 @@ interface Deps {
   readonly recorder: EventRecorder;
   /** Writes a whole snapshot to this path, or nothing. */
   save(path: string): Promise<void>;
+  /** Where snapshots go besides; settled anew for each. Absent: nowhere. */
+  readonly remote?: (() => Promise<RemoteSnapshots>) | undefined;
+}
+
+/** A bucket. */
+export interface RemoteSnapshots {
+  upload(path: string, name: string): Promise<void>;
+  prune(series: SnapshotSeries, retention: number): Promise<readonly string[]>;
+  locationOf(name: string): string;
 }
 
 interface Config {
@@ -105,14 +114,27 @@ export class SnapshotSchedule {
       log.info('a snapshot was saved', { file: `${dir}/${name}` });
       const pruned = await pruneSnapshots(files, dir, { series: this.#series, retention: options.retention });
       if (pruned.length > 0) log.info('older snapshots were removed', { names: pruned });
+      const location = await this.#upload(`${dir}/${name}`, name);
       this.#failure = undefined;
-      recorder.event(this.#node(), 'Normal', 'SnapshotCreated', `Snapshot ${name} was saved in ${dir}`);
+      const places = location === undefined ? dir : `${dir} and ${location}`;
+      recorder.event(this.#node(), 'Normal', 'SnapshotCreated', `Snapshot ${name} was saved in ${places}`);
     } catch (error) {
       const message = errorMessage(error);
       this.#failure = { time: formatTime(clock.nowMs()), message };
       log.error('the scheduled snapshot failed', { err: error, name });
       recorder.event(this.#node(), 'Warning', 'SnapshotFailed', `Snapshot ${name} failed: ${message}`);
     }
+  }
+
+  /** Resolves to where it is, besides the folder. */
+  async #upload(path: string, name: string): Promise<string | undefined> {
+    const { options } = this.#config;
+    const remote = await this.#deps.remote?.();
+    if (remote === undefined) return undefined;
+    await remote.upload(path, name);
+    const pruned = await remote.prune(this.#series, options.s3?.retention ?? options.retention);
+    this.#deps.platform.log.info('a snapshot was uploaded', { location: remote.locationOf(name), removed: pruned });
+    return remote.locationOf(name);
   }
 
   /** The machine's node, as the kubelet names it in events. */

@@ -1,0 +1,73 @@
+/** The few XML answers of S3 that are read here, each flat. Pure. A parser of any XML would be a hundred times as much. */
+
+/** One object of a bucket. */
+export interface S3Object {
+  readonly key: string;
+  readonly sizeBytes: number;
+  /** RFC 3339. */
+  readonly lastModified: string;
+}
+
+export interface S3Listing {
+  readonly objects: readonly S3Object[];
+  /** Where the next page begins; undefined on the last one. */
+  readonly continuationToken: string | undefined;
+}
+
+/** The answer of ListObjectsV2 with `encoding-type=url`. */
+export function readListing(xml: string): S3Listing {
+  const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, text = '']) => ({
+    key: decodeUrl(element(text, 'Key') ?? ''),
+    sizeBytes: Number(element(text, 'Size') ?? 0),
+    lastModified: element(text, 'LastModified') ?? '',
+  }));
+  const isTruncated = element(xml, 'IsTruncated') === 'true';
+  return { objects, continuationToken: isTruncated ? element(xml, 'NextContinuationToken') : undefined };
+}
+
+/** The answer of CreateMultipartUpload. */
+export function readUploadId(xml: string): string | undefined {
+  return element(xml, 'UploadId');
+}
+
+/** Code and message of an error; undefined when the text is none. */
+export function readError(xml: string): { readonly code: string; readonly message: string } | undefined {
+  const error = /<Error[ >].*<\/Error>/s.exec(xml)?.[0];
+  const code = error && element(error, 'Code');
+  return code === undefined ? undefined : { code, message: element(error ?? '', 'Message') ?? '' };
+}
+
+/** The body of CompleteMultipartUpload. */
+export function completeBody(etags: readonly string[]): string {
+  const parts = etags.map(
+    (etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+  );
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
+}
+
+function element(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text === undefined ? undefined : unescapeXml(text);
+}
+
+const NAMED: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+function unescapeXml(text: string): string {
+  return text.replace(/&(#x[0-9a-fA-F]{1,6}|#\d{1,7}|[a-z]+);/g, (whole, name: string) => {
+    if (!name.startsWith('#')) return NAMED[name] ?? whole;
+    const code = name[1] === 'x' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    return code <= 0x10_ffff ? String.fromCodePoint(code) : whole;
+  });
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[<>&"']/g, (each) => `&#${each.charCodeAt(0)};`);
+}
+
+function decodeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Snapshots in a bucket: listed, uploaded, fetched, removed. Large ones go up in parts, of which one is in memory; an
+ * upload that fails is taken back, so that its parts cost nothing. Upstream: k3s's pkg/etcd/s3.
+ */
+import type { FileHandle, Files } from '../../../platform/files.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import { parseTime } from '../../../api/time.ts';
+import { PreflightError } from '../../preflight-error.ts';
+import { createdMsOf, excessSnapshots, type SnapshotFile, type SnapshotSeries } from '../snapshot-names.ts';
+import { keyOf, locationOf } from './s3-address.ts';
+import { completeBody, readListing, readUploadId } from './s3-answers.ts';
+import type { S3Config } from './s3-options.ts';
+import { s3Request, s3Stream, type S3Deps } from './s3-request.ts';
+
+/** S3 takes 10,000 parts of at least 5 MiB. */
+const PART_BYTES = 16 * 1024 * 1024;
+const MAX_PARTS = 10_000;
+
+export class S3Bucket {
+  readonly #deps: S3Deps & { readonly files: Files };
+  readonly #config: S3Config;
+  readonly #partBytes: number;
+
+  constructor(deps: S3Deps & { readonly files: Files }, config: S3Config, partBytes = PART_BYTES) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#partBytes = partBytes;
+  }
+
+  /** `s3://bucket/folder/name`. */
+  locationOf(name: string): string {
+    return locationOf(this.#config, name);
+  }
+
+  /** The snapshots of the folder, without those of folders in it, the newest first. */
+  async list(): Promise<readonly SnapshotFile[]> {
+    const prefix = keyOf(this.#config, '');
+    const found: SnapshotFile[] = [];
+    let token: string | undefined;
+    do {
+      const query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', delimiter: '/', prefix };
+      if (token !== undefined) query['continuation-token'] = token;
+      const doing = `listing ${locationOf(this.#config, '')}`;
+      const { text } = await s3Request(this.#deps, this.#config, { method: 'GET', key: '', query, doing });
+      const listing = readListing(text);
+      for (const { key, sizeBytes, lastModified } of listing.objects) {
+        const name = key.slice(prefix.length);
+        if (name !== '') found.push({ name, sizeBytes, createdMs: createdMsOf(name) ?? parseTime(lastModified) });
+      }
+      token = listing.continuationToken;
+    } while (token !== undefined);
+    return found.toSorted((one, other) => other.createdMs - one.createdMs);
+  }
+
+  /** Uploads a file under a name. */
+  async upload(path: string, name: string): Promise<void> {
+    const file = await this.#deps.files.open(path, 'r', { followLinks: true });
+    try {
+      const { sizeBytes } = await file.stat();
+      if (sizeBytes <= this.#partBytes) await this.#put(await readPart(file, 0, sizeBytes), name);
+      else await this.#putInParts(file, sizeBytes, name);
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Fetches a snapshot into a new file of mode 0600. */
+  async download(name: string, path: string): Promise<void> {
+    const { files } = this.#deps;
+    const call = { method: 'GET', key: keyOf(this.#config, name), doing: `fetching ${this.locationOf(name)}` } as const;
+    const body = await s3Stream(this.#deps, this.#config, call);
+    const file = await files.open(path, 'a', { mode: 0o600 });
+    try {
+      for await (const piece of body) await file.append(piece);
+      await file.sync();
+    } catch (error) {
+      throw new PreflightError(`S3: ${call.doing}: ${errorMessage(error)}`);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    const doing = `removing ${this.locationOf(name)}`;
+    await s3Request(this.#deps, this.#config, { method: 'DELETE', key: keyOf(this.#config, name), doing });
+  }
+
+  /** Removes those of a series beyond the newest `retention`; resolves to their names. */
+  async prune(series: SnapshotSeries, retention: number): Promise<readonly string[]> {
+    const excess = excessSnapshots(await this.list(), series, retention);
+    for (const { name } of excess) await this.remove(name);
+    return excess.map(({ name }) => name);
+  }
+
+  async #put(body: Uint8Array, name: string): Promise<void> {
+    const call = {
+      method: 'PUT',
+      key: keyOf(this.#config, name),
+      body,
+      doing: `uploading ${this.locationOf(name)}`,
+    } as const;
+    await s3Request(this.#deps, this.#config, call);
+  }
+
+  async #putInParts(file: FileHandle, sizeBytes: number, name: string): Promise<void> {
+    const target = { key: keyOf(this.#config, name), doing: `uploading ${this.locationOf(name)}` };
+    const begun = await s3Request(this.#deps, this.#config, { ...target, method: 'POST', query: { uploads: '' } });
+    const uploadId = readUploadId(begun.text);
+    if (uploadId === undefined) throw new PreflightError(`S3: ${target.doing}: the answer names no upload`);
+    try {
+      const etags = await this.#putParts(file, sizeBytes, { ...target, uploadId });
+      const body = Buffer.from(completeBody(etags));
+      await s3Request(this.#deps, this.#config, { ...target, method: 'POST', query: { uploadId }, body });
+    } catch (error) {
+      const abort = { ...target, method: 'DELETE', query: { uploadId }, doing: `giving up ${target.doing}` } as const;
+      await s3Request(this.#deps, this.#config, abort).catch((err: unknown) =>
+        this.#deps.log.warn('an unfinished upload stays in the bucket', { reason: errorMessage(err) }),
+      );
+      throw error;
+    }
+  }
+
+  async #putParts(
+    file: FileHandle,
+    sizeBytes: number,
+    { key, doing, uploadId }: { readonly key: string; readonly doing: string; readonly uploadId: string },
+  ): Promise<readonly string[]> {
+    const partBytes = Math.max(this.#partBytes, Math.ceil(sizeBytes / MAX_PARTS));
+    const etags: string[] = [];
+    for (let offset = 0; offset < sizeBytes; offset += partBytes) {
+      const body = await readPart(file, offset, Math.min(partBytes, sizeBytes - offset));
+      const query = { partNumber: String(etags.length + 1), uploadId };
+      const { headers } = await s3Request(this.#deps, this.#config, { method: 'PUT', key, query, body, doing });
+      const { etag } = headers;
+      if (etag === undefined) throw new PreflightError(`S3: ${doing}: the answer to a part has no ETag`);
+      etags.push(etag);
+    }
+    return etags;
+  }
+}
+
+async function readPart(file: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const part = new Uint8Array(length);
+  for (let at = 0; at < length;) {
+    const piece = await file.read(offset + at, length - at);
+    if (piece.byteLength === 0) throw new PreflightError('the snapshot became shorter while it was uploaded');
+    part.set(piece, at);
+    at += piece.byteLength;
+  }
+  return part;
+}

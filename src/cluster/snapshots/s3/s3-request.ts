@@ -1,0 +1,128 @@
+/**
+ * One request to S3: signed (SigV4, by aws4fetch), sent, and repeated while it may help. Errors name what was done and S3's
+ * code and message; neither they nor the log have credentials or signatures.
+ */
+import { AwsV4Signer } from 'aws4fetch';
+import { formatTime } from '../../../api/time.ts';
+import { createBackoff } from '../../../base/backoff.ts';
+import { errorMessage } from '../../../base/errors.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { PreflightError } from '../../preflight-error.ts';
+import { s3Url } from './s3-address.ts';
+import { readError } from './s3-answers.ts';
+import type { S3Config } from './s3-options.ts';
+
+export type S3Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
+
+export interface S3Call {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
+  /** '' is the bucket. */
+  readonly key: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** For errors: `uploading snapshot-a-1`. */
+  readonly doing: string;
+}
+
+export interface S3Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+const MAX_TRIES = 5;
+const BACKOFF = { initialMs: 500, maxMs: 10_000 } as const;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const NOTHING = new Uint8Array();
+
+/** Errors that a later try may not meet. */
+const PASSING: ReadonlySet<string> = new Set(['SlowDown', 'InternalError', 'RequestTimeout', 'ServiceUnavailable']);
+
+/** An answer that stays what it is. */
+export class S3Error extends PreflightError {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Sends it, again while connections fail or the server is busy. Rejects with `PreflightError`. */
+export async function s3Request(deps: S3Deps, config: S3Config, call: S3Call): Promise<S3Answer> {
+  return retrying(deps, call.doing, async () => {
+    const answer = await sendSigned(deps, config, call);
+    const text = await readText(answer.body);
+    checkAnswer(call.doing, answer.status, text);
+    return { status: answer.status, headers: answer.headers, text };
+  });
+}
+
+/** The body of an object, in pieces. A try that has begun is not repeated. Rejects with `PreflightError`. */
+export async function s3Stream(deps: S3Deps, config: S3Config, call: S3Call): Promise<AsyncIterable<Uint8Array>> {
+  return retrying(deps, call.doing, async () => {
+    const answer = await sendSigned(deps, config, call);
+    if (answer.status >= 300) checkAnswer(call.doing, answer.status, await readText(answer.body));
+    return answer.body;
+  });
+}
+
+async function retrying<T>({ clock, log }: S3Deps, doing: string, work: () => Promise<T>): Promise<T> {
+  const backoff = createBackoff(BACKOFF);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const mayPass = !(error instanceof S3Error) || PASSING.has(error.code);
+      const message = error instanceof PreflightError ? error.message : `S3: ${doing}: ${errorMessage(error)}`;
+      if (!mayPass || attempt === MAX_TRIES) throw new PreflightError(message);
+      log.warn('a request to S3 failed and is repeated', { reason: message, attempt });
+      await clock.sleep(backoff.nextMs());
+    }
+  }
+}
+
+async function sendSigned({ net, clock, crypto }: S3Deps, config: S3Config, call: S3Call) {
+  const { method, key, query, body = NOTHING } = call;
+  const { credentials, region, caPem, skipSslVerify, insecure, timeoutMs } = config;
+  const signer = new AwsV4Signer({
+    ...credentials,
+    method,
+    url: s3Url(config, key, query),
+    headers: { 'x-amz-content-sha256': crypto.sha256Hex(body) },
+    service: 's3',
+    region,
+    datetime: formatTime(clock.nowMs()).replace(/[:-]/g, ''),
+  });
+  const release = clock.holdBusy('signing a request to S3');
+  const { url, headers } = await signer.sign().finally(release);
+  return net.http({
+    method,
+    url: url.href,
+    headers: { ...Object.fromEntries(headers), 'content-length': String(body.byteLength) },
+    body: body.byteLength === 0 ? undefined : body,
+    tls: insecure ? undefined : { caPem, insecureSkipVerify: skipSslVerify },
+    timeoutMs,
+  });
+}
+
+/** Throws `S3Error` for an answer that tells of a failure, with a status or, after a long request, without. */
+function checkAnswer(doing: string, status: number, text: string): void {
+  const error = readError(text);
+  if (status < 300 && error === undefined) return;
+  const code = error?.code ?? (status >= 500 || status === 429 ? 'ServiceUnavailable' : `HTTP ${status}`);
+  const cure = code === 'RequestTimeTooSkewed' ? '; set the clock of this machine' : '';
+  const detail = error === undefined ? `status ${status}` : `${code}: ${error.message}`;
+  throw new S3Error(code, `S3: ${doing}: ${detail.slice(0, 500)}${cure}`);
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.byteLength;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new S3Error('TooLarge', `S3: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
