@@ -18,7 +18,7 @@ export function gatewayServerCommand(): Command {
       if (isServingProcess()) return serve(control, Number(user));
       // What a data plane left that was killed.
       rmSync(control, { force: true });
-      process.exitCode = await superviseServing(process.env);
+      process.exitCode = await superviseServing(process.env, control);
     });
 }
 

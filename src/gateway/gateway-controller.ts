@@ -41,8 +41,8 @@ export interface GatewayControllerDeps {
 export interface PublishedSnapshot {
   /** The JSON of `SnapshotTables`. */
   readonly pieces: readonly string[];
-  /** False: no data plane is needed. */
-  readonly hasListeners: boolean;
+  /** Those of its listeners. None: no data plane is needed. */
+  readonly ports: ReadonlySet<number>;
 }
 
 export interface GatewayControllerConfig {
@@ -215,7 +215,7 @@ export class GatewayController {
     if (!this.#isSynced || (pieces.length === before.length && pieces.every((piece, at) => piece === before[at])))
       return;
     this.#published = pieces;
-    this.#deps.publish({ pieces, hasListeners: built.plan.listeners.length > 0 });
+    this.#deps.publish({ pieces, ports: new Set(built.plan.listeners.map(({ port }) => port)) });
   }
 
   *#buildGateways(

@@ -8,6 +8,7 @@ import { createBackoff, type Backoff } from '../../base/backoff.ts';
 import { createDeferred, type Deferred } from '../../base/deferred.ts';
 import { VERSION } from '../../base/version.ts';
 import { createLineReader } from '../../gateway/data-plane/control-messages.ts';
+import { MAX_REPORT_BYTES, readReport } from '../../gateway/data-plane/data-plane-report.ts';
 import type { PublishedSnapshot } from '../../gateway/gateway-controller.ts';
 import type { DataPlaneReport } from '../../gateway/snapshot/snapshot.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -59,7 +60,7 @@ export class DataPlaneDaemon {
   publish(snapshot: PublishedSnapshot): void {
     this.#snapshot = snapshot;
     this.#generation++;
-    if (!snapshot.hasListeners || this.#connection === undefined) this.#changed.resolve();
+    if (snapshot.ports.size === 0 || this.#connection === undefined) this.#changed.resolve();
     else this.#send(this.#connection);
   }
 
@@ -95,7 +96,7 @@ export class DataPlaneDaemon {
   }
 
   #isWanted(): boolean {
-    return this.#snapshot?.hasListeners === true;
+    return this.#snapshot !== undefined && this.#snapshot.ports.size > 0;
   }
 
   async #end(): Promise<void> {
@@ -160,10 +161,10 @@ export class DataPlaneDaemon {
   async #read(connection: Duplex, backoff: Backoff): Promise<void> {
     const decoder = new TextDecoder();
     const read = createLineReader((line) => {
-      this.#report = JSON.parse(line) as DataPlaneReport;
+      this.#report = readReport(line, this.#snapshot?.ports ?? new Set());
       if (this.#report.applied === this.#generation) backoff.reset();
       this.#onReport(this.#report);
-    });
+    }, MAX_REPORT_BYTES);
     for await (const chunk of connection.incoming) read(decoder.decode(chunk, { stream: true }));
   }
 

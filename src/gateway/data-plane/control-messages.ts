@@ -10,10 +10,13 @@ export interface SnapshotMessage {
 export type ReportMessage = DataPlaneReport;
 
 /** Snapshots are far smaller: `snapshot-budget.ts` bounds them. */
-export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Cuts a stream of text into its lines. */
-export function createLineReader(onLine: (line: string) => void): (chunk: string) => void {
+export function createLineReader(
+  onLine: (line: string) => void,
+  maxBytes = MAX_MESSAGE_BYTES,
+): (chunk: string) => void {
   let parts: string[] = [];
   let length = 0;
   return (chunk) => {
@@ -27,6 +30,6 @@ export function createLineReader(onLine: (line: string) => void): (chunk: string
     if (rest === '') return;
     parts.push(rest);
     length += rest.length;
-    if (length > MAX_MESSAGE_BYTES) throw new Error('a message over the control socket is too long');
+    if (length > maxBytes) throw new Error('a message over the control socket is too long');
   };
 }

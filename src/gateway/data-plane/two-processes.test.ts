@@ -1,6 +1,7 @@
 /** The process that opens ports and the one that serves end together. Real processes: signals are what is tested. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ async function start(serving: string) {
   const program = join(folder, 'program.mjs');
   const source = `
 import { becomeUser, isServingProcess, superviseServing } from ${JSON.stringify(module)};
-if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, 50);
+if (isServingProcess()) { ${serving} } else process.exitCode = await superviseServing(process.env, ${JSON.stringify(join(folder, 'control'))}, 50);
 `;
   await writeFile(program, source);
   const parent = spawn(process.execPath, [...process.execArgv, program], { stdio: ['ignore', 'inherit', 'pipe'] });
@@ -58,6 +59,19 @@ test('one that ends by itself has its exit code handed on', async () => {
   );
   parent.kill('SIGTERM');
   assert.equal(await ended, 7);
+});
+
+test('one that asks for a unix socket of its own choice is killed, and nothing is opened', async () => {
+  const path = join(folder, 'plugin.sock');
+  const { ended, text } = await start(`
+const { createServer } = await import('node:net');
+process.stderr.write('pid ' + process.pid);
+createServer().listen({ path: ${JSON.stringify(join(folder, 'control'))} }, () =>
+  createServer().listen({ path: ${JSON.stringify(path)} }, () => process.exit(9)));
+`);
+  assert.equal(await ended, 1);
+  assert.match(text(), /asked for what it does not need/);
+  assert.equal(existsSync(path), false);
 });
 
 test('root that may not become another user says what is missing, and both processes end', async () => {

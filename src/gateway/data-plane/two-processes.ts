@@ -1,13 +1,14 @@
 /**
  * The data plane is two processes. One opens ports, as root, and reads nothing from the network. The other reads what clients
  * send: it has given up root and all capabilities before its first byte. Node.js passes listening sockets between processes of
- * a cluster, which is all that is used of it; a primary of a cluster opens whatever address, port or unix socket its child asks
- * for, so that a child that is taken over may listen where root may.
+ * a cluster, which is all that is used of it; a child that asks for more than its ports and its control socket was taken over,
+ * and is killed.
  */
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { errorMessage } from '../../base/errors.ts';
 import { createNodeClock } from '../../platform/node/clock.ts';
+import { filterRequests } from './worker-requests.ts';
 import { createRotation, LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 
 /** What the data plane needs of an environment, which may have keys and passwords of others. */
@@ -25,13 +26,21 @@ export function isServingProcess(): boolean {
  * Starts the serving process from this one's command line, with what it may have of this one's environment, which loses the
  * rest. Resolves to its exit code. A termination is handed on to it; where it has not ended `graceMs` later, it is killed.
  */
-export function superviseServing(environment: NodeJS.ProcessEnv, graceMs = END_GRACE_MS): Promise<number> {
+export function superviseServing(
+  environment: NodeJS.ProcessEnv,
+  controlPath: string,
+  graceMs = END_GRACE_MS,
+): Promise<number> {
   const logFile = environment[LOG_FILE_VARIABLE];
   for (const name of Object.keys(environment)) if (!KEPT_VARIABLE.test(name)) delete environment[name];
   // The serving process accepts connections itself.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   cluster.setupPrimary({ args: process.argv.slice(2), silent: true });
   const worker = cluster.fork();
+  filterRequests(worker.process, controlPath, () => {
+    writeAll(Buffer.from('the process of routes asked for what it does not need and was killed\n'));
+    worker.process.kill('SIGKILL');
+  });
   const rotation = logFile === undefined ? undefined : createRotation(STDERR, logFile);
   for (const stream of [worker.process.stdout, worker.process.stderr])
     stream?.on('data', (chunk: Buffer) => {
