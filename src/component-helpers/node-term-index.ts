@@ -1,4 +1,4 @@
-/** Thousands of node selector terms against thousands of nodes: of terms that want a label, only nodes that have it are asked. */
+/** Finds the node selector terms that a node may match: a term that needs a label is tried only on nodes that have it. */
 import type { NodeSelectorTerm } from '../api/gen/core-v1.ts';
 
 /** Up to this number of terms, all are tried. */

@@ -10,7 +10,7 @@ import type { GrpcCaller } from '../grpc/grpc-caller.ts';
 import { isGrpcCode } from '../grpc/grpc-error.ts';
 import type { ProtobufTable } from '../grpc/protobuf-table.ts';
 
-/** containerd.services.tasks.v1, as far as it is used. */
+/** The part of containerd.services.tasks.v1 that is used. */
 export const tasksTable = {
   package: 'containerd.services.tasks.v1',
   enums: {},
@@ -32,7 +32,7 @@ export const tasksTable = {
 } as const satisfies ProtobufTable;
 
 const SIGKILL = 9;
-/** What is killed ends at once; what does not hangs in the kernel, and the next removal tries again. */
+/** A killed task ends at once, unless it hangs in the kernel: then the next removal tries again. */
 const TASK_END_TIMEOUT_MS = 10_000;
 const RUNNING_TASK = /cannot delete running task ([^\s:]+): failed precondition/;
 

@@ -28,12 +28,12 @@ export function dynValue(json: unknown): unknown {
   return map;
 }
 
-/** A value as JSON: for patches and audit annotations. Throws `RuntimeError` for what JSON has no word for, and for what is too large. */
+/** A value as JSON, for patches and audit annotations. Throws `RuntimeError` for values without a JSON form and for too large ones. */
 export function jsonValue(value: unknown): unknown {
   return withinLimit(() => jsonOf(value));
 }
 
-/** Characters in one unit of work: what is inside several times is written as often. */
+/** Characters per unit of work: a value that occurs several times is written, and counted, each time. */
 const CHARACTERS_OF_UNIT = 10;
 
 function jsonOf(value: unknown): unknown {

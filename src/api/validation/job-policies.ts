@@ -20,7 +20,7 @@ const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const OPERATORS = ['In', 'NotIn'];
 const STATUSES = ['False', 'True', 'Unknown'];
 
-/** One of these; the text for none at all names them as Go prints a list. */
+/** The value must be one of `choices`. The error for an empty value lists them as Go prints a list. */
 function validateListed(value: string | undefined, choices: readonly string[], field: Field): void {
   if ((value ?? '') === '') field.required(`valid values: [${choices.map(quote).join(' ')}]`);
   else if (!choices.includes(value!)) field.notSupported(value, choices);
@@ -53,7 +53,7 @@ function validatePatterns(patterns: readonly PodFailurePolicyOnPodConditionsPatt
   }
 }
 
-/** What rules of a policy are checked against. */
+/** The parts of the job that the rules of its failure policy refer to. */
 interface FailureContext {
   readonly spec: JobSpec;
   /** Init containers included: `onExitCodes.containerName` may name any of them. */

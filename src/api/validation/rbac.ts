@@ -82,7 +82,7 @@ export function validateClusterRoleBinding(binding: ClusterRoleBinding, field: F
   validateBinding(binding, false, field);
 }
 
-/** The role of a binding never changes: that would grant what nobody checked. */
+/** The roleRef of a binding is immutable: a change would grant rights without an escalation check. */
 export function validateRoleBindingUpdate(
   binding: RoleBinding | ClusterRoleBinding,
   old: RoleBinding | ClusterRoleBinding,

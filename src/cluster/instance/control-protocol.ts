@@ -1,6 +1,6 @@
-/** What is said over the control connection: the client sends one line, the instance answers with lines of JSON. */
+/** Messages of the control connection: the client sends one line, the instance answers with lines of JSON. */
 
-/** What a running instance answers. */
+/** The commands that a running instance serves. */
 export interface ControlHandlers {
   /** The whole status at once. */
   status(): Promise<object>;

@@ -20,17 +20,17 @@ export interface NodeRoutesDeps {
   readonly setMtu: (mtu: number) => Promise<void>;
 }
 
-/** Names and numbers. */
+/** The node, and the identifiers that mark its cluster's packets. */
 export interface NodeRoutesConfig {
   readonly instance: Instance;
   readonly nodeIp: string;
-  /** 24 bits that the nodes of one cluster share and other clusters do not. */
+  /** The VXLAN network identifier: 24 bits that the nodes of one cluster share and other clusters do not. */
   readonly vni: number;
 }
 
-/** Marks our routes: `proto 199`. */
+/** The routing protocol number of our routes: `ip route` shows `proto 199`. */
 export const ROUTE_PROTOCOL = '199';
-/** flannel's, which firewalls of clusters know. */
+/** flannel's port, which firewalls of clusters let through. */
 const VXLAN_PORT = 8472;
 const VXLAN_OVERHEAD = 50;
 const CHECK_PERIOD_MS = 30_000;

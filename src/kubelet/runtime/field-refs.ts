@@ -4,11 +4,11 @@ import type { Container, ObjectFieldSelector, Pod, ResourceFieldSelector } from 
 import { findContainer } from './pod-facts.ts';
 import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 
-/** What of the node shows in a pod's fields. */
+/** Facts of the node that fields of a pod show. */
 export interface NodeFacts {
   readonly nodeName: string;
   readonly hostIps: readonly string[];
-  /** Allocatable quantities, taken for limits a container does not set. */
+  /** Allocatable quantities: the values of limits that a container does not set. */
   readonly allocatable: Readonly<Record<string, string>>;
 }
 

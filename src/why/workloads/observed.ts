@@ -1,10 +1,10 @@
-/** Whether a controller has looked at what is asked for now. */
+/** Whether a controller has observed the present generation of an object. */
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { cause, type Cause } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
 
-/** The rest of the status means nothing until then. */
+/** Whether the status describes the present spec. */
 export function isObserved(object: KubernetesObject): boolean {
   const { observedGeneration } = (object as { status?: { observedGeneration?: number | bigint } }).status ?? {};
   return Number(observedGeneration ?? 0) >= Number(object.metadata.generation ?? 1);

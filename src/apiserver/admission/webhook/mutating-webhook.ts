@@ -25,16 +25,16 @@ import { type ConfiguredWebhook, followWebhooks, WEBHOOKS_PER_TURN } from './web
 
 const NAME = 'MutatingAdmissionWebhook';
 
-/** As of a patch that a client sends. */
+/** The limit of a client's patch. */
 const MAX_PATCH_CHARS = 3 * 1024 * 1024;
 
-/** What the first pass leaves for the second. */
+/** State that the first pass hands to the second, in which webhooks are reinvoked. */
 interface Memory {
-  /** Webhooks with reinvocationPolicy IfNeeded that were asked. */
+  /** Webhooks with reinvocationPolicy IfNeeded that have been called. */
   readonly asked: Set<string>;
-  /** Those of them that are to be asked again, for the object changed after them. */
+  /** Those of them to call again, because the object has changed since. */
   readonly again: Set<string>;
-  /** The draft when the last webhook had been asked. */
+  /** The draft after the last call. */
   after: unknown;
 }
 
@@ -94,7 +94,7 @@ interface Asking {
   readonly view: ReviewObjects;
 }
 
-/** The objects as they are now; each webhook sees what those before it changed. */
+/** The present objects: each webhook sees the changes of those before it. */
 async function shown({ attributes, view }: Asking): Promise<ReviewedObjects> {
   const { object, oldObject } = attributes;
   return {

@@ -131,7 +131,7 @@ for (const isWorker of [false, true]) {
     await append(third, [record('/a', 60)]);
     assert.equal((await read(third, '/a')).records.length, 1);
     await third.close();
-    assert.equal(place.log.entries.filter(({ message }) => message.includes('begins anew')).length, 2);
+    assert.equal(place.log.entries.filter(({ message }) => message.includes('starts empty')).length, 2);
     for (const name of readdirSync(join(place.path, '..')))
       assert.equal(statSync(join(place.path, '..', name)).mode & 0o777, 0o600, name);
   });

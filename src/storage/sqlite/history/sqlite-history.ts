@@ -38,7 +38,7 @@ type Ask = <Op extends keyof HistoryRequests>(
   ask: HistoryRequests[Op]['ask'],
 ) => Promise<HistoryRequests[Op]['answer']>;
 
-/** What answers questions, wherever it runs. */
+/** The calls of the history, whether a worker or this thread serves them. */
 export interface Answerer {
   readonly ask: Ask;
   end(): Promise<void>;
@@ -54,7 +54,7 @@ export function createSqliteHistory(options: SqliteHistoryOptions): HistoryLog {
   return createHistoryOver(options, () => workerAnswerer(options.clock));
 }
 
-/** The history over anything that answers its questions. */
+/** A history whose calls another part serves. */
 export function createHistoryOver(options: SqliteHistoryOptions, start: () => Answerer): HistoryLog {
   return new SqliteHistory(options, start);
 }
@@ -65,7 +65,7 @@ function workerAnswerer(clock: Clock): Answerer {
   return { ask: (op, ask) => client.call(op, ask, { transfer: buffersOf(ask) }), end: () => client.ended() };
 }
 
-/** The buffers of a batch. Other questions have none. */
+/** The buffers that are transferred to the worker: those of a batch. Other calls have none. */
 function buffersOf(ask: HistoryRequests[keyof HistoryRequests]['ask']): readonly ArrayBuffer[] {
   if (!('lanes' in ask)) return [];
   const { objects, events } = ask.lanes;
@@ -142,7 +142,7 @@ class SqliteHistory implements HistoryLog {
       await running.opened;
       return await work(running);
     } catch (error) {
-      // What failed for good starts anew: the file may be gone, or the thread.
+      // After a failure that stays, the next call opens the file again in a new worker: file or thread may be gone.
       if (error instanceof StoreError && error.code === 'unavailable') await this.#end();
       throw error;
     } finally {
@@ -160,7 +160,7 @@ class SqliteHistory implements HistoryLog {
     const ask = { path, limits, nowRevision: this.#nowRevision, nowMs: this.#nowMs };
     try {
       const { discarded, ...status } = await answerer.ask('open', ask);
-      if (discarded !== '') log.error('the history of objects begins anew', { why: discarded });
+      if (discarded !== '') log.error('the history of objects was discarded and starts empty', { why: discarded });
       return status;
     } catch (error) {
       this.#running = undefined;

@@ -114,7 +114,7 @@ function sameNodePorts(draft: Service, old: Service): boolean {
   return [...ports(draft)].every((port) => port === 0 || before.has(port));
 }
 
-/** A load balancer's addresses go with the type. */
+/** Drops the load balancer's addresses when the service is no LoadBalancer. */
 function dropStatusOfOtherTypes(draft: Service): void {
   if (draft.spec?.type !== 'LoadBalancer') draft.status = { ...draft.status, loadBalancer: {} };
 }
