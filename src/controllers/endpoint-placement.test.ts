@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod, Service } from '../api/gen/core-v1.ts';
+import type { Service } from '../api/gen/core-v1.ts';
 import { Endpoints, Nodes, Pods, Services } from '../api/gen/resources.ts';
 import { pod, service, slices, start } from './service-endpoints-fixture.ts';
 

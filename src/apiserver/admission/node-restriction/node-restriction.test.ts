@@ -1,7 +1,7 @@
 import type { Pod } from '../../../api/gen/core-v1.ts';
 import { Pods, ServiceAccounts } from '../../../api/gen/resources.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
-import { owner, pod, testRequests, user } from './node-restriction-fixture.ts';
+import { owner, pod, testRequests } from './node-restriction-fixture.ts';
 
 const mirror = (change: { metadata?: object; spec?: object } = {}): Pod => ({
   metadata: {
