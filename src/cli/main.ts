@@ -35,6 +35,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   down: async () => (await import('./down.ts')).downCommand,
   status: async () => (await import('./status.ts')).statusCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  certificate: async () => (await import('./certificate.ts')).certificateCommand,
   console: async () => (await import('./console.ts')).consoleCommand,
   why: async () => (await import('./why.ts')).whyCommand,
   mcp: async () => (await import('./mcp.ts')).mcpCommand,

@@ -118,6 +118,8 @@ export interface CertificateFile {
   readonly renewsItself: boolean;
   /** Absent: it cannot be read, for this reason. */
   readonly times?: { readonly notBeforeMs: number; readonly notAfterMs: number };
+  /** Common name; '' where it cannot be read. */
+  readonly subject?: string;
   readonly error?: string;
 }
 

@@ -27,8 +27,8 @@ async function certificatePaths({ files }: Pick<Deps, 'files'>, dir: string, dep
 async function readOne(deps: Deps, path: string): Promise<CertificateFile> {
   const file = { path, isAuthority: /(^|[/-])ca\.crt$/.test(path), renewsItself: path.endsWith('-current.pem') };
   try {
-    const { notBeforeMs, notAfterMs } = readCertificate(deps, await deps.files.readText(path));
-    return { ...file, times: { notBeforeMs, notAfterMs } };
+    const { notBeforeMs, notAfterMs, commonName } = readCertificate(deps, await deps.files.readText(path));
+    return { ...file, times: { notBeforeMs, notAfterMs }, subject: commonName };
   } catch (error) {
     return { ...file, error: errorMessage(error) };
   }

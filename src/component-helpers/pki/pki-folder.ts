@@ -67,6 +67,18 @@ export async function leafCertificate(
   return writePair(folder, name, made);
 }
 
+/** Lets the next start make these leaves anew; until then they stay as they are. Resolves to those that there are. */
+export async function renewLeavesAtStart(files: Files, dir: string, names: readonly string[]): Promise<string[]> {
+  const stamp = await readStamp(files, `${dir}/stamp.json`);
+  const found = names.filter((name) => stamp[name] !== undefined);
+  const rest = Object.entries(stamp).filter(([name]) => !found.includes(name));
+  if (found.length > 0)
+    await files.writeFileAtomic(`${dir}/stamp.json`, JSON.stringify(Object.fromEntries(rest), undefined, 1), {
+      mode: 0o600,
+    });
+  return found;
+}
+
 async function readStamp(files: Files, path: string): Promise<Stamp> {
   if (!(await files.exists(path))) return {};
   try {

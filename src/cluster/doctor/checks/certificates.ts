@@ -5,7 +5,8 @@ import { failure, warning, worstOf, type Check, type Finding } from '../finding.
 import type { CertificateFile, Machine } from '../machine.ts';
 
 const DAY_MS = 86_400_000;
-const [SOON_MS, AUTHORITY_SOON_MS] = [30 * DAY_MS, 365 * DAY_MS];
+/** A certificate, and an authority, that end within so long are worth a warning. */
+export const [SOON_MS, AUTHORITY_SOON_MS] = [30 * DAY_MS, 365 * DAY_MS];
 
 export const certificates: Check = {
   name: 'certificates',
