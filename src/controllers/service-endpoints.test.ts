@@ -85,13 +85,13 @@ describe('endpointslice and endpoints', () => {
       await h.stop();
     });
 
-  for (const [wish, hints] of [
+  for (const [trafficDistribution, hints] of [
     [undefined, [undefined, undefined]],
     ['PreferClose', [{ forZones: [{ name: 'z1' }] }, undefined]],
     ['PreferSameZone', [{ forZones: [{ name: 'z1' }] }, undefined]],
     ['PreferSameNode', [{ forZones: [{ name: 'z1' }], forNodes: [{ name: 'n1' }] }, { forNodes: [{ name: 'n2' }] }]],
   ] as const)
-    it(`hint at where they are for, as ${wish ?? 'nobody'} wishes, and when that changes`, async () => {
+    it(`have topology hints for trafficDistribution ${trafficDistribution ?? 'unset'}, and when it changes`, async () => {
       const h = start();
       h.api.seed(Nodes, { metadata: { name: 'n1', labels: { 'topology.kubernetes.io/zone': 'z1' } } });
       h.api.seed(Nodes, { metadata: { name: 'n2' } });
@@ -102,7 +102,7 @@ describe('endpointslice and endpoints', () => {
       await h.clock.advance(100);
       h.api.modify<Service>(Services, 'default/web', (old) => ({
         ...old,
-        spec: { ...old.spec, ...(wish === undefined ? {} : { trafficDistribution: wish }) },
+        spec: { ...old.spec, ...(trafficDistribution === undefined ? {} : { trafficDistribution }) },
       }));
       await h.clock.advance(2_000);
       assert.deepEqual(
@@ -135,40 +135,40 @@ describe('endpointslice and endpoints', () => {
     h.api.seed(Services, service({ ipFamilies: ['IPv4', 'IPv6'] }));
     h.api.seed(Pods, pod(1));
     await h.clock.advance(1000);
-    const told = () => h.metrics.value('endpoint_slice_controller_num_endpoint_slices');
-    assert.equal(told(), 2);
+    const sliceCount = () => h.metrics.value('endpoint_slice_controller_num_endpoint_slices');
+    assert.equal(sliceCount(), 2);
     const setSpec = (spec: Partial<NonNullable<Service['spec']>>) =>
       h.api.modify<Service>(Services, 'default/web', (old) => ({ ...old, spec: { ...old.spec, ...spec } }));
     setSpec({ ipFamilies: ['IPv4'] });
     await h.clock.advance(1000);
-    assert.equal(told(), 1);
+    assert.equal(sliceCount(), 1);
     setSpec({ selector: {} });
     await h.clock.advance(1000);
-    assert.equal(told(), 0);
+    assert.equal(sliceCount(), 0);
     await h.stop();
   });
 
-  it('tell how many services wish what of the distribution of traffic, and what syncs write', async () => {
+  it('count services by their trafficDistribution, and what syncs write', async () => {
     const h = start();
-    const wishing = (name: string, trafficDistribution: string): Service => {
+    const distributing = (name: string, trafficDistribution: string): Service => {
       const one = service({ trafficDistribution });
       return { ...one, metadata: { ...one.metadata, name, uid: `uid-${name}` } };
     };
-    const told = (wish: string) =>
+    const servicesWith = (trafficDistribution: string) =>
       h.metrics.value('endpoint_slice_controller_services_count_by_traffic_distribution', {
-        traffic_distribution: wish,
+        traffic_distribution: trafficDistribution,
       });
-    h.api.seed(Services, wishing('a', 'PreferSameZone'));
-    h.api.seed(Services, wishing('b', 'PreferSameZone'));
-    h.api.seed(Services, wishing('c', 'PreferSameNode'));
+    h.api.seed(Services, distributing('a', 'PreferSameZone'));
+    h.api.seed(Services, distributing('b', 'PreferSameZone'));
+    h.api.seed(Services, distributing('c', 'PreferSameNode'));
     await h.clock.advance(1000);
-    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [2, 1]);
+    assert.deepEqual([servicesWith('PreferSameZone'), servicesWith('PreferSameNode')], [2, 1]);
     const written = { topology: 'Disabled', traffic_distribution: 'PreferSameNode' };
     assert.equal(h.metrics.sum('endpoint_slice_controller_endpointslices_changed_per_sync', written), 1);
-    h.api.modify<Service>(Services, 'default/b', (old) => wishing(old.metadata.name!, 'PreferSameNode'));
+    h.api.modify<Service>(Services, 'default/b', (old) => distributing(old.metadata.name!, 'PreferSameNode'));
     h.api.remove(Services, 'default/c');
     await h.clock.advance(1000);
-    assert.deepEqual([told('PreferSameZone'), told('PreferSameNode')], [1, 1]);
+    assert.deepEqual([servicesWith('PreferSameZone'), servicesWith('PreferSameNode')], [1, 1]);
     assert.ok(h.metrics.value('endpoint_slice_controller_syncs', { result: 'success' })! > 0);
     await h.stop();
   });

@@ -3,6 +3,7 @@
  * address. Pure: built from objects, asked by the resolver. Upstream: the DNS specification for service discovery, as
  * CoreDNS's kubernetes plugin answers it.
  */
+import type { Stored } from '../api/object.ts';
 import type { Service } from '../api/gen/core-v1.ts';
 import type { EndpointSlice } from '../api/gen/discovery-v1.ts';
 import { deepEqual } from '../base/equal.ts';
@@ -21,15 +22,15 @@ export interface Zone {
 
 /** A zone that follows objects. */
 export interface MutableZone extends Zone {
-  setService(service: Service): void;
+  setService(service: Stored<Service>): void;
   removeService(namespace: string, name: string): void;
-  setSlice(slice: EndpointSlice): void;
-  removeSlice(slice: EndpointSlice): void;
+  setSlice(slice: Stored<EndpointSlice>): void;
+  removeSlice(slice: Stored<EndpointSlice>): void;
 }
 
 interface ServiceEntry {
-  service: Service | undefined;
-  readonly slices: Map<string, EndpointSlice>;
+  service: Stored<Service> | undefined;
+  readonly slices: Map<string, Stored<EndpointSlice>>;
   /** The records that this service has in the index, to be taken out again. */
   built: Built;
 }
@@ -88,19 +89,19 @@ export function createZone(domain: string, nameservers: readonly string[] = []):
     setSlice(slice) {
       const key = sliceKey(slice);
       if (key === undefined) return;
-      entryOf(key).slices.set(slice.metadata.name ?? '', slice);
+      entryOf(key).slices.set(slice.metadata.name, slice);
       rebuild(key);
     },
     removeSlice(slice) {
       const key = sliceKey(slice);
       if (key === undefined || !services.has(key)) return;
-      entryOf(key).slices.delete(slice.metadata.name ?? '');
+      entryOf(key).slices.delete(slice.metadata.name);
       rebuild(key);
     },
   };
 }
 
-function sliceKey(slice: EndpointSlice): string | undefined {
+function sliceKey(slice: Stored<EndpointSlice>): string | undefined {
   const name = slice.metadata.labels?.[SERVICE_LABEL];
   return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
 }

@@ -3,6 +3,8 @@
  * `status.loadBalancer` of services without a load balancer class. Upstream: the service controller of the cloud provider,
  * without a cloud; hence there is nothing outside to clean up and no finalizer.
  */
+import { keyOfObject } from '../client/object-store.ts';
+import type { Stored } from '../api/object.ts';
 import { onAbort } from '../base/abort.ts';
 import { EndpointSlices, Nodes, Services } from '../api/gen/resources.ts';
 import { isReason, ignoreNotFound } from '../api/status-error.ts';
@@ -58,17 +60,21 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     const all = services.list();
     const assigned = assignAddresses(all, {
       nodes: nodes.list(),
-      slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOf(s)),
+      slicesOf: (s) => slices.byIndex(BY_SERVICE, keyOfObject(s)),
       portUser: deps.portUser?.() ?? (() => undefined),
     });
     const results = await Promise.allSettled(
-      all.map((service) => settle(service, assigned.get(keyOf(service)), signal)),
+      all.map((service) => settle(service, assigned.get(keyOfObject(service)), signal)),
     );
     for (const key of problems.keys()) if (!assigned.has(key)) problems.delete(key);
     const failed = results.find((r) => r.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
-  async function settle(service: Service, assignment: Assignment | undefined, signal: AbortSignal): Promise<void> {
+  async function settle(
+    service: Stored<Service>,
+    assignment: Assignment | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const has = ingressOf(service).map((i) => i.ip ?? i.hostname ?? '');
     if (assignment === undefined) {
       const released = service.spec?.type !== 'LoadBalancer' && has.length > 0;
@@ -81,13 +87,13 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
     if (assignment.addresses.length > 0)
       deps.recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
   }
-  async function release(service: Service, signal: AbortSignal): Promise<void> {
+  async function release(service: Stored<Service>, signal: AbortSignal): Promise<void> {
     deps.recorder.event(service, 'Normal', 'DeletingLoadBalancer', 'Deleting load balancer');
     await write(service, [], signal);
     deps.recorder.event(service, 'Normal', 'DeletedLoadBalancer', 'Deleted load balancer');
   }
-  function reportProblem(service: Service, problem: string | undefined): void {
-    const key = keyOf(service);
+  function reportProblem(service: Stored<Service>, problem: string | undefined): void {
+    const key = keyOfObject(service);
     if (problem === undefined) {
       problems.delete(key);
       return;
@@ -101,9 +107,9 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
       `Error syncing load balancer: failed to ensure load balancer: ${problem}`,
     );
   }
-  async function write(service: Service, addresses: readonly string[], signal: AbortSignal): Promise<void> {
+  async function write(service: Stored<Service>, addresses: readonly string[], signal: AbortSignal): Promise<void> {
     const ingress = addresses.length === 0 ? null : addresses.map((ip) => ({ ip, ipMode: 'VIP' }));
-    const key = { namespace: service.metadata.namespace ?? '', name: service.metadata.name ?? '' };
+    const key = { namespace: service.metadata.namespace, name: service.metadata.name };
     // The resource version guards against acting on a service that has just become another type.
     const patch = {
       metadata: { resourceVersion: service.metadata.resourceVersion },
@@ -141,8 +147,4 @@ export function createLoadBalancerController(deps: LoadBalancerDeps): LoadBalanc
       }
     },
   };
-}
-
-function keyOf(service: Service): string {
-  return `${service.metadata.namespace}/${service.metadata.name}`;
 }

@@ -23,11 +23,11 @@ export type SiblingSelector = (pod: Stored<Pod>) => LabelMatcher | undefined;
 /** Objects plugins look up; all answers come from memory. */
 export interface ClusterObjects {
   readonly pod: (namespace: string, name: string) => Pod | undefined;
-  readonly claim: (namespace: string, name: string) => PersistentVolumeClaim | undefined;
-  readonly volume: (name: string) => PersistentVolume | undefined;
+  readonly claim: (namespace: string, name: string) => Stored<PersistentVolumeClaim> | undefined;
+  readonly volume: (name: string) => Stored<PersistentVolume> | undefined;
   readonly node: (name: string) => Stored<Node> | undefined;
   /** Volumes of a storage class. */
-  readonly volumesOfClass: (name: string) => readonly PersistentVolume[];
+  readonly volumesOfClass: (name: string) => readonly Stored<PersistentVolume>[];
   readonly csiNode: (name: string) => CSINode | undefined;
   readonly csiDriver: (name: string) => CSIDriver | undefined;
   /** Volumes attached to a node, or about to be. */

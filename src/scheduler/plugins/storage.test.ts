@@ -88,7 +88,7 @@ const depsOf = ({
   client,
 }: Storage): SchedulerPluginDeps =>
   testPluginDeps({
-    claim: (_namespace, name) => claims.find(({ metadata }) => metadata.name === name),
+    claim: (_namespace, name) => claims.map((claim) => stored(claim)).find(({ metadata }) => metadata.name === name),
     volume: (name) => volumes.find(({ metadata }) => metadata.name === name),
     volumesOfClass: () => volumes,
     node: (name) => nodes.find(({ metadata }) => metadata.name === name),

@@ -4,28 +4,27 @@ import { test } from 'node:test';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/gen/core-v1.ts';
 import type { StorageClass } from '../../api/gen/storage-v1.ts';
 import type { Stored } from '../../api/object.ts';
+import { stored } from '../../api/stored-fixture.ts';
 import type { SchedulerPluginDeps } from '../framework/plugin-deps.ts';
 import { testPod } from '../scheduler-fixture.ts';
 import { HOST, ZONE, none, outcome, zones } from './scene-fixture.ts';
 
-const claim = (spec: object = {}, more: object = {}): PersistentVolumeClaim => ({
-  metadata: { name: 'c', namespace: 'default' },
-  spec,
-  ...more,
-});
-const bound = (spec: object = {}): PersistentVolumeClaim =>
+const claim = (spec: object = {}, more: object = {}): Stored<PersistentVolumeClaim> =>
+  stored<PersistentVolumeClaim>({ metadata: { name: 'c', namespace: 'default' }, spec, ...more });
+const bound = (spec: object = {}): Stored<PersistentVolumeClaim> =>
   claim(
     { volumeName: 'pv', ...spec },
     { metadata: { name: 'c', namespace: 'default', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } } },
   );
-const volume = (node: string, labels: Record<string, string> = {}): PersistentVolume => ({
-  metadata: { name: 'pv', labels },
-  spec: {
-    nodeAffinity: {
-      required: { nodeSelectorTerms: [{ matchExpressions: [{ key: HOST, operator: 'In', values: [node] }] }] },
+const volume = (node: string, labels: Record<string, string> = {}): Stored<PersistentVolume> =>
+  stored<PersistentVolume>({
+    metadata: { name: 'pv', labels },
+    spec: {
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: HOST, operator: 'In', values: [node] }] }] },
+      },
     },
-  },
-});
+  });
 const late = (provisioner: string): StorageClass => ({
   metadata: { name: 'late' },
   provisioner,
@@ -63,13 +62,13 @@ const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [St
   ],
   [
     'a volume of another zone',
-    { claim: () => bound(), volume: () => ({ metadata: { name: 'pv', labels: { [ZONE]: 'z9__z8' } } }) },
+    { claim: () => bound(), volume: () => stored({ metadata: { name: 'pv', labels: { [ZONE]: 'z9__z8' } } }) },
     [],
     none('3 node(s) had no available volume zone'),
   ],
   [
     'a volume of one zone',
-    { claim: () => bound(), volume: () => ({ metadata: { name: 'pv', labels: { [ZONE]: 'z2' } } }) },
+    { claim: () => bound(), volume: () => stored({ metadata: { name: 'pv', labels: { [ZONE]: 'z2' } } }) },
     [],
     'c',
   ],
@@ -94,7 +93,7 @@ const volumeCases: readonly [string, Partial<SchedulerPluginDeps>, (readonly [St
   ],
   [
     'used by one pod only',
-    { claim: () => bound({ accessModes: ['ReadWriteOncePod'] }), volume: () => ({ metadata: { name: 'pv' } }) },
+    { claim: () => bound({ accessModes: ['ReadWriteOncePod'] }), volume: () => stored({ metadata: { name: 'pv' } }) },
     [[using('q'), 'a']],
     none('3 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'),
   ],
@@ -106,7 +105,7 @@ test('volumes: the claim of an ephemeral volume is waited for, alone and beside 
   const ephemeral = { name: 'e', ephemeral: { volumeClaimTemplate: { spec: {} } } };
   const named = { name: 'v', persistentVolumeClaim: { claimName: 'c' } };
   const waits = none('waiting for ephemeral volume controller to create the persistentvolumeclaim "p-e"');
-  const found = (_namespace: string, name: string): PersistentVolumeClaim | undefined =>
+  const found = (_namespace: string, name: string): Stored<PersistentVolumeClaim> | undefined =>
     name === 'c' ? bound() : undefined;
   const deps = { claim: found, volume: () => volume('b') };
   assert.equal(outcome({ nodes: zones, pod: testPod('p', { spec: { volumes: [ephemeral] } }) }), waits);

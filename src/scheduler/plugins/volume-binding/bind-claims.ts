@@ -1,4 +1,5 @@
 /** Carries out what was found for a pod's claims: names the claim on a volume made in advance, the node on a claim to be provisioned, and waits until all are bound. Upstream: volumebinding/binder.go (BindPodVolumes). */
+import type { Stored } from '../../../api/object.ts';
 import { PersistentVolumeClaims, PersistentVolumes } from '../../../api/gen/resources.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import { isBound } from '../../framework/pod-claims.ts';
@@ -48,26 +49,26 @@ async function bindVolume(
 
 async function selectNode(
   deps: VolumeBindingDeps,
-  { metadata }: PersistentVolumeClaim,
+  { metadata }: Stored<PersistentVolumeClaim>,
   { nodeName, signal }: BindTarget,
 ): Promise<void> {
   if (metadata.annotations?.[SELECTED_NODE] === nodeName) return;
   const patch = { metadata: { uid: metadata.uid, annotations: { [SELECTED_NODE]: nodeName } } };
   await deps.client
     .resource(PersistentVolumeClaims)
-    .patch({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, { type: 'merge', patch }, { signal });
+    .patch({ namespace: metadata.namespace, name: metadata.name }, { type: 'merge', patch }, { signal });
 }
 
 async function allBound(
   deps: VolumeBindingDeps,
-  claims: readonly PersistentVolumeClaim[],
+  claims: readonly Stored<PersistentVolumeClaim>[],
   { target, timeoutMs }: { target: BindTarget; timeoutMs: number },
 ): Promise<Status | undefined> {
   const untilMs = deps.clock.monotonicMs() + timeoutMs;
   /** Claims seen with our node on them: one that loses it was given back. */
   const selected = new Set<string | undefined>();
   for (;;) {
-    const now = claims.map(({ metadata }) => deps.claim(metadata.namespace ?? '', metadata.name ?? ''));
+    const now = claims.map(({ metadata }) => deps.claim(metadata.namespace, metadata.name));
     if (now.every((claim) => claim !== undefined && isBound(claim))) return undefined;
     for (const claim of now) {
       if (claim === undefined)

@@ -13,14 +13,14 @@ import type { VolumeObjects } from './volume-objects.ts';
 
 /** A volume for a claim. */
 export interface StaticBinding {
-  readonly claim: PersistentVolumeClaim;
-  readonly volume: PersistentVolume;
+  readonly claim: Stored<PersistentVolumeClaim>;
+  readonly volume: Stored<PersistentVolume>;
 }
 
 /** What the pod would get on a node. */
 export interface PodVolumes {
   readonly bindings: readonly StaticBinding[];
-  readonly provisioned: readonly PersistentVolumeClaim[];
+  readonly provisioned: readonly Stored<PersistentVolumeClaim>[];
 }
 
 /** Why a node will not do. */
@@ -31,11 +31,11 @@ const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 /** `taken`: names of volumes promised to other claims. */
 export function findPodVolumes(
   objects: VolumeObjects,
-  delayed: readonly PersistentVolumeClaim[],
+  delayed: readonly Stored<PersistentVolumeClaim>[],
   { node, taken }: { node: Stored<Node>; taken: (volume: string) => boolean },
 ): PodVolumes | VolumeRefusal {
   const bindings: StaticBinding[] = [];
-  const provisioned: PersistentVolumeClaim[] = [];
+  const provisioned: Stored<PersistentVolumeClaim>[] = [];
   for (const claim of delayed.toSorted(bySize)) {
     const selected = claim.metadata.annotations?.[SELECTED_NODE];
     if (selected !== undefined && selected !== node.metadata.name) return 'no volume';
@@ -54,22 +54,22 @@ export function findPodVolumes(
   return { bindings, provisioned };
 }
 
-function requestOf(claim: PersistentVolumeClaim): string {
+function requestOf(claim: Stored<PersistentVolumeClaim>): string {
   return claim.spec?.resources?.requests?.['storage'] ?? '0';
 }
 
-function bySize(a: PersistentVolumeClaim, b: PersistentVolumeClaim): number {
+function bySize(a: Stored<PersistentVolumeClaim>, b: Stored<PersistentVolumeClaim>): number {
   return compareQuantities(requestOf(a), requestOf(b));
 }
 
 function matchingVolume(
   objects: VolumeObjects,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   { node, used }: { node: Stored<Node>; used: (volume: string) => boolean },
-): PersistentVolume | undefined {
+): Stored<PersistentVolume> | undefined {
   const { spec, metadata } = claim;
   const selector = spec?.selector === undefined ? undefined : compileLabelSelector(spec.selector);
-  let best: PersistentVolume | undefined;
+  let best: Stored<PersistentVolume> | undefined;
   for (const volume of objects.volumesOfClass(spec?.storageClassName ?? '')) {
     const own = volume.spec;
     const { claimRef } = own ?? {};
@@ -77,7 +77,7 @@ function matchingVolume(
     const suits =
       own !== undefined &&
       volume.metadata.deletionTimestamp === undefined &&
-      !used(volume.metadata.name ?? '') &&
+      !used(volume.metadata.name) &&
       (claimRef === undefined
         ? isAvailable(volume)
         : promised && (claimRef.uid === undefined || claimRef.uid === metadata.uid)) &&
@@ -99,12 +99,12 @@ function matchingVolume(
 }
 
 /** The binder has seen to it: before that, and after a claim has let go of it, binding would go wrong. */
-function isAvailable({ status }: PersistentVolume): boolean {
+function isAvailable({ status }: Stored<PersistentVolume>): boolean {
   return status?.phase === 'Available';
 }
 
 /** Whether the volume's node affinity allows the node. */
-export function reachable(volume: PersistentVolume, node: Stored<Node>): boolean {
+export function reachable(volume: Stored<PersistentVolume>, node: Stored<Node>): boolean {
   const required = volume.spec?.nodeAffinity?.required;
   return required === undefined || someTermMatches(required.nodeSelectorTerms, node);
 }
@@ -125,7 +125,7 @@ function topologyAllowed({ allowedTopologies = [] }: StorageClass, { metadata }:
 /** Only drivers that publish their capacity are asked. */
 function hasCapacity(
   objects: VolumeObjects,
-  { claim, storageClass }: { claim: PersistentVolumeClaim; storageClass: StorageClass },
+  { claim, storageClass }: { claim: Stored<PersistentVolumeClaim>; storageClass: StorageClass },
   { metadata }: Stored<Node>,
 ): boolean {
   if (objects.csiDriver(storageClass.provisioner)?.spec.storageCapacity !== true) return true;

@@ -24,8 +24,8 @@ const AFFINITY = unresolvable(NAME, "node(s) didn't match PersistentVolume's nod
 const LOST = unresolvable(NAME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
 
 interface Kept {
-  readonly bound: readonly PersistentVolumeClaim[];
-  readonly delayed: readonly PersistentVolumeClaim[];
+  readonly bound: readonly Stored<PersistentVolumeClaim>[];
+  readonly delayed: readonly Stored<PersistentVolumeClaim>[];
   /** What was found on the node the pod goes to. */
   chosen?: PodVolumes;
 }
@@ -44,7 +44,7 @@ export function createVolumeBinding(
     };
   const giveBack = (state: CycleState, pod: Stored<Pod>): void => {
     for (const { volume } of (state.get(NAME) as Kept | undefined)?.chosen?.bindings ?? [])
-      if (promised.get(volume.metadata.name ?? '') === pod.metadata.uid) promised.delete(volume.metadata.name ?? '');
+      if (promised.get(volume.metadata.name) === pod.metadata.uid) promised.delete(volume.metadata.name);
   };
   return {
     name: NAME,
@@ -75,7 +75,7 @@ export function createVolumeBinding(
       if (found === 'no volume') return NO_VOLUME;
       if (found === 'no capacity') return NO_CAPACITY;
       kept.chosen = found;
-      for (const { volume } of found.bindings) promised.set(volume.metadata.name ?? '', pod.metadata.uid);
+      for (const { volume } of found.bindings) promised.set(volume.metadata.name, pod.metadata.uid);
       return undefined;
     },
     unreserve: (state, pod) => giveBack(state, pod),
@@ -113,8 +113,8 @@ function sortClaims(
   state: CycleState,
   { pod, wanted }: { pod: Stored<Pod>; wanted: readonly PodClaim[] },
 ): Status | undefined {
-  const bound: PersistentVolumeClaim[] = [];
-  const delayed: PersistentVolumeClaim[] = [];
+  const bound: Stored<PersistentVolumeClaim>[] = [];
+  const delayed: Stored<PersistentVolumeClaim>[] = [];
   for (const { name, isEphemeral } of wanted) {
     const claim = deps.claim(pod.metadata.namespace, name);
     if (claim === undefined)

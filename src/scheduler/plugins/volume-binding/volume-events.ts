@@ -1,4 +1,5 @@
 /** What may make a pod schedulable that waits for volumes. Pure. Upstream: VolumeBinding.EventsToRegister; not here: CSINode, which matters to migrated volumes alone. */
+import type { Stored } from '../../../api/object.ts';
 import type { PersistentVolumeClaim } from '../../../api/gen/core-v1.ts';
 import type { CSIDriver, CSIStorageCapacity, StorageClass } from '../../../api/gen/storage-v1.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
@@ -17,7 +18,8 @@ export function volumeEvents(find: FindClaim): Events {
     isOwnClaim(pod, now) &&
     claimsOf(pod).every(
       ({ name }) =>
-        name === (now as PersistentVolumeClaim).metadata.name || find(pod.metadata.namespace, name) !== undefined,
+        name === (now as Stored<PersistentVolumeClaim>).metadata.name ||
+        find(pod.metadata.namespace, name) !== undefined,
     );
   return [{ event: 'persistent-volume-claim/add', hint: isLast }, ...otherEvents];
 }
