@@ -10,6 +10,7 @@ import type { Platform } from '../platform/platform.ts';
 import { RecordingFile } from '../testing/recording/recording-file.ts';
 import { ScenarioRecorder, type RecorderDeps } from '../testing/recording/scenario-recorder.ts';
 import { parseScenario } from '../testing/scenario.ts';
+import type { ScenarioStep } from '../testing/scenario-steps.ts';
 import { writeSettings, type Settings } from './arguments/settings-file.ts';
 
 type Deps = Pick<Platform, 'clock' | 'files' | 'log'>;
@@ -17,6 +18,8 @@ type Deps = Pick<Platform, 'clock' | 'files' | 'log'>;
 export interface RecordingStart extends Pick<RecorderDeps, 'cluster' | 'find'> {
   /** Absolute. */
   readonly file: string;
+  /** The time that passes between steps; absent: real time. */
+  readonly clock?: RecorderDeps['clock'] | undefined;
   readonly dataDir: string;
   readonly store: ClusterOptions['store']['kind'];
   /** What earlier starts left in the data directory. */
@@ -27,6 +30,10 @@ export interface RecordingStart extends Pick<RecorderDeps, 'cluster' | 'find'> {
 
 export interface Recording {
   wrap(handler: ApiHandler): ApiHandler;
+  /** Records what was done by another way than a request. */
+  add(step: ScenarioStep): void;
+  /** The scenario as it is now. */
+  text(): string;
   /** Resolves when everything is on disk. */
   close(): Promise<void>;
 }
@@ -39,14 +46,19 @@ export async function beginRecording(deps: Deps, start: RecordingStart): Promise
   await writeSettings(files, dataDir, { ...settings, 'record-file': file, 'ran-unrecorded': undefined });
   const recorder = new ScenarioRecorder({
     ...start,
-    clock: deps.clock,
+    clock: start.clock ?? deps.clock,
     earlier,
     onChange: () => recording.markChanged(),
   });
   const recording = new RecordingFile({ ...deps, path: file, text: () => recorder.file() });
   if (earlier !== undefined && isRestart) recorder.addMissing('requests of the last second before an abnormal end');
   await written(file, () => files.writeFileAtomic(file, recorder.file(), { mode: 0o600 }));
-  return { wrap: (handler) => recorder.wrap(handler), close: () => recording.close() };
+  return {
+    wrap: (handler) => recorder.wrap(handler),
+    add: (step) => recorder.add(step),
+    text: () => recorder.file(),
+    close: () => recording.close(),
+  };
 }
 
 /** The text to go on with; undefined for a new recording. */

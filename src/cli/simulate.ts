@@ -26,11 +26,13 @@ import type { HistoryLog } from '../storage/history-log.ts';
 import type { Store } from '../storage/store.ts';
 import { Cluster } from '../testing/cluster.ts';
 import { parseImages, type Scenario } from '../testing/scenario.ts';
+import { simulationRoutes } from '../testing/simulation/simulation-route.ts';
 import { makePki, type Listening } from '../testing/listener.ts';
 import { readSettings, writeSettings } from './arguments/settings-file.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { beginRecording, type Recording } from './recording.ts';
 import { runInstance, type RunnableCluster } from './run-instance.ts';
+import { SimulatedTime } from './simulated-time.ts';
 import { supervision } from './supervision.ts';
 
 interface SimulateOptions extends ClusterOptions {
@@ -39,6 +41,8 @@ interface SimulateOptions extends ClusterOptions {
   readonly imagesFile?: string;
   /** Where a scenario of what clients do is written. */
   readonly recordFile?: string;
+  /** How fast virtual time runs at first; undefined: time is real. */
+  readonly speed?: number | undefined;
 }
 
 /** Runs until stopped; resolves to the exit code. */
@@ -63,6 +67,7 @@ class SimulatedCluster implements RunnableCluster {
   #listening: Listening | undefined;
   #store: Store | undefined;
   #recording: Recording | undefined;
+  readonly #time: SimulatedTime;
   #snapshots: Snapshots | undefined;
   readonly #lifetime = new AbortController();
 
@@ -71,6 +76,7 @@ class SimulatedCluster implements RunnableCluster {
     this.#options = options;
     this.#progress = progress;
     this.#startedMs = platform.clock.monotonicMs();
+    this.#time = new SimulatedTime(platform, options.speed);
   }
 
   async start(): Promise<void> {
@@ -85,7 +91,8 @@ class SimulatedCluster implements RunnableCluster {
     );
     const cluster = await this.#progress.phase('API server and controllers', () =>
       Cluster.start({
-        clock: 'real',
+        ...this.#time.options,
+        routes: this.#routes(),
         log: this.#platform.log,
         nodes: 0,
         images,
@@ -93,12 +100,15 @@ class SimulatedCluster implements RunnableCluster {
         runtimeConfig,
         console: this.#options.console,
         history: this.#history(),
-        store: async () =>
-          (this.#store = await openStore(this.#platform, {
-            choice: store,
-            file: `${dataDir}/state.db`,
-            encryption: encryptionConfigFile === undefined ? undefined : { file: encryptionConfigFile, reload: true },
-          })),
+        store: async (clock) =>
+          (this.#store = await openStore(
+            { ...this.#platform, clock },
+            {
+              choice: store,
+              file: `${dataDir}/state.db`,
+              encryption: encryptionConfigFile === undefined ? undefined : { file: encryptionConfigFile, reload: true },
+            },
+          )),
       }),
     );
     this.#cluster = cluster;
@@ -111,6 +121,12 @@ class SimulatedCluster implements RunnableCluster {
       cluster.nodes.addMany(Array.from({ length: nodes }, () => ({}))),
     );
     await this.#scheduleSnapshots(cluster);
+    this.#time.start(cluster);
+  }
+
+  #routes(): ReturnType<typeof simulationRoutes> {
+    const { running: clock } = this.#time;
+    return simulationRoutes({ cluster: () => this.#cluster, clock, recording: this.#recording });
   }
 
   async #scheduleSnapshots(cluster: Cluster): Promise<void> {
@@ -130,7 +146,13 @@ class SimulatedCluster implements RunnableCluster {
     const { httpsPort, bindAddress, name } = this.#options;
     for (let port = httpsPort ?? FIRST_PORT; ; port++) {
       try {
-        return await cluster.listen({ host: bindAddress ?? '127.0.0.1', port, clusterName: name, wrapHandler });
+        return await cluster.listen({
+          host: bindAddress ?? '127.0.0.1',
+          port,
+          clusterName: name,
+          wrapHandler,
+          timeRuns: true,
+        });
       } catch (error) {
         if (hasErrorCode(error, 'EADDRNOTAVAIL'))
           throw new PreflightError(`--bind-address: ${bindAddress} is not an address of this machine`);
@@ -142,9 +164,11 @@ class SimulatedCluster implements RunnableCluster {
   }
 
   #history(): ((clock: Clock) => HistoryLog) | undefined {
-    const { history: limits, dataDir } = this.#options;
+    const { history: limits, dataDir, speed } = this.#options;
     if (limits === undefined) return undefined;
-    return (clock) => createSqliteHistory({ path: `${dataDir}/history.db`, limits, clock, log: this.#platform.log });
+    // That of virtual time would be of another life of the cluster.
+    const path = speed === undefined ? `${dataDir}/history.db` : ':memory:';
+    return (clock) => createSqliteHistory({ path, limits, clock, log: this.#platform.log });
   }
 
   /** Undefined without `--record`. */
@@ -160,6 +184,7 @@ class SimulatedCluster implements RunnableCluster {
       dataDir,
       store: store.kind,
       settings: readSettings(dataDir),
+      clock: this.#time.clock,
       isRestart: supervision?.lastEnd !== undefined,
       cluster: { nodes, images },
       find: (reference) => this.#cluster && foundIn(this.#cluster, reference),
@@ -176,6 +201,7 @@ class SimulatedCluster implements RunnableCluster {
 
   async stop(): Promise<void> {
     this.#lifetime.abort(new Error('keelson is stopping'));
+    await this.#time.stop();
     await this.#cluster?.stop();
     await this.#recording?.close();
   }

@@ -7,6 +7,7 @@ import { parseControllerManagerSettings } from './controller-manager-settings.ts
 import { instanceStart } from './instance-start.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
 import { parseSnapshotOptions } from './snapshot/schedule-options.ts';
+import { MOST_SPEED } from '../testing/simulation/speeds.ts';
 import { UserError } from './usage-error.ts';
 import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeconfigOption } from './server-options.ts';
 
@@ -15,6 +16,7 @@ interface RawUpOptions extends RawServerOptions {
   readonly nodes?: string;
   readonly images?: string;
   readonly record?: string;
+  readonly speed?: string;
 }
 
 export function upCommand(): Command {
@@ -25,6 +27,10 @@ export function upCommand(): Command {
     .option('--nodes <n>', 'how many simulated nodes (with --simulate)')
     .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
     .option('--record <file>', 'what clients do, as a scenario for keelson sim run (with --simulate)')
+    .option(
+      '--speed <n>',
+      'virtual time, 1 to 1000000 times as fast, that can be paused (with --simulate --store memory)',
+    )
     .option('--detach', 'return when the node is Ready and leave the cluster running')
     .action(async (raw: RawUpOptions) => {
       const options = {
@@ -51,6 +57,7 @@ export function upCommand(): Command {
         throw new UserError('--images describes simulated containers: add --simulate', 2);
       if (nodes === undefined && raw.record !== undefined)
         throw new UserError('--record records what is done to simulated nodes: add --simulate', 2);
+      const speed = parseSpeed(raw, options.store.kind);
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       const start = instanceStart(command, raw);
       if (raw.detach === true) process.exitCode = await runDetached(options.dataDir, start);
@@ -58,11 +65,23 @@ export function upCommand(): Command {
       else {
         const { runSimulated } = await import('./simulate.ts');
         process.exitCode = await runSimulated(
-          { ...options, nodes, imagesFile: raw.images, recordFile: raw.record && resolve(raw.record) },
+          { ...options, nodes, imagesFile: raw.images, recordFile: raw.record && resolve(raw.record), speed },
           start,
         );
       }
     });
+}
+
+/** How fast virtual time runs; undefined: time is real. Throws `UserError` with exit code 2. */
+function parseSpeed({ speed, simulate }: RawUpOptions, store: string): number | undefined {
+  if (speed === undefined) return undefined;
+  if (simulate !== true) throw new UserError('--speed: only simulated time can be moved; add --simulate', 2);
+  // A cluster that was stored would find itself in its own past when it is started again.
+  if (store !== 'memory') throw new UserError('--speed: simulated time is not stored; add --store memory', 2);
+  const number = Number(speed);
+  if (!(number >= 1 && number <= MOST_SPEED))
+    throw new UserError(`--speed: ${speed} is not a number between 1 and ${MOST_SPEED}`, 2);
+  return number;
 }
 
 /** Options of networks and machines, which simulated clusters do not have. */

@@ -2,6 +2,7 @@
 import { parseTime } from '../api/time.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { WriteOptions } from '../client/client.ts';
+import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import { controllers as knownControllers } from '../controllers/list.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
@@ -65,6 +66,8 @@ export interface ClusterOptions {
   readonly runtimeConfig?: string;
   /** Whether ports of the cluster serve the console in the browser. Default true. */
   readonly console?: boolean | undefined;
+  /** Paths that the API server serves beside its own. */
+  readonly routes?: readonly NonResourceRoute[] | undefined;
   /** Where the lines of all components go. Default: they are kept in memory, and seen nowhere. */
   readonly log?: Log;
   /** Keeps a line for every change of the store, for `eventLog()`. */
@@ -95,6 +98,7 @@ const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   log: anything,
   keepEventLog: flag,
   console: flag,
+  routes: anything,
   fieldValidation: oneOf('Strict', 'Warn', 'Ignore'),
 };
 

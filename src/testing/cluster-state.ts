@@ -185,6 +185,7 @@ export class ClusterState {
       keepLines: this.options.keepEventLog ?? false,
       runtimeConfig: this.options.runtimeConfig ?? '',
       console: this.options.console === false ? undefined : loadConsole,
+      routes: this.options.routes,
       images: () => [...this.images.values()],
       onServerStart: ({ objects }) => this.#podListeners.forEach((listener) => objects.onChange(Pods, listener)),
       controllers,

@@ -2,6 +2,7 @@
 import type { SchedulerSetup } from '../cluster/control-plane/scheduler-setup.ts';
 import type { ApiServer } from '../apiserver/api-server-contract.ts';
 import type { LoadConsole } from '../apiserver/console/contract.ts';
+import type { NonResourceRoute } from '../apiserver/non-resource-routes.ts';
 import type { ClusterPki } from '../component-helpers/pki/cluster-pki.ts';
 import type { SimImage } from '../cri/sim/sim-image.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -49,6 +50,8 @@ export interface SimWorldDeps {
   readonly httpsPort?: number;
   /** As `--runtime-config`. */
   readonly runtimeConfig: string;
+  /** Paths that the API server serves beside its own. */
+  readonly routes?: readonly NonResourceRoute[] | undefined;
   /** What the console needs; absent: there is none. */
   readonly console?: LoadConsole | undefined;
 }

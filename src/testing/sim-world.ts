@@ -131,6 +131,7 @@ export class SimWorld {
       hostAddress: '10.64.0.1',
       runtimeConfig: this.#deps.runtimeConfig,
       console: this.#deps.console,
+      routes: this.#deps.routes,
       settings: { identityLease: false }, // Nobody asks which server it is, and its renewals would be most of a quiet day.
       explainPod: () => this.#scheduler?.why,
       schedulerSteps: () => this.#scheduler?.steps.stepsOf,

@@ -72,6 +72,7 @@ test(
     await page.locator('.object-facts').waitFor();
     assert.match(page.url(), /#\/object\/pods.*[?&]at=/);
     assert.equal(await page.getByRole('button', { name: 'Delete' }).count(), 0, 'the past cannot be changed');
+    assert.equal(await page.getByRole('link', { name: /^Edit/ }).count(), 0, 'nor edited');
     await page.getByText('Known for the present alone').waitFor();
     await page.getByRole('link', { name: 'YAML' }).click();
     await page.locator('.object-yaml').getByText('shop/web:1').first().waitFor();

@@ -103,9 +103,13 @@ export function assembleServer(deps: ControlPlaneDeps, input: ServerParts): ApiS
       healthChecks: [leaving.check],
       ...traced,
       views: [...views, why.view, reachView(callerWork)],
-      routes: [...registry.routes, why.trouble, deps.serverJoin, ...(console?.routes ?? [])].filter(
-        (route) => route !== undefined,
-      ),
+      routes: [
+        ...registry.routes,
+        why.trouble,
+        deps.serverJoin,
+        ...(console?.routes ?? []),
+        ...(deps.routes ?? []),
+      ].filter((route) => route !== undefined),
       aggregation: aggregation(deps, storage),
       charts: deps.console && { ...kubeletAccess(deps, storage), log: platform.log.child('charts') },
       auditor: setup?.auditor,

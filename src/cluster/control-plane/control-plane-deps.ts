@@ -42,6 +42,8 @@ export interface ControlPlaneDeps {
   readonly runsBeside?: (part: LedPart) => boolean;
   /** Serves what makes a machine another server of this cluster. */
   readonly serverJoin?: NonResourceRoute;
+  /** Paths that the server serves beside its own. */
+  readonly routes?: readonly NonResourceRoute[] | undefined;
   /** Gives what the console in the browser needs, at its first request. Absent: there is none. */
   readonly console?: LoadConsole | undefined;
   /** Wraps the token service: simulation orders its results repeatably. */

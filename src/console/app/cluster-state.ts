@@ -25,9 +25,13 @@ export function may(verb: string, kind: Kind, subresource = ''): boolean {
   return access !== undefined && allows(access, { verb, kind, subresource });
 }
 
-/** Whether the user may get a path outside the resources. False until the rules are known. */
+/** Whether the user may do this on a path outside the resources. False until the rules are known. */
+export function mayOnPath(verb: string, path: string): boolean {
+  return everywhere.value !== undefined && allowsPath(everywhere.value, verb, path);
+}
+
 export function mayGetPath(path: string): boolean {
-  return everywhere.value !== undefined && allowsPath(everywhere.value, 'get', path);
+  return mayOnPath('get', path);
 }
 
 /** Kinds that can be listed where the page looks. */

@@ -2,6 +2,7 @@
 import { count, numberText } from './number-text.ts';
 import { chartsTexts } from './charts-texts.ts';
 import { drainTexts } from './drain-texts.ts';
+import { simulationTexts } from './simulation-texts.ts';
 import { timeTexts } from './time-texts.ts';
 import { topologyTexts } from './topology-texts.ts';
 
@@ -45,6 +46,7 @@ export const texts = {
     otherKinds: 'Other kinds',
   },
   time: timeTexts,
+  simulation: simulationTexts,
   menu: {
     overview: 'Overview',
     workloads: 'Workloads',

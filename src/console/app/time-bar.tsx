@@ -8,6 +8,8 @@ import { readSpan, type Span } from '../api/past.ts';
 import { listable, listableKind } from './cluster-state.ts';
 import { chosenMs, hasPast, setMoment } from './moment.ts';
 import { namespace } from './router.ts';
+import { SimulationBar } from './simulation-bar.tsx';
+import { simulation } from './simulation.ts';
 import { texts } from './texts.ts';
 
 /** Whether the bar is shown in the present too. */
@@ -15,6 +17,8 @@ export const timeBarOpen = signal(false);
 
 /** How often the end of the slider moves on. */
 const PERIOD_MS = 10_000;
+/** The same where time is virtual, and runs faster. */
+const FAST_PERIOD_MS = 1000;
 /** A moment is gone to when the slider has rested for so long. */
 const REST_MS = 120;
 const STEPS = [
@@ -29,6 +33,7 @@ export function TimeBar() {
   return (
     <section class={chosenMs.value === undefined ? 'time-bar' : 'time-bar past'} aria-label={texts.time.title}>
       <TimeControls />
+      <SimulationBar />
     </section>
   );
 }
@@ -160,6 +165,7 @@ function useSpan(): { readonly span: Span | undefined; readonly problem: string 
   const span = useSignal<Span | undefined>(undefined);
   const problem = useSignal('');
   const kind = listableKind('pods') ?? listable.value.find(({ verbs }) => verbs.includes('watch'));
+  const isFast = simulation.value?.clock !== undefined;
   const path = kind === undefined ? '' : listPath(kind, namespace.value);
   useEffect(() => {
     if (path === '') return undefined;
@@ -178,12 +184,12 @@ function useSpan(): { readonly span: Span | undefined; readonly problem: string 
         },
       );
     };
-    const timer = setInterval(ask, PERIOD_MS);
+    const timer = setInterval(ask, isFast ? FAST_PERIOD_MS : PERIOD_MS);
     ask();
     return () => {
       clearInterval(timer);
       life.abort();
     };
-  }, [path]);
+  }, [path, isFast]);
   return { span: span.value, problem: problem.value };
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Access, accessIn, allows } from '../api/access.ts';
 import { ApiError } from '../api/http.ts';
 import type { Kind, ObjectRef } from '../api/kinds.ts';
+import { momentMs } from '../app/moment.ts';
 import { allViews } from '../app/registered-views.ts';
 import type { Need, ObjectAction } from '../views/contract.ts';
 
@@ -46,7 +47,8 @@ function useAccess(namespace: string): Access | undefined {
 
 /** What other views offer on the object. */
 export function actionsOn({ kind }: ObjectRef, mayDo: MayDo): readonly ObjectAction[] {
+  const isPast = momentMs.value !== undefined;
   return allViews()
     .flatMap(({ actions = [] }) => actions)
-    .filter(({ needs, applies }) => applies(kind) && needs.every(mayDo));
+    .filter(({ needs, applies, changes }) => applies(kind) && needs.every(mayDo) && !(changes === true && isPast));
 }

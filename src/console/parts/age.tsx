@@ -2,14 +2,15 @@
 import { computed, signal } from '@preact/signals';
 import { humanDuration } from '../../api/age.ts';
 import { momentMs } from '../app/moment.ts';
+import { presentNow } from '../app/simulation.ts';
 
-const presentMs = signal(Date.now());
+const presentMs = signal(presentNow());
 
 /** The moment that is looked at. */
 export const nowMs = computed(() => momentMs.value ?? presentMs.value);
 
 setInterval(() => {
-  if (!document.hidden) presentMs.value = Date.now();
+  if (!document.hidden) presentMs.value = presentNow();
 }, 1000);
 
 /** The age of what was made then, as kubectl tells it. */

@@ -1,5 +1,6 @@
 /** What other views offer on the objects of a list, as far as the user may do it. */
 import { kindNamed, may } from '../app/cluster-state.ts';
+import { momentMs } from '../app/moment.ts';
 import { allViews } from '../app/registered-views.ts';
 import { type Kind, kindId } from '../api/kinds.ts';
 import type { Need, ObjectAction } from '../views/contract.ts';
@@ -7,7 +8,10 @@ import type { Need, ObjectAction } from '../views/contract.ts';
 export function actionsFor(kind: Kind): readonly ObjectAction[] {
   return allViews()
     .flatMap(({ actions = [] }) => actions)
-    .filter(({ needs, applies }) => applies(kind) && needs.every((need) => mayOn(kind, need)));
+    .filter(({ needs, applies, changes }) => {
+      const isOffered = changes !== true || momentMs.value === undefined;
+      return isOffered && applies(kind) && needs.every((need) => mayOn(kind, need));
+    });
 }
 
 function mayOn(kind: Kind, { verb, subresource, resource, group = '' }: Need): boolean {

@@ -26,6 +26,8 @@ export interface ObjectAction {
   /** As in `KeyboardEvent.key`. */
   readonly key: string;
   readonly label: string;
+  /** It changes the object, which cannot be done in the past. */
+  readonly changes?: boolean;
   /** All of them are needed. */
   readonly needs: readonly Need[];
   applies(kind: Kind): boolean;

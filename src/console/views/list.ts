@@ -85,6 +85,7 @@ export const views: readonly ViewEntry[] = [
       {
         key: 'e',
         label: texts.edit.begin,
+        changes: true,
         needs: [{ verb: 'patch' }],
         applies: ({ verbs }) => verbs.includes('patch'),
         href: (ref) => objectHref('object', ref, { tab: 'yaml', edit: '1' }),

@@ -29,7 +29,7 @@ const HEAD = [
 const MISSING = '# Not recorded, as there is no step for it: ';
 
 export interface RecorderDeps {
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   /** Machines and images of the cluster. */
   readonly cluster: Pick<Scenario, 'nodes' | 'images'>;
   /** The object of `KIND/NAME`, if it is there. */
@@ -66,6 +66,12 @@ export class ScenarioRecorder {
   /** The handler, every request of which is recorded that changes something. */
   wrap(handler: ApiHandler): ApiHandler {
     return (request) => (MUTATING.has(request.method) ? this.#serve(handler, request) : handler(request));
+  }
+
+  /** Records what was done by another way than a request. */
+  add(step: ScenarioStep): void {
+    this.#add([step]);
+    this.#deps.onChange();
   }
 
   /** What the scenario lacks, for its reader. */

@@ -1,6 +1,6 @@
 /** One object of any kind: why it is as it is, what it is made of, its past, and what can be done. */
 import type { KubernetesObject } from '../../../api/object.ts';
-import { type ObjectRef, objectPath } from '../../api/kinds.ts';
+import { kindId, type ObjectRef, objectPath } from '../../api/kinds.ts';
 import { kindNamed, kinds } from '../../app/cluster-state.ts';
 import { momentMs } from '../../app/moment.ts';
 import { objectHref, objectOf } from '../../app/places.ts';
@@ -10,6 +10,7 @@ import { useMayDo } from '../../parts/access.ts';
 import { DeedBar } from './deed-bar.tsx';
 import { Conditions, Facts } from './facts.tsx';
 import { History } from './history.tsx';
+import { NodeFaults } from './node-faults.tsx';
 import { Events, Related } from './related.tsx';
 import { RelatedGraph } from './related-graph.tsx';
 import { ObjectHeader } from '../../parts/object-header.tsx';
@@ -86,6 +87,7 @@ function Summary({ of: ref, object, gone }: SummaryProps) {
       ) : (
         <p class="object-why dim">{`${texts.object.why}: ${texts.time.partOnly}`}</p>
       )}
+      {kindId(ref.kind) === 'nodes' && momentMs.value === undefined ? <NodeFaults node={ref.name} /> : null}
       <Facts of={ref} object={object} />
       <Conditions object={object} />
       <RelatedGraph of={ref} object={object} />
