@@ -31,7 +31,6 @@ test(
     await build(repositoryRoot);
     const { cluster, time } = await startSimulation();
     await using _ = { [Symbol.asyncDispose]: async () => (await time.stop(), await cluster.stop()) };
-    const { url, token } = await accountWith(cluster, 'view');
     await using browser = await openBrowser();
     const { page, problems } = browser;
     await goTo(page, await cluster.console(), '#/list/nodes');
@@ -76,6 +75,7 @@ test(
 
     // Who has no role for it sees nothing of it.
     await page.getByRole('button', { name: 'Sign out' }).click();
+    const { url, token } = await accountWith(cluster, 'view'); // Tokens end by simulated time.
     await page.goto(url);
     await page.getByLabel('Bearer token').fill(token);
     await page.keyboard.press('Enter');
