@@ -1,11 +1,11 @@
-/** What secrets that hold tokens say of themselves: bootstrap tokens and legacy service-account tokens. */
+/** Fields, labels and annotations of secrets that hold tokens: bootstrap tokens and legacy service-account tokens. */
 import { parseTime } from '../api/time.ts';
 import type { Secret } from '../api/gen/core-v1.ts';
 
 /** The day a legacy service-account token was last used: a label of its secret. */
 export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
 
-/** Since when a legacy service-account token is no longer taken: a label of its secret. */
+/** The day from which a legacy service-account token is no longer accepted: a label of its secret. */
 export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
 
 /** The ConfigMap with the date since which the last use is recorded, and the key of that date. */

@@ -22,25 +22,25 @@ export type ScheduleResult =
       /** Absent when there was but one node to choose. */
       readonly scored?: Scored;
       readonly statuses: ReadonlyMap<string, Status>;
-      /** Names of the plugins that filtered. */
+      /** Names of the plugins whose Filter ran. */
       readonly filters: readonly string[];
     }
   | { readonly node: undefined; readonly diagnosis: Diagnosis; readonly filters: readonly SchedulerPlugin[] };
 
-/** What a cycle works with. `startAt` is where the last cycle stopped looking; it is moved on. */
+/** The inputs of a cycle. `startAt` is the node at which the last cycle stopped; the cycle advances it. */
 export interface ScheduleInput {
   readonly profile: Profile;
   readonly pod: Stored<Pod>;
   readonly snapshot: Snapshot;
   readonly random: Random;
   readonly cursor: { startAt: number };
-  /** Pods expected on nodes; absent: none. */
+  /** Nominated pods; absent: none. */
   readonly nominations?: Nominations;
 }
 
 const MIN_FEASIBLE = 100;
 
-/** How many feasible nodes are enough; without a percentage it falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
+/** The number of feasible nodes that is enough; without a percentage its share falls as the cluster grows. Upstream: numFeasibleNodesToFind. */
 export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore: number = 0): number {
   if (nodeCount < MIN_FEASIBLE) return nodeCount;
   const percentage =
@@ -48,13 +48,13 @@ export function feasibleNodesToFind(nodeCount: number, percentageOfNodesToScore:
   return Math.max(MIN_FEASIBLE, Math.floor((nodeCount * percentage) / 100));
 }
 
-/** The nodes a pod fits on, and why not the others. */
+/** The feasible nodes, and the reasons of the others. */
 export interface FoundNodes {
   readonly feasible: readonly NodeInfo[];
   readonly statuses: ReadonlyMap<string, Status>;
   readonly filters: readonly SchedulerPlugin[];
   readonly nodeCount: number;
-  /** A rejection before any node was looked at. */
+  /** A rejection by PreFilter, before any node was examined. */
   readonly preFilter?: Status;
   readonly memory?: ClassMemory;
 }
@@ -102,7 +102,7 @@ function filterNodes(input: ScheduleInput, state: CycleState, pre: PreFiltered):
   return { feasible, statuses: allStatuses, filters: pre.filters, nodeCount, memory };
 }
 
-/** The second half: scores, and the choice. `more`: what others add to the nodes' scores. */
+/** The second half: scores and the choice. `more`: scores that extenders add. */
 export function pickNode(
   input: ScheduleInput,
   state: CycleState,
@@ -134,13 +134,13 @@ export function pickNode(
 interface AskedFilters {
   readonly all: readonly SchedulerPlugin[];
   readonly memory?: ClassMemory;
-  /** Those not in the memory. */
+  /** Filter plugins whose results are not remembered. */
   readonly others: readonly SchedulerPlugin[];
 }
 
 function splitFilters({ profile, pod, snapshot }: ScheduleInput, pre: PreFiltered): AskedFilters {
   const all = pre.filters;
-  // Where PreFilter names the nodes (DaemonSets) each is looked at once, and no other pod asks the same.
+  // Where PreFilter names the nodes (DaemonSets), each is examined once, and no other pod has the same question.
   if (profile.memories === undefined || pre.nodeNames !== undefined) return { all, others: all };
   const end = all.findIndex((plugin) => plugin.nodeLocal !== true);
   const local = end === -1 ? all : all.slice(0, end);
@@ -154,7 +154,7 @@ function filterNode(
   state: CycleState,
   { asked, node }: { asked: AskedFilters; node: NodeInfo },
 ): Status | undefined {
-  // A node must do without the pods it is promised to, and with them; the first is mostly known already.
+  // The pod must fit with and without the node's nominated pods; the result without them is mostly remembered.
   const status =
     asked.memory?.filter(state, pod, node) ??
     (asked.others.length === 0 ? undefined : runFilters(asked.others, state, { pod, node }));
@@ -163,7 +163,7 @@ function filterNode(
   return runFiltersWithNominated(asked.all, state, { pod, node, nominations });
 }
 
-/** Undefined where a filter looks beyond pod and node: then no answer holds for the next pod. */
+/** Undefined where a filter depends on more than pod and node: then no result holds for the next pod. */
 function refusalQuestion(input: ScheduleInput, state: CycleState, asked: AskedFilters): RefusalQuestion | undefined {
   const { memory, others } = asked;
   if (memory === undefined || others.length > 0) return undefined;

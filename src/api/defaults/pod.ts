@@ -51,14 +51,14 @@ function setContainerDefaults(container: Container | EphemeralContainer): void {
   setHandlerDefaults(container.lifecycle?.preStop);
 }
 
-/** Fills what pods and templates have in common. */
+/** Defaults that pods and pod templates share. */
 function setPodSpecDefaults(spec: PodSpec): void {
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
-  // The old name of the field follows the new one, and stands in for it.
+  // `serviceAccount`, the old name, is set from `serviceAccountName`, or the other way round.
   if ((spec.serviceAccountName ?? '') === '' && (spec.serviceAccount ?? '') !== '')
     spec.serviceAccountName = spec.serviceAccount!;
   const { serviceAccountName = '' } = spec;
@@ -79,7 +79,7 @@ export function setPodTemplateDefaults(template: PodTemplate): void {
   setPodTemplateSpecDefaults(template.template);
 }
 
-/** Requests nobody named are the limits. */
+/** Requests that are absent default to the limits. */
 function setRequestsFromLimits(resources: ResourceRequirements | undefined): void {
   if (resources?.limits === undefined) return;
   for (const [name, limit] of Object.entries(resources.limits)) {
@@ -87,10 +87,10 @@ function setRequestsFromLimits(resources: ResourceRequirements | undefined): voi
   }
 }
 
-/** Resources whose pod-level requests are derived. */
+/** The resources whose pod-level requests have defaults. */
 const POD_LEVEL_RESOURCES = ['cpu', 'memory'];
 
-/** Pod-level requests nobody named are the sum of the containers', or the limit. */
+/** Pod-level requests that are absent default to the sum of the containers', or to the limit. */
 function setPodLevelRequests(spec: PodSpec): void {
   const resources = spec.resources;
   if (resources?.limits === undefined) return;

@@ -1,9 +1,9 @@
 /** Whether a definition in a group of the Kubernetes community was approved. Upstream: apiextensions/helpers.go GetAPIApprovalState. */
 
-/** The annotation that tells of the approval. */
+/** The annotation with the URL of the approval. */
 export const API_APPROVED_ANNOTATION = 'api-approved.kubernetes.io';
 
-/** What the annotation says, as reason of the condition, and why. */
+/** The condition's reason that follows from the annotation, and its message. */
 export interface ApiApproval {
   readonly state: 'MissingAnnotation' | 'InvalidAnnotation' | 'ApprovedAnnotation' | 'UnapprovedAnnotation';
   readonly message: string;

@@ -1,8 +1,8 @@
-/** Token issuers of a file that may change while we run. Upstream: the reload of `--authentication-config`. */
+/** Authenticators of a configuration file that is read again when it changes. Upstream: the reload of `--authentication-config`. */
 import { followFile, type FollowedFileDeps } from '../options/followed-file.ts';
 import type { TokenAuthenticator } from './bearer-token.ts';
 
-/** Makes the authenticator from what the file said at the start. */
+/** Makes the authenticator from the file's content at the start. */
 export function createReloadedTokens(
   deps: Omit<FollowedFileDeps<readonly TokenAuthenticator[]>, 'what'>,
   { text, issuers: value }: { readonly text: string; readonly issuers: readonly TokenAuthenticator[] },

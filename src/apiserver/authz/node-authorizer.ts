@@ -42,15 +42,15 @@ export function createNodeAuthorizer(objects: ObjectStore, nodeRules: readonly P
       stop();
       volumeSecrets.stop();
     },
-    authorize(asked) {
-      const { user } = asked;
+    authorize(attributes) {
+      const { user } = attributes;
       if (!user.groups.includes('system:nodes') || !user.name.startsWith(PREFIX) || user.name.length === PREFIX.length)
         return NO_OPINION;
       const node = user.name.slice(PREFIX.length);
-      const check = asked.isResourceRequest ? CHECKS[`${asked.apiGroup}/${asked.resource}`] : undefined;
+      const check = attributes.isResourceRequest ? CHECKS[`${attributes.apiGroup}/${attributes.resource}`] : undefined;
       if (check !== undefined)
-        return check(asked, { node, pods: podsByNode.get(node) ?? NO_PODS, objects, volumeSecrets });
-      return nodeRules.some((rule) => ruleAllows(rule, asked)) ? ALLOW : NO_OPINION;
+        return check(attributes, { node, pods: podsByNode.get(node) ?? NO_PODS, objects, volumeSecrets });
+      return nodeRules.some((rule) => ruleAllows(rule, attributes)) ? ALLOW : NO_OPINION;
     },
   };
 }

@@ -27,7 +27,7 @@ interface NodeView {
   readonly volumeSecrets: VolumeSecrets;
 }
 
-type Check = (asked: AuthorizationAttributes, view: NodeView) => AuthorizationDecision;
+type Check = (attributes: AuthorizationAttributes, view: NodeView) => AuthorizationDecision;
 
 const READ: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
@@ -35,42 +35,48 @@ const GET: ReadonlySet<string> = new Set(['get']);
 
 export const CHECKS: Readonly<Record<string, Check>> = {
   '/secrets': namespaced(
-    (asked, view) => somePod(asked, view, (pod) => secretNames(pod).has(asked.name)) || secretOfVolume(asked, view),
+    (attributes, view) =>
+      somePod(attributes, view, (pod) => secretNames(pod).has(attributes.name)) || secretOfVolume(attributes, view),
   ),
   '/configmaps': namespaced(
-    (asked, view) => somePod(asked, view, (pod) => configMapNames(pod).has(asked.name)) || configures(asked, view),
+    (attributes, view) =>
+      somePod(attributes, view, (pod) => configMapNames(pod).has(attributes.name)) || configures(attributes, view),
   ),
-  '/persistentvolumeclaims': (asked, view) => {
-    if (asked.subresource === 'status')
+  '/persistentvolumeclaims': (attributes, view) => {
+    if (attributes.subresource === 'status')
       return (
-        verbIn(asked, STATUS_WRITES, 'can only update or patch the status of this type') ??
-        related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
+        verbIn(attributes, STATUS_WRITES, 'can only update or patch the status of this type') ??
+        related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
       );
-    return getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)));
-  },
-  'resource.k8s.io/resourceclaims': (asked, view) =>
-    getOnly(asked) ?? related(asked, view, (a, v) => somePod(a, v, (pod) => claimNamesOf(pod).includes(a.name))),
-  'resource.k8s.io/resourceslices': authorizeSlices,
-  '/persistentvolumes': (asked, view) => getOnly(asked) ?? related(asked, view, volumeOfPod),
-  '/serviceaccounts': (asked, view) => {
-    const verdict =
-      asked.subresource === 'token'
-        ? verbIn(asked, CREATE, 'can only create tokens for individual service accounts')
-        : getOnly(asked);
     return (
-      verdict ?? related(asked, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name))
+      getOnly(attributes) ?? related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNames(pod).has(a.name)))
+    );
+  },
+  'resource.k8s.io/resourceclaims': (attributes, view) =>
+    getOnly(attributes) ??
+    related(attributes, view, (a, v) => somePod(a, v, (pod) => claimNamesOf(pod).includes(a.name))),
+  'resource.k8s.io/resourceslices': authorizeSlices,
+  '/persistentvolumes': (attributes, view) => getOnly(attributes) ?? related(attributes, view, volumeOfPod),
+  '/serviceaccounts': (attributes, view) => {
+    const verdict =
+      attributes.subresource === 'token'
+        ? verbIn(attributes, CREATE, 'can only create tokens for individual service accounts')
+        : getOnly(attributes);
+    return (
+      verdict ??
+      related(attributes, view, (a, v) => somePod(a, v, (pod) => (pod.spec?.serviceAccountName ?? '') === a.name))
     );
   },
   '/nodes': authorizeNode,
   '/pods': authorizePod,
   '/namespaces': authorizeNamespace,
-  'coordination.k8s.io/leases': (asked, view) => {
-    if (asked.namespace !== 'kube-node-lease')
+  'coordination.k8s.io/leases': (attributes, view) => {
+    if (attributes.namespace !== 'kube-node-lease')
       return no(`can only access leases in the "kube-node-lease" system namespace`);
-    return ownNamed(asked, view, 'node lease');
+    return ownNamed(attributes, view, 'node lease');
   },
   'storage.k8s.io/volumeattachments': authorizeAttachment,
-  'storage.k8s.io/csinodes': (asked, view) => ownNamed(asked, view, 'CSINode'),
+  'storage.k8s.io/csinodes': (attributes, view) => ownNamed(attributes, view, 'CSINode'),
 };
 
 const ATTACHMENT_VERBS: ReadonlySet<string> = new Set(['get', 'create', 'delete']);
@@ -90,55 +96,55 @@ function no(reason: string): AuthorizationDecision {
 }
 
 function verbIn(
-  asked: AuthorizationAttributes,
+  attributes: AuthorizationAttributes,
   verbs: ReadonlySet<string>,
   why: string,
 ): AuthorizationDecision | undefined {
-  return verbs.has(asked.verb) ? undefined : no(why);
+  return verbs.has(attributes.verb) ? undefined : no(why);
 }
 
-function getOnly(asked: AuthorizationAttributes): AuthorizationDecision | undefined {
+function getOnly(attributes: AuthorizationAttributes): AuthorizationDecision | undefined {
   return (
-    verbIn(asked, GET, 'can only get individual resources of this type') ??
-    (asked.subresource === '' ? undefined : no('cannot get subresource'))
+    verbIn(attributes, GET, 'can only get individual resources of this type') ??
+    (attributes.subresource === '' ? undefined : no('cannot get subresource'))
   );
 }
 
 /** Reads of objects in a namespace that something of the node's must refer to. */
-function namespaced(refers: (asked: AuthorizationAttributes, view: NodeView) => boolean): Check {
-  return (asked, view) => {
-    if (!READ.has(asked.verb)) return no('can only read resources of this type');
-    if (asked.subresource !== '') return no('cannot read subresource');
-    if (asked.namespace === '') return no('can only read namespaced object of this type');
-    return related(asked, view, refers);
+function namespaced(refers: (attributes: AuthorizationAttributes, view: NodeView) => boolean): Check {
+  return (attributes, view) => {
+    if (!READ.has(attributes.verb)) return no('can only read resources of this type');
+    if (attributes.subresource !== '') return no('cannot read subresource');
+    if (attributes.namespace === '') return no('can only read namespaced object of this type');
+    return related(attributes, view, refers);
   };
 }
 
 function related(
-  asked: AuthorizationAttributes,
+  attributes: AuthorizationAttributes,
   view: NodeView,
-  refers: (asked: AuthorizationAttributes, view: NodeView) => boolean,
+  refers: (attributes: AuthorizationAttributes, view: NodeView) => boolean,
 ): AuthorizationDecision {
-  if (asked.name === '') return no('No Object name found');
-  return refers(asked, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
+  if (attributes.name === '') return no('No Object name found');
+  return refers(attributes, view) ? ALLOW : no(`no relationship found between node '${view.node}' and this object`);
 }
 
 /** Whether the node's own configuration is to come from there. */
-function configures(asked: AuthorizationAttributes, { node, objects }: NodeView): boolean {
+function configures(attributes: AuthorizationAttributes, { node, objects }: NodeView): boolean {
   const source = objects.get(Nodes, '', node)?.spec?.configSource?.configMap;
-  return source?.namespace === asked.namespace && source.name === asked.name;
+  return source?.namespace === attributes.namespace && source.name === attributes.name;
 }
 
-function somePod(asked: AuthorizationAttributes, view: NodeView, refers: (pod: Pod) => boolean): boolean {
+function somePod(attributes: AuthorizationAttributes, view: NodeView, refers: (pod: Pod) => boolean): boolean {
   for (const pod of view.pods.values()) {
-    if (pod.metadata.namespace === asked.namespace && !isMirror(pod) && refers(pod)) return true;
+    if (pod.metadata.namespace === attributes.namespace && !isMirror(pod) && refers(pod)) return true;
   }
   return false;
 }
 
 /** A volume is the node's when the claim it is bound to is used by one of its pods. */
-function volumeOfPod(asked: Pick<AuthorizationAttributes, 'name'>, view: NodeView): boolean {
-  const claim = view.objects.get(PersistentVolumes, '', asked.name)?.spec?.claimRef;
+function volumeOfPod(attributes: Pick<AuthorizationAttributes, 'name'>, view: NodeView): boolean {
+  const claim = view.objects.get(PersistentVolumes, '', attributes.name)?.spec?.claimRef;
   if (claim?.name === undefined) return false;
   for (const pod of view.pods.values()) {
     if (pod.metadata.namespace === claim.namespace && !isMirror(pod) && claimNames(pod).has(claim.name)) return true;
@@ -147,37 +153,37 @@ function volumeOfPod(asked: Pick<AuthorizationAttributes, 'name'>, view: NodeVie
 }
 
 /** Secrets that the volumes of the node's pods are mounted with. Asked only when no pod names the secret itself. */
-function secretOfVolume(asked: AuthorizationAttributes, view: NodeView): boolean {
-  for (const name of view.volumeSecrets.volumesOf(`${asked.namespace}/${asked.name}`))
+function secretOfVolume(attributes: AuthorizationAttributes, view: NodeView): boolean {
+  for (const name of view.volumeSecrets.volumesOf(`${attributes.namespace}/${attributes.name}`))
     if (volumeOfPod({ name }, view)) return true;
   return false;
 }
 
-function authorizeNode(asked: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {
-  if (asked.subresource === 'status') return STATUS_WRITES.has(asked.verb) ? ALLOW : NO_OPINION;
-  if (asked.subresource !== '') return NO_OPINION;
-  if (NODE_WRITES.has(asked.verb)) return ALLOW; // Whose node it is, NodeRestriction checks.
-  if (!READ.has(asked.verb)) return NO_OPINION;
-  if (asked.name === node) return ALLOW;
+function authorizeNode(attributes: AuthorizationAttributes, { node }: NodeView): AuthorizationDecision {
+  if (attributes.subresource === 'status') return STATUS_WRITES.has(attributes.verb) ? ALLOW : NO_OPINION;
+  if (attributes.subresource !== '') return NO_OPINION;
+  if (NODE_WRITES.has(attributes.verb)) return ALLOW; // Whose node it is, NodeRestriction checks.
+  if (!READ.has(attributes.verb)) return NO_OPINION;
+  if (attributes.name === node) return ALLOW;
   return no(
-    asked.name === ''
+    attributes.name === ''
       ? `node '${node}' cannot read all nodes, only its own Node object`
-      : `node '${node}' cannot read '${asked.name}', only its own Node object`,
+      : `node '${node}' cannot read '${attributes.name}', only its own Node object`,
   );
 }
 
-function authorizePod(asked: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
-  const own = (): boolean => view.pods.has(`${asked.namespace}/${asked.name}`);
-  if (asked.subresource === 'status') return STATUS_WRITES.has(asked.verb) ? ALLOW : NO_OPINION;
-  if (asked.subresource === 'eviction') return asked.verb === 'create' ? ALLOW : NO_OPINION;
-  if (asked.subresource !== '') return NO_OPINION;
-  if (asked.verb === 'create' || asked.verb === 'delete') return ALLOW;
-  if (asked.verb === 'get') return related(asked, view, own);
-  if (asked.verb !== 'list' && asked.verb !== 'watch') return NO_OPINION;
-  if (selectedNode(asked.fieldSelector) === view.node || appliesPolicies(view)) return ALLOW;
-  return asked.name === ''
+function authorizePod(attributes: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
+  const own = (): boolean => view.pods.has(`${attributes.namespace}/${attributes.name}`);
+  if (attributes.subresource === 'status') return STATUS_WRITES.has(attributes.verb) ? ALLOW : NO_OPINION;
+  if (attributes.subresource === 'eviction') return attributes.verb === 'create' ? ALLOW : NO_OPINION;
+  if (attributes.subresource !== '') return NO_OPINION;
+  if (attributes.verb === 'create' || attributes.verb === 'delete') return ALLOW;
+  if (attributes.verb === 'get') return related(attributes, view, own);
+  if (attributes.verb !== 'list' && attributes.verb !== 'watch') return NO_OPINION;
+  if (selectedNode(attributes.fieldSelector) === view.node || appliesPolicies(view)) return ALLOW;
+  return attributes.name === ''
     ? no('can only list/watch pods with spec.nodeName field selector')
-    : related(asked, view, own);
+    : related(attributes, view, own);
 }
 
 /** Beyond upstream: nodes apply network policies, which select any pods, by the labels of their namespaces too. */
@@ -191,15 +197,15 @@ function authorizeNamespace({ verb, subresource }: AuthorizationAttributes, view
 }
 
 /** Unlike upstream's, nodes make no slices: NodeRestriction does not look at them here. */
-function authorizeSlices(asked: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
-  if (asked.subresource !== '') return no('cannot authorize ResourceSlice subresources');
-  if (SLICE_COLLECTION_VERBS.has(asked.verb))
-    return selectedNode(asked.fieldSelector) === view.node
+function authorizeSlices(attributes: AuthorizationAttributes, view: NodeView): AuthorizationDecision {
+  if (attributes.subresource !== '') return no('cannot authorize ResourceSlice subresources');
+  if (SLICE_COLLECTION_VERBS.has(attributes.verb))
+    return selectedNode(attributes.fieldSelector) === view.node
       ? ALLOW
       : no('can only list/watch/deletecollection resourceslices with nodeName field selector');
-  if (!GET.has(asked.verb)) return no('can only read and delete resourceslices');
+  if (!GET.has(attributes.verb)) return no('can only read and delete resourceslices');
   return related(
-    asked,
+    attributes,
     view,
     ({ name }, { objects, node }) => objects.get(ResourceSlices, '', name)?.spec.nodeName === node,
   );
@@ -214,11 +220,11 @@ function selectedNode(fieldSelector: string | undefined): string | undefined {
   }
 }
 
-function ownNamed(asked: AuthorizationAttributes, { node }: NodeView, what: string): AuthorizationDecision {
-  const denied = verbIn(asked, OWN_VERBS, `can only get, create, update, patch, or delete a ${what}`);
+function ownNamed(attributes: AuthorizationAttributes, { node }: NodeView, what: string): AuthorizationDecision {
+  const denied = verbIn(attributes, OWN_VERBS, `can only get, create, update, patch, or delete a ${what}`);
   if (denied !== undefined) return denied;
   // A create carries its name in the body: NodeRestriction checks it.
-  return asked.verb === 'create' || asked.name === node
+  return attributes.verb === 'create' || attributes.name === node
     ? ALLOW
     : no(`can only access ${what} with the same name as the requesting node`);
 }
@@ -227,13 +233,13 @@ function ownNamed(asked: AuthorizationAttributes, { node }: NodeView, what: stri
  * Beyond upstream's reads of its own attachments: a kubelet that attaches for itself makes and deletes them. What a create
  * is about, NodeRestriction checks.
  */
-function authorizeAttachment(asked: AuthorizationAttributes, { node, objects }: NodeView): AuthorizationDecision {
+function authorizeAttachment(attributes: AuthorizationAttributes, { node, objects }: NodeView): AuthorizationDecision {
   const denied =
-    verbIn(asked, ATTACHMENT_VERBS, 'can only get, create or delete individual resources of this type') ??
-    (asked.subresource === '' ? undefined : no('cannot get subresource'));
-  if (denied !== undefined || asked.verb === 'create') return denied ?? ALLOW;
-  const found = asked.name === '' ? undefined : objects.get(VolumeAttachments, '', asked.name);
-  if (asked.name === '') return no('No Object name found');
+    verbIn(attributes, ATTACHMENT_VERBS, 'can only get, create or delete individual resources of this type') ??
+    (attributes.subresource === '' ? undefined : no('cannot get subresource'));
+  if (denied !== undefined || attributes.verb === 'create') return denied ?? ALLOW;
+  const found = attributes.name === '' ? undefined : objects.get(VolumeAttachments, '', attributes.name);
+  if (attributes.name === '') return no('No Object name found');
   if (found === undefined || found.spec.nodeName === node) return ALLOW;
   return no(`no relationship found between node '${node}' and this object`);
 }

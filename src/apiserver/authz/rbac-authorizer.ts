@@ -28,13 +28,13 @@ export function createRbacAuthorizer(objects: ObjectStore): RbacAuthorizer {
   const follow = (binding: Binding | undefined, old: Binding | undefined): void => index.follow(binding, old);
   const stops = [objects.onChange(ClusterRoleBindings, follow), objects.onChange(RoleBindings, follow)];
   return {
-    authorize(asked) {
+    authorize(attributes) {
       let allowed: Grant | undefined;
       let missing: Set<string> | undefined;
-      index.visit(asked.user, asked.namespace, (grant) => {
+      index.visit(attributes.user, attributes.namespace, (grant) => {
         const rules = rulesOf(objects, grant.binding);
         if (rules === undefined) (missing ??= new Set()).add(missingRole(grant.binding));
-        else if (rulesAllow(rules, asked)) allowed = grant;
+        else if (rulesAllow(rules, attributes)) allowed = grant;
         return allowed !== undefined;
       });
       if (allowed !== undefined)
@@ -88,5 +88,6 @@ function describe({ binding, subject }: Grant): string {
 
 /** Members of `system:masters` may do anything, whatever RBAC says. Upstream: authorizerfactory.NewPrivilegedGroups. */
 export const privilegedGroupAuthorizer: Authorizer = {
-  authorize: (asked: AuthorizationAttributes) => (asked.user.groups.includes('system:masters') ? ALLOW : NO_OPINION),
+  authorize: (attributes: AuthorizationAttributes) =>
+    attributes.user.groups.includes('system:masters') ? ALLOW : NO_OPINION,
 };

@@ -7,7 +7,7 @@ import { SLOTS } from './timeline.ts';
 export interface Sample {
   readonly slot: number;
   readonly values: readonly number[];
-  /** Its ring may take the place of one that would be written in this slot as well. */
+  /** A preferred subject's ring may take the place of one that would be written in this slot as well. */
   readonly preferred?: boolean;
 }
 
@@ -18,9 +18,9 @@ interface Ring<S> {
   newest: number;
 }
 
-/** Rings by a key. `NaN` stands for what is not known. */
+/** Rings by a key. `NaN` stands for an unknown measure. */
 export class Rings<S> {
-  /** In the order in which they were last written. */
+  /** Ordered by their last write. */
   readonly #rings = new Map<string, Ring<S>>();
   readonly #measures: number;
   readonly #most: number;
@@ -34,7 +34,7 @@ export class Rings<S> {
     return this.#rings.size;
   }
 
-  /** Memory of the rings, without that of their keys and subjects. */
+  /** Memory of the rings, without their keys and subjects. */
   get byteLength(): number {
     return this.#rings.size * SLOTS * this.#measures * Float32Array.BYTES_PER_ELEMENT;
   }
@@ -54,7 +54,7 @@ export class Rings<S> {
     return true;
   }
 
-  /** One measure in these slots. Undefined: there is no such ring. */
+  /** One measure in these slots; undefined when there is no such ring. */
   read(key: string, measure: number, slots: readonly number[]): readonly number[] | undefined {
     const ring = this.#rings.get(key);
     return ring && slots.map((slot) => this.#value(ring, measure, slot));
@@ -83,12 +83,12 @@ export class Rings<S> {
     return size;
   }
 
-  /** All subjects, with the first slot that was written of each. */
+  /** All subjects, each with the first slot that was written. */
   *subjects(): Iterable<{ readonly key: string; readonly subject: S; readonly first: number }> {
     for (const [key, { subject, first }] of this.#rings) yield { key, subject, first };
   }
 
-  /** Gives up rings that have no sample in the hour before a slot. */
+  /** Frees rings without a sample in the hour before a slot. */
   forgetBefore(slot: number): void {
     for (const [key, { newest }] of this.#rings) {
       if (newest > slot - SLOTS) return;

@@ -7,9 +7,9 @@ export interface InstanceOptions {
   /** Absolute path. */
   readonly dataDir: string;
   readonly nodeName: string;
-  /** One range, or one of each family separated by a comma, the cluster's first family first. */
+  /** The pod ranges: one, or one of each family separated by a comma, the cluster's first family first. */
   readonly clusterCidr: string;
-  /** Likewise, of the same families. */
+  /** The service ranges, of the same families. */
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   readonly httpsPort: number;
@@ -19,9 +19,9 @@ export interface InstanceOptions {
   readonly dns?: 'keelson' | 'none';
 }
 
-/** Everything derived. Device names are at most 15 characters long. */
+/** All derived names and numbers. Device names are at most 15 characters long. */
 export interface Instance extends InstanceOptions {
-  /** Six hexadecimal characters that differ between instances of a machine. */
+  /** Six hexadecimal characters that differ between the instances of a machine. */
   readonly hash: string;
   readonly runDir: string;
   readonly pkiDir: string;
@@ -39,19 +39,19 @@ export interface Instance extends InstanceOptions {
   readonly cniConfig: { readonly confDir: string; readonly networkName: string; readonly ipamDir: string };
   readonly kubeletRoot: string;
   readonly podLogsRoot: string;
-  /** Below each cgroup controller's mount. */
+  /** The path of the instance's cgroup below each cgroup mount. */
   readonly cgroupRoot: string;
   readonly bridge: string;
-  /** Carries the service range's route and the DNS address. */
+  /** The device that carries the service range's route and the DNS address. */
   readonly serviceDevice: string;
-  /** Carries traffic to nodes that are on no link of this machine. */
+  /** The VXLAN device, for nodes that are on no link of this machine. */
   readonly tunnelDevice: string;
   readonly nftTable: string;
   /** Packet mark of this instance's service rules: one bit range apart from those of others. */
   readonly masqueradeMark: number;
 }
 
-/** Where plugins of others write their configuration. Never removed. */
+/** The directory in which other CNI plugins write their configuration. Never removed. */
 const FOREIGN_CNI_DIR = '/etc/cni/net.d';
 
 /** Derives the instance. `sha256Hex` hashes the data directory's path. */

@@ -1,4 +1,4 @@
-/** Whom the subjects of RBAC bindings mean. Pure. Upstream: pkg/registry/rbac/validation/rule.go (appliesToUser). */
+/** The users and groups that the subjects of RBAC bindings name. Pure. Upstream: pkg/registry/rbac/validation/rule.go (appliesToUser). */
 import type { Subject } from '../../api/gen/rbac-v1.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { Principal } from '../../api/transport.ts';
@@ -17,7 +17,7 @@ export function principalKeys(user: Principal): string[] {
   return [`User:${user.name}`, ...user.groups.map((group) => `Group:${group}`)];
 }
 
-/** The namespace of an object; '' for those of the whole cluster. */
+/** The namespace of an object; '' for cluster-scoped objects. */
 export function namespaceOf({ metadata }: KubernetesObject): string {
   return metadata.namespace ?? '';
 }

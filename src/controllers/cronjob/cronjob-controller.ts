@@ -28,7 +28,7 @@ import { mostRecentScheduleTime, nextScheduleTimeDuration, scheduleOf } from './
 const ACCOUNT = 'cronjob-controller';
 const WORKERS = 5;
 const JOBS_BY_CRON_JOB = 'cronjob-uid';
-/** Added to the next time, so that the clock has passed it for sure. */
+/** Added to the wait for the next start, so that the clock has surely passed it. Upstream: nextScheduleDelta. */
 const AFTER_SCHEDULE_MS = 100;
 
 export function createCronJobController(deps: ControllerDeps): Controller {

@@ -38,7 +38,7 @@ export function createPersistentVolumeBinder(deps: ControllerDeps): Controller {
   return new PersistentVolumeBinder(deps);
 }
 
-/** Upstream: persistentvolume.PersistentVolumeController. */
+/** Binds claims and volumes. Upstream: persistentvolume.PersistentVolumeController. */
 class PersistentVolumeBinder implements Controller {
   readonly name = NAME;
   readonly #deps: ControllerDeps;
@@ -51,7 +51,7 @@ class PersistentVolumeBinder implements Controller {
   readonly #pods: Informer<Pod>;
   readonly #metrics: BinderMetrics;
   /** Passed to the functions that provision and reclaim. */
-  readonly #parts: Parameters<typeof provisionClaim>[0] & Parameters<typeof reclaimVolume>[0];
+  readonly #volumeDeps: Parameters<typeof provisionClaim>[0] & Parameters<typeof reclaimVolume>[0];
   readonly #claimLoop: KeyedLoop;
   readonly #volumeLoop: KeyedLoop;
 
@@ -65,7 +65,7 @@ class PersistentVolumeBinder implements Controller {
     this.#classes = deps.informers.informer(StorageClasses);
     this.#pods = deps.informers.informer(Pods);
     this.#metrics = createBinderMetrics(deps.platform.metrics);
-    this.#parts = { client: this.#client, clock: this.#clock, recorder: this.#recorder, pods: this.#pods };
+    this.#volumeDeps = { client: this.#client, clock: this.#clock, recorder: this.#recorder, pods: this.#pods };
     const informers = informerList(this.#claims, this.#volumes, this.#classes, this.#pods);
     this.#claimLoop = createKeyedLoop(deps, {
       name: NAME,
@@ -130,11 +130,11 @@ class PersistentVolumeBinder implements Controller {
     if (volume !== undefined) return await this.#bind(volume, claim, signal);
     if (await this.#takeDefaultClass(claim, signal)) return;
     await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
-    if (delayed) emitEventForUnboundDelayBindingClaim(this.#parts, claim);
-    else await provisionClaim(this.#parts, claim, storageClass, signal);
+    if (delayed) emitEventForUnboundDelayBindingClaim(this.#volumeDeps, claim);
+    else await provisionClaim(this.#volumeDeps, claim, storageClass, signal);
   }
 
-  /** A claim from before there was a default class gets it: whether it is of that class now; its event takes it further. */
+  /** Gives the default class to a claim that names none. True when the claim was changed: its event continues the sync. */
   async #takeDefaultClass(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<boolean> {
     const chosen = namesStorageClass(claim) ? undefined : defaultStorageClass(this.#classes.list())?.metadata.name;
     if (chosen === undefined) return false;
@@ -166,7 +166,7 @@ class PersistentVolumeBinder implements Controller {
     await this.#writeClaimStatus(claim, { ...claim.status, phase: 'Pending' }, signal);
   }
 
-  /** Volume first, claim second: whatever is interrupted in between is taken up by the next sync. */
+  /** Writes the volume first and the claim second: the next sync completes what was interrupted in between. */
   async #bind(
     found: Stored<PersistentVolume>,
     claim: Stored<PersistentVolumeClaim>,
@@ -183,7 +183,7 @@ class PersistentVolumeBinder implements Controller {
         .resource(PersistentVolumes)
         .update({ ...volume, metadata, spec: { ...volume.spec, claimRef } }, { signal });
     }
-    await updateVolumePhase(this.#parts, volume, { phase: 'Bound' }, signal);
+    await updateVolumePhase(this.#volumeDeps, volume, { phase: 'Bound' }, signal);
     const volumeName = volume.metadata.name;
     let bound = claim;
     if (claim.spec?.volumeName !== volumeName || claim.metadata.annotations?.[BIND_COMPLETED] === undefined) {
@@ -206,32 +206,33 @@ class PersistentVolumeBinder implements Controller {
     if (volume === undefined) return;
     const finalizers = wantedFinalizers(volume);
     if (finalizers !== undefined) {
-      // The event of the write brings the volume back.
+      // The event of this write queues the volume again.
       const metadata = { ...volume.metadata, finalizers };
       await this.#client.resource(PersistentVolumes).update({ ...volume, metadata }, { signal });
       return;
     }
     const ref = volume.spec?.claimRef;
     if (ref === undefined || (ref.uid ?? '') === '')
-      return await updateVolumePhase(this.#parts, volume, { phase: 'Available' }, signal);
+      return await updateVolumePhase(this.#volumeDeps, volume, { phase: 'Available' }, signal);
     const claimKey = { namespace: ref.namespace ?? '', name: ref.name ?? '' };
-    // A claim the cache does not know may have been made a moment ago.
+    // A claim that the cache lacks may have been created a moment ago.
     const claim =
       this.#claims.get(claimKey) ??
       (await this.#client.resource(PersistentVolumeClaims).get(claimKey, { signal }).catch(ignoreNotFound));
-    if (claim === undefined || claim.metadata.uid !== ref.uid) return await reclaimVolume(this.#parts, volume, signal);
+    if (claim === undefined || claim.metadata.uid !== ref.uid)
+      return await reclaimVolume(this.#volumeDeps, volume, signal);
     if (claim.spec?.volumeName === volume.metadata.name)
-      return await updateVolumePhase(this.#parts, volume, { phase: 'Bound' }, signal);
+      return await updateVolumePhase(this.#volumeDeps, volume, { phase: 'Bound' }, signal);
     if ((claim.spec?.volumeName ?? '') === '') return this.#claimLoop.queue.add(keyOfObject(claim));
-    // The claim went to another volume: this one was given to it in vain.
+    // The claim was bound to another volume, so this one is released.
     if (volume.metadata.annotations?.[BOUND_BY_CONTROLLER] === undefined)
-      return await updateVolumePhase(this.#parts, volume, { phase: 'Available' }, signal);
+      return await updateVolumePhase(this.#volumeDeps, volume, { phase: 'Available' }, signal);
     const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations;
     const { claimRef: __, ...spec } = volume.spec ?? {};
     const freed = await this.#client
       .resource(PersistentVolumes)
       .update({ ...volume, metadata: { ...volume.metadata, annotations }, spec }, { signal });
-    await updateVolumePhase(this.#parts, freed, { phase: 'Available' }, signal);
+    await updateVolumePhase(this.#volumeDeps, freed, { phase: 'Available' }, signal);
   }
 
   async #writeClaimStatus(

@@ -19,7 +19,7 @@ export function anyContainerCreated(pod: Pod, podStatus: PodStatus): boolean {
   });
 }
 
-/** Restart of a running sidecar when its probes or spec ask for it. True when it was added. */
+/** Adds the restart of a running sidecar when its probes or its spec require one; true when it did. */
 function restartSidecar(container: Container, status: ContainerStatus, draft: Draft): boolean {
   const kill =
     killOfRunning({ container, status, probes: draft.probes, kind: 'Init container' }) ??
@@ -30,12 +30,12 @@ function restartSidecar(container: Container, status: ContainerStatus, draft: Dr
   return true;
 }
 
-/** Whether a running sidecar counts as started, so that what comes after it may start. */
+/** Whether a running sidecar has started, so that the next container may start. */
 function sidecarStarted(container: Container, status: ContainerStatus, probes: ProbeResults): boolean {
   return container.startupProbe === undefined || probes.get('startup', status.id) === 'success';
 }
 
-/** A step for the last init container that has a status while the pod is not initialized. True when it is the last and done. */
+/** Handles the last init container with a status while the pod is not initialized. True when it is the pod's last one and done. */
 function advanceInit(index: number, status: ContainerStatus, draft: Draft): boolean {
   const { pod, probes } = draft;
   const initContainers = pod.spec!.initContainers!;
@@ -74,7 +74,7 @@ function advanceInit(index: number, status: ContainerStatus, draft: Draft): bool
   return false;
 }
 
-/** Keeps a sidecar before the present point running. */
+/** Keeps a sidecar running that stands before the present init container. */
 function keepSidecar(container: Container, status: ContainerStatus | undefined, draft: Draft): void {
   if (status?.state === 'running') {
     restartSidecar(container, status, draft);

@@ -9,7 +9,7 @@ import type { ByteSink } from '../../platform/streams.ts';
 import { ServerError, textResponse } from './text-response.ts';
 
 const BLOCK_BYTES = 64 * 1024;
-/** A file with a zero byte this early is no text. */
+/** A file with a zero byte within this many is no text. */
 const SNIFFED_BYTES = 512;
 
 /** Answers `/logs/<parts>`. */
@@ -25,7 +25,7 @@ export async function serveNodeLogs(
     if (request.path.endsWith('/')) return listing(files, path);
     return textResponse(301, '', { location: `${request.path.slice(request.path.lastIndexOf('/') + 1)}/` });
   }
-  // Pipes and devices would be waited for.
+  // Opening a pipe or a device could wait for ever.
   if (stat.kind !== 'file') throw notThere();
   return fileAnswer(files, { path, sizeBytes: stat.sizeBytes, onlyHead: request.method === 'HEAD' });
 }
@@ -49,7 +49,7 @@ async function listing(files: Pick<Files, 'stat' | 'readDir'>, path: string): Pr
     names.map(async (name) => {
       const kind = await files.stat(`${path}/${name}`).then(
         (stat) => stat.kind,
-        () => 'file', // A link to nowhere is listed all the same.
+        () => 'file', // A dangling link is listed all the same.
       );
       const shown = kind === 'directory' ? `${name}/` : name;
       return `<a href="./${encodeURIComponent(name)}${kind === 'directory' ? '/' : ''}">${escaped(shown)}</a>\n`;
@@ -98,7 +98,7 @@ async function startOf(files: Pick<Files, 'open'>, path: string): Promise<Uint8A
   }
 }
 
-/** Sends a file, as long as it is now. */
+/** Sends a file up to its present length. */
 export async function copyFile(files: Pick<Files, 'stat' | 'open'>, path: string, sink: ByteSink): Promise<void> {
   const { sizeBytes } = await files.stat(path);
   await copy(await files.open(path, 'r', { followLinks: true }), sizeBytes, sink);
@@ -108,7 +108,7 @@ async function copy(handle: FileHandle, sizeBytes: number, sink: ByteSink): Prom
   try {
     for (let offset = 0; offset < sizeBytes;) {
       const block = await handle.read(offset, Math.min(BLOCK_BYTES, sizeBytes - offset));
-      if (block.byteLength === 0) return; // It was cut meanwhile.
+      if (block.byteLength === 0) return; // The file was truncated meanwhile.
       offset += block.byteLength;
       await sink.write(block);
     }

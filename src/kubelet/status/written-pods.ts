@@ -8,16 +8,16 @@ import { isStaticPod, podUid } from '../types/pod-update.ts';
 
 export class WrittenPods {
   readonly #podManager: PodManagerView;
-  /** Version last sent, by the API's uid. */
+  /** Version of the status that was sent last, by the uid that the API knows the pod by. */
   readonly #versions = new Map<string, number>();
-  /** The pod as the last write returned it, by the API's uid. */
+  /** The pod as the last write returned it, by the same uid. */
   readonly #lastWritten = new Map<string, Pod>();
 
   constructor(podManager: PodManagerView) {
     this.#podManager = podManager;
   }
 
-  /** The newest known API object that the status belongs to: of a static pod its mirror. */
+  /** The newest known API object that the status is written to: for a static pod its mirror pod. */
   apiPod(uid: string): Pod | undefined {
     let pod = this.#podManager.getPodByUid(uid);
     if (pod !== undefined && isStaticPod(pod)) pod = this.#podManager.getMirrorPodByPod(pod);

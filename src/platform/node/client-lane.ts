@@ -1,10 +1,10 @@
-/** The line of a connection's requests. */
+/** Assigns a connection's requests to the lane of its client. */
 import type { Socket } from 'node:net';
 import { clientLane } from '../client-lane.ts';
 import { plainAddress } from './http1.ts';
 import { verifiedPeer } from './tls.ts';
 
-/** As `clientLane` says. */
+/** Implements `clientLane` for sockets of Node.js. */
 export function laneOf(socket: Socket): string | undefined {
   return clientLane(verifiedPeer(socket), plainAddress(socket.remoteAddress));
 }

@@ -15,7 +15,7 @@ interface Taint {
 
 interface Device {
   readonly taints?: readonly Taint[];
-  /** Where v1beta1 has them. */
+  /** The taints of a device in v1beta1. */
   readonly basic?: { readonly taints?: readonly Taint[] };
 }
 
@@ -33,7 +33,7 @@ export function sliceTaintRules(clock: Clock): Prepares<KubernetesObject> {
   return { prepareForCreate: stamp, prepareForUpdate: stamp };
 }
 
-/** Rules of taint rules, in every version: with another effect the taint counts as added anew. */
+/** Rules of taint rules, in every version: a change of the effect sets the time again. */
 export function taintRuleRules(clock: Clock): Prepares<KubernetesObject> {
   const stamp = (draft: TaintRule, old?: TaintRule): void => {
     const taint = draft.spec?.taint;
