@@ -105,6 +105,8 @@ function setPodLevelRequests(spec: PodSpec): void {
 export function setPodDefaults(pod: Pod): void {
   const spec = (pod.spec ??= { containers: [] });
   setPodSpecDefaults(spec);
+  // Upstream does so where it reads pods, and not for templates.
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   spec.enableServiceLinks ??= true;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   for (const container of containers) setRequestsFromLimits(container.resources);

@@ -136,7 +136,7 @@ const kept: readonly (readonly [
   [
     'a service',
     service,
-    ['spec.clusterIPs[0]', 'spec.externalIPs[0]', 'spec.loadBalancerSourceRanges[0]'],
+    ['spec.clusterIPs[0]', 'spec.externalIPs[0]', 'spec.LoadBalancerSourceRanges[0]'],
     (field) => validateService(service, field),
     (field) => validateServiceUpdate(service, service, field),
   ],

@@ -56,8 +56,7 @@ function validateOne(spec: PersistentVolumeSpec, name: (typeof PERSISTENT_VOLUME
   if (local === undefined) return;
   if ((local.path ?? '') === '') field.at('local').at('path').required();
   validatePathNoBacksteps(local.path ?? '', field.at('local').at('path'));
-  if (spec.nodeAffinity?.required === undefined)
-    field.at('nodeAffinity').required('Local volume requires node affinity');
+  if (spec.nodeAffinity === undefined) field.at('nodeAffinity').required('Local volume requires node affinity');
 }
 
 const CSI_SECRETS = [

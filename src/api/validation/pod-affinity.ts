@@ -72,7 +72,7 @@ export function validateAffinity(affinity: Affinity | undefined, field: Field): 
     for (const [index, term] of (nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
       const at = place.at('preferredDuringSchedulingIgnoredDuringExecution').item(index);
       validateWeight(term.weight, at.at('weight'));
-      validateNodeSelectorTerm(term.preference, at.at('preference'));
+      validateNodeSelectorTerm(term.preference, at.at('preference'), { anyLabelValue: true });
     }
   }
   if (podAffinity !== undefined) validatePodAffinity(podAffinity, field.at('podAffinity'));
@@ -84,20 +84,21 @@ export function validateTopologySpread(
   constraints: readonly TopologySpreadConstraint[] | undefined,
   field: Field,
 ): void {
-  const seen = new Set<string>();
+  const pairOf = ({ topologyKey, whenUnsatisfiable }: TopologySpreadConstraint): string =>
+    `{${topologyKey}, ${whenUnsatisfiable}}`;
+  const last = new Map((constraints ?? []).map((constraint, index) => [pairOf(constraint), index]));
   for (const [index, constraint] of (constraints ?? []).entries()) {
     const place = field.item(index);
     if (constraint.maxSkew <= 0) place.at('maxSkew').invalid(constraint.maxSkew, 'must be greater than zero');
     if ((constraint.topologyKey ?? '') === '') place.at('topologyKey').required('can not be empty');
-    else validateLabelName(constraint.topologyKey, place.at('topologyKey'));
     validateOptionalChoice(
       constraint.whenUnsatisfiable ?? '',
       ['DoNotSchedule', 'ScheduleAnyway'],
       place.at('whenUnsatisfiable'),
     );
-    const pair = `{${constraint.topologyKey}, ${constraint.whenUnsatisfiable}}`;
-    if (seen.has(pair)) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
-    seen.add(pair);
+    const pair = pairOf(constraint);
+    // As upstream, each but the last of those that repeat one another is reported.
+    if (last.get(pair) !== index) place.at('{topologyKey, whenUnsatisfiable}').duplicate(pair);
     const { minDomains } = constraint;
     if (minDomains !== undefined && minDomains <= 0)
       place.at('minDomains').invalid(minDomains, 'must be greater than zero');

@@ -184,14 +184,14 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, f
     const place = field.item(index);
     if ((source.prefix ?? '') !== '') place.at('prefix').complain(source.prefix, isEnvVarName(source.prefix!));
     const count = [source.configMapRef, source.secretRef].filter((one) => one !== undefined).length;
-    // Upstream reports these at the list.
-    if (count === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
-    else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
     for (const name of ['configMapRef', 'secretRef'] as const) {
       const reference = source[name];
       if (reference === undefined) continue;
       if ((reference.name ?? '') === '') place.at(name).at('name').required();
       else place.at(name).at('name').complain(reference.name, isDns1123Subdomain(reference.name!));
     }
+    // Upstream reports these at the list.
+    if (count === 0) field.invalid('', 'must specify one of: `configMapRef` or `secretRef`');
+    else if (count > 1) field.invalid('', 'may not have more than one field specified at a time');
   }
 }

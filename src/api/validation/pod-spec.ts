@@ -4,7 +4,7 @@ import type { Field } from '../field-error.ts';
 import type { PodSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
 import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isQualifiedName, maxLengthText } from '../names.ts';
-import { validateChoice, validateOptionalChoice, validateTolerations } from './common.ts';
+import { validateChoice, validateTolerations } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateAffinity, validateTopologySpread } from './pod-affinity.ts';
 import {
@@ -172,7 +172,8 @@ export function* validatePodSpec(spec: PodSpec, podName: string | undefined, fie
   if (meter.endsStep(spec.tolerations?.length ?? 0)) yield;
   validateTolerations(spec.tolerations, field.at('tolerations'));
   validateHostAliases(spec, field.at('hostAliases'));
-  validateOptionalChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
+  if (spec.preemptionPolicy !== undefined)
+    validateChoice(spec.preemptionPolicy, ['PreemptLowerPriority', 'Never'], field.at('preemptionPolicy'));
   // As limits, wherefore upstream names them so.
   if (spec.overhead !== undefined)
     validateResourceRequirements({ limits: spec.overhead }, new Set(), field.at('overhead'));

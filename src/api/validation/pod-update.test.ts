@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setPodDefaults } from '../defaults/pod.ts';
-import type { Pod, PodSpec } from '../gen/core-v1.ts';
+import type { NodeSelectorTerm, Pod, PodSpec } from '../gen/core-v1.ts';
 import { validatePod, validatePodUpdate } from './pod-update.ts';
 import { complaints } from './complaints-fixture.ts';
 
@@ -15,6 +15,7 @@ function pod(spec: Partial<PodSpec> = {}): Pod {
 }
 
 const container = { name: 'c', image: 'nginx:1.25' };
+const nameField = { key: 'metadata.name', operator: 'In', values: ['n'] };
 
 test('valid pods pass', () => {
   const specs: readonly Partial<PodSpec>[] = [
@@ -31,8 +32,6 @@ test('valid pods pass', () => {
       ],
     },
     { containers: [{ ...container, resources: { limits: { 'example.com/gpu': '1' } } }] },
-    // Upstream stores it; who ends the pod takes it as one second.
-    { terminationGracePeriodSeconds: -1 },
   ];
   for (const spec of specs)
     assert.deepEqual(
@@ -131,10 +130,10 @@ test('an update of a pod may change few fields', () => {
   );
   assert.deepEqual(
     change((spec) => void (spec.tolerations = [])),
-    ['spec.tolerations[0]: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+    ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
   );
   assert.deepEqual(
-    change((spec) => void spec.containers.push({ name: 'd', image: 'x' })),
+    change((spec) => void spec.containers.push({ ...old.spec!.containers[0]!, name: 'd' })),
     ['spec.containers: Forbidden: pod updates may not add or remove containers'],
   );
   const [text] = change((spec) => void (spec.nodeName = 'n1'));
@@ -143,4 +142,84 @@ test('an update of a pod may change few fields', () => {
     /^spec: Forbidden: pod updates may not change fields other than `spec\.containers\[\*\]\.image`,`spec\.initContainers/,
   );
   assert.match(text!, /\+ \tnodeName: "n1"/);
+});
+
+test('an update of a pod is refused for what its new spec lacks, in the order of v1.36, and behind gates for what it drops', () => {
+  const terms = (...nodeSelectorTerms: NodeSelectorTerm[]): PodSpec['affinity'] => ({
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  });
+  const zone: NodeSelectorTerm = { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] };
+  const gated = { schedulingGates: [{ name: 'g' }], nodeSelector: { a: 'b' }, affinity: terms(zone) };
+  const change = 'spec: Forbidden: pod updates may not change fields other than';
+  const selected = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  const only = 'only additions are allowed (no mutations or deletions)';
+  const rows: readonly (readonly [before: Partial<PodSpec>, after: Partial<PodSpec>, refusals: readonly string[]])[] = [
+    [
+      {},
+      { containers: [] },
+      ['spec.containers: Required value', 'spec.containers: Forbidden: pod updates may not add'],
+    ],
+    [{}, { restartPolicy: 'x' }, ['spec.restartPolicy: Unsupported value: "x"', change]],
+    [
+      { activeDeadlineSeconds: 5 },
+      { activeDeadlineSeconds: -1, hostname: 'a' },
+      [
+        'spec.activeDeadlineSeconds: Invalid value: -1: must be between 1 and',
+        'spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and',
+      ],
+    ],
+    [
+      { activeDeadlineSeconds: 5 },
+      { activeDeadlineSeconds: 6, hostname: 'a' },
+      ['spec.activeDeadlineSeconds: Invalid value: 6: must be less than or equal to previous value'],
+    ],
+    [{ tolerations: [{ key: 'a' }] }, { tolerations: [] }, ['spec.tolerations: Forbidden: existing toleration']],
+    [
+      { schedulingGates: [{ name: 'g' }] },
+      { schedulingGates: [{ name: 'h' }] },
+      ["spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'"],
+    ],
+    [gated, { ...gated, nodeSelector: { a: 'b', c: 'd' } }, []],
+    [gated, { ...gated, nodeSelector: { a: 'c' } }, ['spec.nodeSelector: Invalid value: {"a":"c"}: only additions']],
+    [gated, { ...gated, affinity: terms({ ...zone, matchFields: [nameField] }) }, []],
+    [gated, { ...gated, affinity: terms(zone, zone) }, [`${selected}: Invalid value: `]],
+    [gated, { ...gated, affinity: undefined }, [`${selected}: Invalid value: null: no additions/deletions`]],
+    [gated, { ...gated, affinity: terms({ matchFields: [nameField] }) }, [`${selected}[0]: Invalid value: `]],
+    [{ ...gated, affinity: undefined }, gated, []],
+    [gated, { ...gated, affinity: { ...terms(zone), podAffinity: {} } }, [change]],
+    [{ nodeSelector: { a: 'b' } }, { nodeSelector: { a: 'b', c: 'd' } }, [change]],
+  ];
+  for (const [before, after, refusals] of rows) {
+    const found = complaints((field) => validatePodUpdate(pod(after), pod(before), field));
+    const label = `${JSON.stringify(after)}: ${found.join('; ')}`;
+    assert.equal(found.length, refusals.length, label);
+    for (const [index, refusal] of refusals.entries()) assert.ok(found[index]!.startsWith(refusal), label);
+  }
+  const [text] = complaints((field) => validatePodUpdate(pod({ ...gated, affinity: terms({}) }), pod(gated), field));
+  assert.ok(text!.endsWith(only), text);
+});
+
+test('a negative grace period of a pod becomes one second', () => {
+  assert.equal(pod({ terminationGracePeriodSeconds: -1 }).spec!.terminationGracePeriodSeconds, 1);
+});
+
+test('what v1.36 takes: any key as the topology of a spread, any value where a node is preferred', () => {
+  const spread = { maxSkew: 1, topologyKey: 'Not a label!', whenUnsatisfiable: 'DoNotSchedule' };
+  const preference = { matchExpressions: [{ key: 'a', operator: 'In', values: ['not a label value!'] }] };
+  const preferred = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference }] };
+  const taken = pod({ topologySpreadConstraints: [spread], affinity: { nodeAffinity: preferred } });
+  assert.deepEqual(
+    complaints((field) => validatePod(taken, field)),
+    [],
+  );
+  assert.deepEqual(
+    complaints((field) => validatePod(pod({ topologySpreadConstraints: [spread, spread] }), field)),
+    [
+      'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{Not a label!, DoNotSchedule}"',
+    ],
+  );
+  assert.deepEqual(
+    complaints((field) => validatePod(pod({ preemptionPolicy: '' }), field)),
+    ['spec.preemptionPolicy: Required value'],
+  );
 });

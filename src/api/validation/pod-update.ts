@@ -1,19 +1,29 @@
 /** Whole pods, and what may change of them. Upstream: apis/core/validation ValidatePodUpdate and its siblings. */
-import { podContainers } from '../pod-containers.ts';
 import { parseIp } from '../../base/cidr.ts';
 import { deepEqual } from '../../base/equal.ts';
 import { firstByName } from '../../base/first-by.ts';
 import { stableStringify } from '../../base/stable-json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Field } from '../field-error.ts';
-import type { Container, Pod, PodSpec, Toleration } from '../gen/core-v1.ts';
+import type {
+  Affinity,
+  Container,
+  NodeAffinity,
+  NodeSelectorTerm,
+  Pod,
+  PodSchedulingGate,
+  PodSpec,
+  Toleration,
+} from '../gen/core-v1.ts';
 import type { Int64 } from '../int64.ts';
-import { isDns1123Subdomain } from '../names.ts';
+import { inclusiveRangeText, isDns1123Subdomain } from '../names.ts';
 import { validateImmutable } from './common.ts';
 import { validateIp } from './ip-fields.ts';
 import { validateObjectDiff } from './object-diff.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdates } from './pod-annotations.ts';
 import { validatePodSpec } from './pod-spec.ts';
+
+const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
 const UPDATABLE = [
   '`spec.containers[*].image`',
@@ -23,12 +33,10 @@ const UPDATABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
+/** Validates what new pods and changed ones share. Upstream: validatePodMetadataAndSpec. */
 export function* validateWhole(pod: Pod, field: Field): Steps<void> {
-  const spec = pod.spec ?? { containers: [] };
-  yield* validatePodSpec(spec, pod.metadata.name ?? '', field.at('spec'));
-  if ((spec.nodeName ?? '') !== '' && (spec.schedulingGates ?? []).length > 0) {
-    field.at('spec').at('nodeName').forbidden('cannot be set until all schedulingGates have been cleared');
-  }
+  yield* validatePodSpec(pod.spec ?? { containers: [] }, pod.metadata.name ?? '', field.at('spec'));
+  validateTokens(pod, field);
 }
 
 export function annotationsAt(field: Field): Field {
@@ -56,9 +64,10 @@ function validateTokens({ spec }: Pod, field: Field): void {
 export function* validatePod(pod: Pod, field: Field): Steps<void> {
   yield* validateWhole(pod, field);
   validatePodAnnotations(pod.metadata.annotations, pod.spec ?? { containers: [] }, { field: annotationsAt(field) });
-  validateTokens(pod, field);
-  if ((pod.spec?.ephemeralContainers ?? []).length > 0)
-    field.at('spec').at('ephemeralContainers').forbidden('cannot be set on create');
+  const { ephemeralContainers = [], nodeName = '', schedulingGates = [] } = pod.spec ?? {};
+  if (ephemeralContainers.length > 0) field.at('spec').at('ephemeralContainers').forbidden('cannot be set on create');
+  if (nodeName !== '' && schedulingGates.length > 0)
+    field.at('spec').at('nodeName').forbidden('cannot be set until all schedulingGates have been cleared');
 }
 
 function withImages(
@@ -74,74 +83,132 @@ function textWithoutSeconds({ tolerationSeconds: _seconds, ...rest }: Toleration
 
 function validateTolerationUpdate(now: readonly Toleration[], before: readonly Toleration[], field: Field): void {
   const kept = new Set(now.map(textWithoutSeconds));
-  const gone = before.findIndex((toleration) => !kept.has(textWithoutSeconds(toleration)));
-  if (gone >= 0) field.item(gone).forbidden('existing toleration can not be modified except its tolerationSeconds');
+  if (!before.every((toleration) => kept.has(textWithoutSeconds(toleration))))
+    field.forbidden('existing toleration can not be modified except its tolerationSeconds');
 }
 
-function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefined, field: Field): void {
-  if (before === undefined || now === before) return;
-  if (now === undefined) field.invalid(now, 'must not update from a positive integer to nil value');
-  else if (now > before) field.invalid(now, 'must be less than or equal to previous value');
+/** Returns false where nothing else is to be validated. */
+function validateContainersUpdate(
+  containers: readonly Container[] = [],
+  before: readonly Container[] = [],
+  field: Field,
+): boolean {
+  if (containers.length !== before.length) {
+    field.forbidden('pod updates may not add or remove containers');
+    return false;
+  }
+  for (const [index, { image = '' }] of containers.entries()) {
+    const place = field.item(index).at('image');
+    if (image === '') place.required();
+    if (image !== image.trim()) place.invalid(image, 'must not have leading or trailing whitespace');
+  }
+  return true;
+}
+
+/** Returns false where nothing else is to be validated. */
+function validateDeadlineUpdate(now: Int64 | undefined, before: Int64 | undefined, field: Field): boolean {
+  if (now === undefined) {
+    if (before !== undefined) field.invalid(now, 'must not update from a positive integer to nil value');
+    return true;
+  }
+  if (now < 0 || now > MAX_DEADLINE_SECONDS) field.invalid(now, inclusiveRangeText(0, MAX_DEADLINE_SECONDS));
+  else if (before !== undefined && now > before) field.invalid(now, 'must be less than or equal to previous value');
+  else return true;
+  return false;
+}
+
+function validateGatesUpdate(
+  now: readonly PodSchedulingGate[],
+  before: readonly PodSchedulingGate[],
+  field: Field,
+): void {
+  const known = new Set(before.map(({ name }) => name));
+  for (const [index, { name }] of now.entries())
+    if (!known.has(name))
+      field.item(index).at('name').forbidden(`only deletion is allowed, but found new scheduling gate '${name}'`);
 }
 
 /** The new spec with every mutable field set back to its old value. */
 function munged(spec: PodSpec, old: PodSpec): PodSpec {
-  const result: PodSpec = { ...spec, containers: withImages(spec.containers, old.containers) ?? [] };
-  const initContainers = withImages(spec.initContainers, old.initContainers);
-  if (initContainers !== undefined) result.initContainers = initContainers;
   const { activeDeadlineSeconds, tolerations, schedulingGates } = old;
-  Object.assign(result, { activeDeadlineSeconds, tolerations, schedulingGates });
+  const result: PodSpec = {
+    ...spec,
+    containers: withImages(spec.containers, old.containers) ?? [],
+    initContainers: withImages(spec.initContainers, old.initContainers),
+    activeDeadlineSeconds,
+    tolerations,
+    schedulingGates,
+  };
   if ((old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1)
     result.terminationGracePeriodSeconds = old.terminationGracePeriodSeconds;
-  if ((old.schedulingGates ?? []).length > 0) mungeGated(result, old);
   return result;
 }
 
-/** While scheduling gates hold a pod, its node selector and affinity may become narrower. */
-function mungeGated(spec: PodSpec, old: PodSpec): void {
+/** While scheduling gates hold a pod, its node selector and affinity may become narrower: both are checked and set back. */
+function validateGated(spec: PodSpec, old: PodSpec, field: Field): PodSpec {
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
-  if (kept && old.nodeSelector !== undefined) spec.nodeSelector = old.nodeSelector;
-  else if (kept) delete spec.nodeSelector;
-  if (old.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined) return;
-  if (spec.affinity?.nodeAffinity === undefined) return;
-  const { nodeAffinity: _added, ...rest } = spec.affinity;
+  if (!kept)
+    field
+      .at('nodeSelector')
+      .invalid(spec.nodeSelector, 'only additions to spec.nodeSelector are allowed (no mutations or deletions)');
   const before = old.affinity?.nodeAffinity;
-  if (Object.keys(rest).length === 0 && old.affinity === undefined) delete spec.affinity;
-  else spec.affinity = { ...rest, ...(before === undefined ? {} : { nodeAffinity: before }) };
+  validateNodeAffinityUpdate(spec.affinity?.nodeAffinity, before, field.at('affinity').at('nodeAffinity'));
+  return { ...spec, nodeSelector: old.nodeSelector, affinity: gatedAffinity(spec.affinity, old.affinity) };
 }
 
-/** Validates an update of a pod through its main resource. */
+/** The new affinity with the node affinity set back. */
+function gatedAffinity(now: Affinity | undefined, before: Affinity | undefined): Affinity | undefined {
+  const nodeAffinity = before?.nodeAffinity;
+  if (deepEqual(now?.nodeAffinity, nodeAffinity)) return now;
+  const isNodeAlone = now?.podAffinity === undefined && now?.podAntiAffinity === undefined;
+  return before === undefined && isNodeAlone ? undefined : { ...now, nodeAffinity };
+}
+
+/** Existing terms may only get further requirements. Upstream: validateNodeAffinityMutation. */
+function validateNodeAffinityUpdate(
+  now: NodeAffinity | undefined,
+  before: NodeAffinity | undefined,
+  field: Field,
+): void {
+  const name = 'requiredDuringSchedulingIgnoredDuringExecution';
+  const oldTerms = before?.[name]?.nodeSelectorTerms ?? [];
+  const newTerms = now?.[name]?.nodeSelectorTerms;
+  const place = field.at(name).at('nodeSelectorTerms');
+  if (oldTerms.length === 0) return;
+  if (oldTerms.length !== newTerms?.length)
+    return place.invalid(newTerms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  for (const [index, oldTerm] of oldTerms.entries())
+    if (!hasOnlyAdditions(newTerms[index]!, oldTerm))
+      place.item(index).invalid(newTerms[index], 'only additions are allowed (no mutations or deletions)');
+}
+
+function hasOnlyAdditions(now: NodeSelectorTerm, before: NodeSelectorTerm): boolean {
+  const lists = [
+    [now.matchExpressions ?? [], before.matchExpressions ?? []],
+    [now.matchFields ?? [], before.matchFields ?? []],
+  ] as const;
+  if (lists.every(([, old]) => old.length === 0)) return lists.every(([list]) => list.length === 0);
+  return lists.every(([list, old]) => deepEqual(list.slice(0, old.length), old));
+}
+
+/** Validates an update of a pod through its main resource, in upstream's order. */
 export function* validatePodUpdate(pod: Pod, old: Pod, field: Field): Steps<void> {
+  yield* validateWhole(pod, field);
   validatePodAnnotationUpdates(pod, old, annotationsAt(field));
   const place = field.at('spec');
   const [spec, before] = [pod.spec!, old.spec!];
-  for (const kind of ['containers', 'initContainers'] as const) {
-    if ((spec[kind] ?? []).length !== (before[kind] ?? []).length)
-      return place.at(kind).forbidden('pod updates may not add or remove containers');
-  }
-  for (const kind of ['containers', 'initContainers'] as const) {
-    for (const [index, container] of (spec[kind] ?? []).entries()) {
-      const image = container.image ?? '';
-      if (image === '') place.at(kind).item(index).at('image').required();
-      else if (image !== image.trim())
-        place.at(kind).item(index).at('image').invalid(image, 'must not have leading or trailing whitespace');
-    }
-  }
-  validateDeadlineUpdate(spec.activeDeadlineSeconds, before.activeDeadlineSeconds, place.at('activeDeadlineSeconds'));
+  for (const kind of ['containers', 'initContainers'] as const)
+    if (!validateContainersUpdate(spec[kind], before[kind], place.at(kind))) return;
+  const deadline = place.at('activeDeadlineSeconds');
+  if (!validateDeadlineUpdate(spec.activeDeadlineSeconds, before.activeDeadlineSeconds, deadline)) return;
   validateTolerationUpdate(spec.tolerations ?? [], before.tolerations ?? [], place.at('tolerations'));
-  const gates = new Set((before.schedulingGates ?? []).map((gate) => gate.name));
-  for (const [index, gate] of (spec.schedulingGates ?? []).entries()) {
-    if (!gates.has(gate.name))
-      place
-        .at('schedulingGates')
-        .item(index)
-        .forbidden(`only deletion is allowed, but found new scheduling gate '${gate.name}'`);
-  }
-  validateObjectDiff(munged(spec, before), before, {
+  validateGatesUpdate(spec.schedulingGates ?? [], before.schedulingGates ?? [], place.at('schedulingGates'));
+  const unchanged = munged(spec, before);
+  const isGated = (before.schedulingGates ?? []).length > 0;
+  validateObjectDiff(isGated ? validateGated(unchanged, before, place) : unchanged, before, {
     field: place,
     text: `pod updates may not change fields other than ${UPDATABLE}`,
   });
-  if (field.errors.length === 0) yield* validateWhole(pod, field);
 }
 
 type Addresses = readonly { readonly ip?: string }[] | undefined;
@@ -177,7 +244,7 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, field: Field): void 
 
 /** A terminated container stays so, unless the pod's restart policy or the container's own restarts it. */
 function validateRestarts(pod: Pod, old: Pod, place: Field): void {
-  const containers = podContainers(old.spec);
+  const containers = [...(old.spec?.initContainers ?? []), ...(old.spec?.containers ?? [])];
   // Sidecars and containers with restart rules of their own restart whatever the pod's policy.
   const own = containers.filter(({ restartPolicy }) => restartPolicy !== undefined);
   const withOwnPolicy = new Set(own.map(({ name }) => name));

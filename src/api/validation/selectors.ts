@@ -51,9 +51,17 @@ export function validateNodeSelector(selector: NodeSelector, field: Field): void
     validateNodeSelectorTerm(term, terms.item(index));
 }
 
-export function validateNodeSelectorTerm(term: NodeSelectorTerm, field: Field): void {
-  for (const [index, requirement] of (term.matchExpressions ?? []).entries())
-    validateNodeRequirement(requirement, field.at('matchExpressions').item(index));
+/** `anyLabelValue`: values need not be such as labels can have. Upstream allows it where a term is preferred. */
+export function validateNodeSelectorTerm(
+  term: NodeSelectorTerm,
+  field: Field,
+  { anyLabelValue = false }: { anyLabelValue?: boolean } = {},
+): void {
+  for (const [index, requirement] of (term.matchExpressions ?? []).entries()) {
+    const place = field.at('matchExpressions').item(index);
+    validateNodeRequirement(requirement, place);
+    if (!anyLabelValue) validateLabelValues(requirement.values ?? [], place.at('values'));
+  }
   for (const [index, requirement] of (term.matchFields ?? []).entries())
     validateFieldRequirement(requirement, field.at('matchFields').item(index));
 }
@@ -64,9 +72,12 @@ function validateNodeRequirement(requirement: NodeSelectorRequirement, field: Fi
       field.at('values').required("must be specified single value when `operator` is 'Lt' or 'Gt'");
   } else validateSetOperator(requirement, field);
   validateLabelName(requirement.key, field.at('key'));
-  for (const [index, value] of (requirement.values ?? []).entries()) {
+}
+
+function validateLabelValues(values: readonly string[], field: Field): void {
+  for (const [index, value] of values.entries()) {
     const complaints = isLabelValue(value);
-    const place = field.at('values').item(index);
+    const place = field.item(index);
     if (complaints.length > 0 && !place.wasThere(value)) place.complain(value, complaints);
   }
 }

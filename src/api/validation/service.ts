@@ -50,8 +50,7 @@ function validatePorts(spec: ServiceSpec, field: Field): void {
     pairs.add(pair);
     const nodePort = port.nodePort ?? 0;
     if (nodePort === 0) continue;
-    if (spec.type === 'ClusterIP' || spec.type === 'ExternalName')
-      place.at('nodePort').forbidden("may not be used when `type` is '" + spec.type + "'");
+    if (spec.type === 'ClusterIP') place.at('nodePort').forbidden("may not be used when `type` is 'ClusterIP'");
     if (nodePorts.has(`${port.protocol}/${nodePort}`)) place.at('nodePort').duplicate(nodePort);
     nodePorts.add(`${port.protocol}/${nodePort}`);
   }
@@ -71,7 +70,7 @@ function validateAffinity(spec: ServiceSpec, field: Field): void {
         .at('timeoutSeconds')
         .invalid(seconds, `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`);
     }
-  } else if (spec.sessionAffinityConfig !== undefined) {
+  } else if (spec.sessionAffinity === 'None' && spec.sessionAffinityConfig !== undefined) {
     field.at('sessionAffinityConfig').forbidden('must not be set when session affinity is None');
   }
 }
@@ -104,7 +103,8 @@ function validateTypeFields(spec: ServiceSpec, field: Field): void {
   if (spec.loadBalancerClass !== undefined && spec.type === 'LoadBalancer')
     field.at('loadBalancerClass').complain(spec.loadBalancerClass, isQualifiedName(spec.loadBalancerClass));
   for (const [index, range] of (spec.loadBalancerSourceRanges ?? []).entries())
-    validateCidr(range.trim(), field.at('loadBalancerSourceRanges').item(index));
+    if (!field.at('loadBalancerSourceRanges').item(index).wasThere(range))
+      validateCidr(range.trim(), field.at('LoadBalancerSourceRanges').item(index));
 }
 
 function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
@@ -131,7 +131,7 @@ function validateTrafficPolicies(spec: ServiceSpec, field: Field): void {
   if (spec.trafficDistribution !== undefined) {
     validateOptionalChoice(
       spec.trafficDistribution,
-      ['PreferClose', 'PreferSameNode', 'PreferSameZone'],
+      ['PreferClose', 'PreferSameZone', 'PreferSameNode'],
       field.at('trafficDistribution'),
     );
   }

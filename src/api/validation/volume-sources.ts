@@ -34,7 +34,6 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   iscsi: ['targetPortal', 'iqn'],
   photonPersistentDisk: ['pdID'],
   portworxVolume: ['volumeID'],
-  quobyte: ['volume'],
   rbd: ['monitors', 'image'],
   scaleIO: ['gateway', 'system', 'volumeName'],
   storageos: ['volumeName'],
@@ -175,11 +174,16 @@ function validateIscsiName(name: string, field: Field): void {
   else if (!ISCSI_NAMES.some((form) => form.test(name))) field.invalid(name, 'must be valid format');
 }
 
-function validateQuobyte({ registry = '' }: QuobyteVolumeSource, field: Field): void {
+const MAX_TENANT_LENGTH = 64;
+
+function validateQuobyte({ registry = '', tenant = '', volume = '' }: QuobyteVolumeSource, field: Field): void {
   const text = 'must be a host:port pair or multiple pairs separated by commas';
   if (registry === '') field.at('registry').required(text);
+  else if (tenant.length > MAX_TENANT_LENGTH)
+    field.at('tenant').required('must be a UUID and may not exceed a length of 64 characters');
   else if (!registry.split(',').every((pair) => /^([^:]*|\[.*\]):\d*$/.test(pair)))
     field.at('registry').invalid(registry, text);
+  if (volume === '') field.at('volume').required();
 }
 
 function validateStorageOs(source: StorageOSPersistentVolumeSource, field: Field): void {
