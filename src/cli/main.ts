@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   status: async () => (await import('./status.ts')).statusCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   certificate: async () => (await import('./certificate.ts')).certificateCommand,
+  encryption: async () => (await import('./encryption.ts')).encryptionCommand,
   console: async () => (await import('./console.ts')).consoleCommand,
   why: async () => (await import('./why.ts')).whyCommand,
   mcp: async () => (await import('./mcp.ts')).mcpCommand,

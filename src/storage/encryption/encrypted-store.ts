@@ -129,7 +129,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 const groups = new Map(allResources.toReversed().map(({ group, resource }) => [resource, group]));
 
 /** `secrets`, `deployments.apps`: the resource of a key of the store. */
-function groupResourceOf(key: string): string {
+export function groupResourceOf(key: string): string {
   const [, , first = '', second = ''] = key.split('/', 4);
   if (first === 'services') return second === 'endpoints' ? 'endpoints' : 'services';
   if (first.includes('.')) return `${second}.${first}`;
