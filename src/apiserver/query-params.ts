@@ -4,7 +4,7 @@ import { badRequest } from '../api/status-error.ts';
 /** Commands of exec are the longest lists: a parameter for each argument. Upstream: Go's net/url has 10,000. */
 const MAX_PARAMS = 1000;
 
-/** No query at all; shared, never changed. */
+/** The parameters of a request without a query; shared, never changed. */
 export const noParams = new URLSearchParams();
 
 /** Throws 400 for more parameters than any request needs. */

@@ -30,7 +30,7 @@ export interface WorkQueue<K> {
   shutDownWithDrain(): Promise<void>;
 }
 
-/** What a queue is made from. */
+/** Dependencies and options of a queue. */
 export interface WorkQueueDeps<K> {
   /** For metrics; upstream's name of the queue. */
   readonly name: string;

@@ -6,7 +6,7 @@ import { controllerOf } from '../component-helpers/owner-references.ts';
 import type { KubernetesObject } from '../api/object.ts';
 import type { ResourceInfo } from '../api/resource-info.ts';
 
-/** One statement: that no other component makes such objects, or sets such fields of them. People may. */
+/** One statement: no other component creates such objects, or sets these fields of them. Users may. */
 export interface ExclusiveWrite {
   readonly resource: ResourceInfo;
   /** Whether it alone creates them. */
@@ -17,7 +17,7 @@ export interface ExclusiveWrite {
   readonly where?: (object: KubernetesObject) => boolean;
 }
 
-/** What one controller alone writes, and as which account of kube-system (`manager`: as the controller manager itself). */
+/** What one controller alone writes, and under which service account of kube-system (`manager`: as the controller manager itself). */
 export interface ExclusiveWrites {
   readonly account: string;
   readonly writes: readonly ExclusiveWrite[];

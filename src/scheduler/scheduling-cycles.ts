@@ -26,7 +26,7 @@ const NOT_HELPED: Status = { code: 'unschedulable', reasons: [], plugin: '' };
 
 export class SchedulingCycles {
   readonly #deps: SchedulingCyclesDeps;
-  /** Where the search for nodes begins, so that each has its turn. */
+  /** The node at which the next search begins, so that each node has its turn. */
   readonly #cursor = { startAt: 0 };
 
   constructor(deps: SchedulingCyclesDeps) {

@@ -16,7 +16,7 @@ export interface Commit {
   readonly revision: number;
 }
 
-/** A watch's range and where it starts. */
+/** The range of a watch, and the revision at which it starts. */
 export interface WatchRange {
   readonly start: string;
   readonly end: string;
@@ -25,20 +25,20 @@ export interface WatchRange {
 
 interface Entry {
   readonly start: string;
-  /** Exclusive. */
+  /** The end of the range, exclusive. */
   readonly end: string;
   readonly watcher: StoreWatcher;
   /** Commits that arrived before the backlog; undefined once live. */
   held: Commit[] | undefined;
   seenRevision: number;
-  /** Off the list: only what was delivered before and the error that took it off are still to come. */
+  /** Removed from the list: only commits delivered before and the error that removed it are still to come. */
   stopped: boolean;
   /** Stopped by its owner, or its end was reported: no further callback. */
   silent: boolean;
   batch: StoreEvent[] | undefined;
 }
 
-/** What a store fills in for a new watcher. */
+/** How a store hands a new watcher what it missed. */
 export interface Backlog extends StoreWatch {
   /** Hands over the changes since the start, up to `commit.revision`; later commits follow. */
   begin(commit: Commit): void;
@@ -88,7 +88,7 @@ export class WatchHub {
     };
   }
 
-  /** Delivers a commit to everyone it concerns, then calls `delivered`. Synchronous unless a delivery is under way. */
+  /** Delivers a commit to the watchers of its keys, then calls `delivered`. Synchronous unless a delivery is under way. */
   publish(commit: Commit, delivered: () => void): void {
     this.#queue.push({ commit, delivered });
     if (this.#delivering) return;
@@ -144,7 +144,7 @@ export class WatchHub {
     });
   }
 
-  /** What a watcher does about its end is its own: where that fails too, nobody else hears of it. */
+  /** Reports the end to a watcher. What the watcher throws then is logged and affects no other. */
   #notifyEnd({ watcher, start }: Entry, error: Error): void {
     try {
       watcher.onError(error);

@@ -14,7 +14,7 @@ export function spanMs(duration: Duration): number {
   return Number(days) * DAY_MS + (rest === '' ? 0 : durationMs(rest));
 }
 
-/** `1h2m3.5s` of milliseconds. */
+/** Milliseconds as text, e.g. `1h2m3.5s`. */
 export function formatSpan(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`;
   const hours = Math.floor(ms / 3_600_000);

@@ -5,7 +5,7 @@
 import { schemaOf } from '../schema/schema.ts';
 import type { FieldSchema, StructSchema, TypeSchema } from '../schema/type-schema.ts';
 
-/** What stands for null in the objects of this program. */
+/** What objects here have where Go writes null. */
 export type Nothing = 'list' | 'map' | 'text' | 'absent';
 
 /** The fields of a struct that may be null, and those that hold structs with such fields. */
@@ -14,7 +14,7 @@ export interface NullPlan {
   readonly parts: readonly (readonly [name: string, part: PlannedPart])[];
 }
 
-/** A value that holds structs of the plan: itself, or as items and entries. */
+/** A value with structs of the plan: a struct, or a list or map of them. */
 export interface PlannedPart {
   readonly holders: readonly ('list' | 'map')[];
   readonly plan: NullPlan;
@@ -25,7 +25,7 @@ const plans = new WeakMap<StructSchema, NullPlan | undefined>();
 /** Undefined when nothing in the struct is written as null. */
 function planOf(schema: StructSchema): NullPlan | undefined {
   if (plans.has(schema)) return plans.get(schema);
-  // Only JSON schemas hold themselves, and nothing in them is written as null.
+  // Only JSON schemas contain themselves, and they have no fields that are written as null.
   plans.set(schema, undefined);
   const fields = [...schema.fields.values()];
   const nullable = fields.flatMap((field) => {

@@ -12,7 +12,7 @@ export class ListKeyError extends Error {
   path = '';
 }
 
-/** Runs `body`, which works on a field, and puts the field's name before the path of a ListKeyError. */
+/** Runs `body` for a field, and puts the field's name before the path of a ListKeyError that it throws. */
 export function inField<T>(name: string, body: () => T): T {
   try {
     return body();
@@ -27,7 +27,7 @@ export function itemElement(list: ListSchema, item: unknown): string {
   if (list.listType === 'set') return `v:${stringifyJson(item)}`;
   if (!isObject(item)) throw new ListKeyError('associative list with keys may not have non-map elements');
   const [only] = list.keys;
-  // The usual list: one key, with a text.
+  // The usual list: one key, whose value is a text.
   const text = only !== undefined && list.keys.length === 1 && Object.hasOwn(item, only) ? item[only] : undefined;
   if (typeof text === 'string') return `k:{${JSON.stringify(only)}:${JSON.stringify(text)}}`;
   let keys = '';
@@ -53,7 +53,7 @@ interface KeyPlan {
 
 const keyPlans = new WeakMap<ListSchema, readonly KeyPlan[]>();
 
-/** In the order of their names. Lists have thousands of items. */
+/** Keys sorted by name. Cached, as lists have thousands of items. */
 function keyPlansOf(list: ListSchema): readonly KeyPlan[] {
   let plans = keyPlans.get(list);
   if (plans === undefined) {
@@ -63,7 +63,7 @@ function keyPlansOf(list: ListSchema): readonly KeyPlan[] {
   return plans;
 }
 
-/** Fields of built-in kinds that Go always writes have their zero for a default. */
+/** For built-in kinds, fields that Go always writes default to their zero value. */
 function defaultOf(list: ListSchema, key: string): unknown {
   const field = list.items.kind === 'struct' ? list.items.fields.get(key) : undefined;
   if (field === undefined || field.default !== undefined) return field?.default;

@@ -24,15 +24,15 @@ export interface StandaloneControllersDeps {
 export interface StandaloneControllersConfig {
   readonly names: readonly string[];
   readonly controllers: ControllersConfig;
-  /** Absent: no election, they run at once. */
+  /** Leader election; absent: the controllers run at once. */
   readonly leaderElection?: Omit<LeaderElectionConfig, 'lead'>;
 }
 
 /** The controllers of one process. */
 export interface StandaloneControllers {
-  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process is to end then. */
+  /** Resolves when the signal aborts (to `stopped`), or when leadership is lost: the process must exit then. */
   run(signal: AbortSignal): Promise<'stopped' | 'leadership lost'>;
-  /** Whether this instance works at this moment. */
+  /** Whether this instance leads. */
   leads(): boolean;
   /** Serves /healthz, /livez, /readyz, /metrics and /statusz. */
   readonly http: HttpHandler;

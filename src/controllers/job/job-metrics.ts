@@ -6,25 +6,25 @@ import { parseIndexes } from './indexes.ts';
 export interface JobMetrics {
   /** A sync; `action`: what it did about pods. */
   synced(job: Job, outcome: { action: JobAction; failed: boolean; seconds: number }): void;
-  /** A job is over; `reason`: of its last condition. */
+  /** Counts a finished job; `reason`: of its last condition. */
   finished(job: Job, result: 'succeeded' | 'failed', reason: string): void;
   /** A status was written: the pods and indexes that it counts as ended beyond what was counted before. */
   counted(job: Job, before: JobStatus | undefined, after: JobStatus): void;
-  /** What the failure policy made of failed pods. */
+  /** Counts the actions of the failure policy for failed pods. */
   handledByPolicy(actions: readonly string[]): void;
-  /** A job that another controller manages was seen first. */
+  /** Counts a job of another controller, when it is first observed. */
   managedElsewhere(controller: string): void;
-  /** A sync was left out: the cache is behind what was written. */
+  /** Counts a sync that was skipped because the cache lacks the controller's own writes. */
   skippedAsStale(): void;
   podsCreated(reason: CreationReason, succeeded: number, failed: number): void;
-  /** There is one more ended pod with the finalizer (`add`), or one less. */
+  /** Counts pods that ended with the tracking finalizer (`add`), and those that lost it. */
   tracked(event: 'add' | 'delete'): void;
 }
 
-/** What a sync did about pods. */
+/** The kind of change that a sync made to pods. */
 export type JobAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
 
-/** Why pods are made: the job has lost none yet, or by its replacement policy. */
+/** The reason for creating pods: a new one, or a replacement by the pod replacement policy. */
 export type CreationReason = 'new' | 'recreate_terminating_or_failed' | 'recreate_failed';
 
 const SECONDS = Array.from({ length: 15 }, (_, i) => 0.004 * 2 ** i);

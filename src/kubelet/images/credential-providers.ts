@@ -19,10 +19,10 @@ export interface CredentialProvidersDeps {
   readonly clock: Clock;
   readonly exec: Pick<Exec, 'run'>;
   readonly log: Log;
-  /** Absent without an API server: programs are called without tokens, or not at all if they require one. */
+  /** Absent without an API server: providers run without tokens, and those that require one are not called. */
   readonly accounts?: {
     get(namespace: string, name: string): Promise<ServiceAccount>;
-    /** Kept by the account while it is valid. */
+    /** Cached for the service account while it is valid. */
     token(namespace: string, name: string, request: TokenRequest): Promise<string>;
   };
 }
@@ -35,7 +35,7 @@ export interface CredentialProviders {
   configsFor(image: ImageReference, pod: Pod): Promise<readonly SourcedConfig[]>;
 }
 
-/** The longest a program may take. */
+/** The longest that one call of a provider may take. */
 const EXEC_TIMEOUT_MS = 60_000;
 const KEY_TYPES = ['Image', 'Registry', 'Global'] as const;
 type KeyType = (typeof KEY_TYPES)[number];
@@ -49,15 +49,15 @@ interface Answer {
 interface Account {
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The users for whom the answer is cached. */
+  /** Identifies the account in the key of the cache. */
   readonly cacheKey: string;
-  /** Absent: everyone. */
+  /** The account whose pods may use the credentials; absent: all pods. */
   readonly source?: PullSource;
 }
 
 const NOBODY: Account = { token: '', annotations: {}, cacheKey: '' };
 
-/** No program runs before the first request. */
+/** No provider is called before the first request. */
 export function createCredentialProviders(
   deps: CredentialProvidersDeps,
   { providers, binDir }: { readonly providers: readonly CredentialProvider[]; readonly binDir: string },

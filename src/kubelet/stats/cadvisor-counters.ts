@@ -16,16 +16,15 @@ export interface InterfacePackets {
   readonly txDropped: number;
 }
 
-/** What was read of one pod. */
 export interface PodCounters {
   readonly own: CgroupCounters | undefined;
   /** By container id. */
   readonly containers: ReadonlyMap<string, CgroupCounters>;
-  /** Empty for pods of the host's network, as upstream. */
+  /** Packets by interface; empty for pods of the host's network, as upstream. */
   readonly packets: readonly InterfacePackets[];
 }
 
-/** What was read of all pods of a snapshot. */
+/** Counters of all pods of a snapshot. */
 export interface NodeCounters {
   /** By pod uid. */
   readonly pods: ReadonlyMap<string, PodCounters>;
@@ -38,7 +37,7 @@ interface CounterDeps {
   readonly podCgroups: PodCgroups;
 }
 
-/** Reads them. Cgroups and processes that went meanwhile are left out. */
+/** Reads the counters. Cgroups and processes that ended meanwhile are left out. */
 export async function readCounters(deps: CounterDeps, { pods }: NodeSnapshot): Promise<NodeCounters> {
   const read = new Map<string, PodCounters>();
   for (const { pod, usage } of pods) {

@@ -7,20 +7,19 @@ import { copyFile, rm, stat, truncate } from 'node:fs/promises';
 import { copyFileSync, fstatSync, ftruncateSync, renameSync, rmSync, statSync } from 'node:fs';
 import { hasErrorCode } from '../../base/errors.ts';
 
-/** What one file may hold, and how many old ones are kept. */
+/** The size limit of one file, and the number of old files that are kept. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const KEPT = 3;
 
-/** The environment variable by which a starting process tells which file its standard error is. */
+/** The environment variable with the path of the file that standard error is, for a process that starts. */
 export const LOG_FILE_VARIABLE = 'KEELSON_LOG_FILE';
 
-/** What a rotation may be told. */
 export interface RotationOptions {
   readonly maxBytes?: number;
   readonly copy?: (from: string, to: string) => void;
 }
 
-/** Takes note of what was written; rotates when it is too much. `path` is the descriptor's file. */
+/** Counts written bytes and rotates beyond the limit. `path` is the descriptor's file. */
 export function createRotation(
   fd: number,
   path: string,
@@ -37,7 +36,7 @@ export function createRotation(
       if (!open.isFile() || open.size < maxBytes || open.ino !== statSync(path).ino) return;
       rotate(fd, path, copy);
     } catch {
-      // Without room or rights the log goes on as it is: a log that cannot be rotated ends nothing.
+      // Without space or rights the log goes on unrotated: a failed rotation ends nothing.
     }
   };
 }
@@ -73,12 +72,12 @@ function rotate(fd: number, path: string, copy: (from: string, to: string) => vo
   ftruncateSync(fd, 0);
 }
 
-/** Where a copy is made: old files move only for one that is whole. */
+/** The path of a copy in the making: old files move up only once it is complete. */
 function partialOf(path: string): string {
   return `${path}.partial`;
 }
 
-/** The disk or a quota is: the file is emptied without a copy, for it would go on to grow. */
+/** Whether the disk or a quota is full: then the file is emptied without a copy, as it would go on to grow. */
 function isFull(error: unknown): boolean {
   return hasErrorCode(error, 'ENOSPC', 'EDQUOT');
 }

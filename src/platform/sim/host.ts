@@ -6,7 +6,7 @@ export interface SimHost extends Host {
   /** Memory in use; the rest of `memoryBytes` is available. */
   memoryUsageBytes: number;
   processes: number;
-  /** What runs on it uses so much besides. */
+  /** Memory and processor use besides `memoryUsageBytes`. */
   load?: () => { readonly memoryBytes: number; readonly cpuUsageNs: number };
   /** One socket and NUMA node with a thread per core, unless set. */
   shape: HostTopology;

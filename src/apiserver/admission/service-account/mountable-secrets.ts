@@ -9,13 +9,13 @@ import type { Container, EphemeralContainer, PodSpec, ServiceAccount } from '../
 
 const ANNOTATION = 'kubernetes.io/enforce-mountable-secrets';
 
-/** Whether the account's pods are limited. */
+/** Whether the annotation of the account limits its pods. */
 export function isLimited({ metadata }: ServiceAccount): boolean {
   const text = metadata.annotations?.[ANNOTATION];
   return text !== undefined && parseGoBoolean(text) === true;
 }
 
-/** Why the account's pod may not name what it names. */
+/** The error text for a pod that names a secret it may not; undefined when it names none. */
 export function secretProblem(account: ServiceAccount, spec: PodSpec): string | undefined {
   const known = new Set((account.secrets ?? []).map(({ name }) => name));
   const refused = `is not allowed because service account ${account.metadata.name} does not reference that secret`;
