@@ -33,6 +33,15 @@ describe('kubelet', () => {
     assert.equal(cluster.get(Leases, { namespace: 'kube-node-lease', name: 'node-1' })?.spec?.holderIdentity, 'node-1');
   });
 
+  it('logs its version and reports its start in an event', async () => {
+    const { events, platform } = await started();
+    assert.deepEqual(
+      events.filter((event) => event.includes('Starting')),
+      ['Normal Starting node-1: Starting kubelet.'],
+    );
+    assert.equal(platform.log.entries.filter(({ message }) => message === 'Kubelet version').length, 1);
+  });
+
   it('brings a pod to Ready without waiting for any ticker', async () => {
     const fixture = await started();
     const { clock } = fixture.platform;
