@@ -41,6 +41,11 @@ items: [{apiVersion: v1, kind: Pod, metadata: {name: p}}, {apiVersion: v1, kind:
     (await addonObjects(text)).map(({ metadata }) => metadata.name),
     ['ns', 'c', 'p'],
   );
-  await assert.rejects(addonObjects('just a text'), /not a Kubernetes object: "just a text"/);
+  await assert.rejects(addonObjects('just a text'), /not a Kubernetes object: a string/);
+  const withoutKind = '{apiVersion: v1, metadata: {name: s}, stringData: {password: hidden}}';
+  await assert.rejects(addonObjects(withoutKind), {
+    message: 'not a Kubernetes object: kind is missing, of the object s',
+  });
+  await assert.rejects(addonObjects('- password: hidden'), { message: 'not a Kubernetes object: a list' });
   await assert.rejects(addonObjects('kind: Pod'), /apiVersion is missing/);
 });
