@@ -56,7 +56,8 @@ interface Source {
   readonly from: number;
 }
 
-function indexFrom(cells: readonly RevisionCell[], key: string): number {
+/** The index of the first one at or behind a key, in a list in the order of keys. */
+export function indexFrom(cells: readonly { readonly key: string }[], key: string): number {
   let low = 0;
   let high = cells.length;
   while (low < high) {

@@ -22,6 +22,7 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { ChangeRecorder } from '../watch-cache/watch-cache.ts';
 import { catchUp } from './catch-up.ts';
 import { HeldChanges } from './held-changes.ts';
+import { PastScans } from './past-scans.ts';
 
 const FLUSH_MS = 2000;
 /** A start is not slower for it: the first batch waits. */
@@ -44,6 +45,7 @@ const LANES: readonly HistoryLane[] = ['objects', 'events'];
 /** Records the changes of one server. */
 export class HistoryRecorder implements ChangeRecorder {
   readonly log: HistoryLog;
+  readonly scans: PastScans;
   readonly #deps: HistoryRecorderDeps;
   readonly #recorded: Counter;
   readonly #dropped: Counter;
@@ -61,6 +63,7 @@ export class HistoryRecorder implements ChangeRecorder {
   constructor(deps: HistoryRecorderDeps) {
     this.#deps = deps;
     this.log = deps.log;
+    this.scans = new PastScans(deps.clock);
     this.#held = new HeldChanges((changes) => this.#dropped.inc({}, changes));
     const { metrics } = deps;
     this.#recorded = metrics.counter({
@@ -212,6 +215,7 @@ export class HistoryRecorder implements ChangeRecorder {
     this.#timer = undefined;
     this.#cancelPruning?.();
     this.#cancelPruning = undefined;
+    this.scans.forget();
     const wasStarted = this.#started;
     this.#started = false;
     if (wasStarted) await this.flush(0, true);

@@ -6,7 +6,9 @@ import type { HistoryLog } from '../../storage/history-log.ts';
 import { createMemoryStore } from '../../storage/memory/memory-store.ts';
 import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
 import type { AuthorizationAttributes } from '../authz/contract.ts';
+import { createDeferred } from '../../base/deferred.ts';
 import { createServerStorage } from '../server-storage.ts';
+import { MOST_CHANGED_KEYS } from './past-list.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 import { changedLog } from './history-log-fixture.ts';
 
@@ -165,4 +167,60 @@ test('who may list one namespace sees the past of what lives there, and of nothi
   assert.match(warning, /objects that are gone are left out/);
   assert.equal((await asEve(mapsIn('b'))).status, 403);
   assert.equal((await asEve(MAPS)).status, 403);
+});
+
+test('pages after the first look for what has changed no second time, and it is forgotten when nobody asks', async () => {
+  let asked = 0;
+  const server = await start(undefined, (log) =>
+    changedLog(log, { changedKeys: (query) => (asked++, log.changedKeys(query)) }),
+  );
+  for (let index = 0; index < 9; index++) await server.send('POST', mapsIn('a'), { metadata: { name: `m${index}` } });
+  const { body } = await server.send('GET', MAPS);
+  for (let index = 0; index < 9; index += 2) await server.send('DELETE', `${mapsIn('a')}/m${index}`);
+  const query = `at=${body.metadata.resourceVersion}&limit=2`;
+  assert.deepEqual(await listAt(server, MAPS, query), textOf(body));
+  assert.equal(asked, 1);
+  const { scans } = server.storage.history!;
+  assert.equal(scans.size, 1);
+  await server.platform.clock.advance(31_000);
+  assert.equal(scans.size, 0);
+});
+
+test('lists of the past of one user wait for each other, and more objects than are held are refused', async () => {
+  let underWay = 0;
+  let most = 0;
+  let isMany = false;
+  const gate = createDeferred<void>();
+  const server = await start(undefined, (log) =>
+    changedLog(log, {
+      async changedKeys(query) {
+        if (isMany)
+          return {
+            records: Array.from({ length: MOST_CHANGED_KEYS + 1 }, (_, index) => ({
+              key: `${query.prefix}a/${index}`,
+              revision: query.after + 1,
+              timeMs: 0,
+              change: 'deleted' as const,
+              value: Buffer.alloc(0),
+            })),
+            bytes: 1,
+          };
+        most = Math.max(most, ++underWay);
+        await gate.promise;
+        underWay--;
+        return log.changedKeys(query);
+      },
+    }),
+  );
+  const { body } = await server.send('POST', mapsIn('a'), { metadata: { name: 'm' } });
+  const path = at(MAPS, `at=${body.metadata.resourceVersion}`);
+  const answers = Array.from({ length: 8 }, () => server.send('GET', path));
+  await server.platform.clock.settle();
+  gate.resolve();
+  for (const { status } of await Promise.all(answers)) assert.equal(status, 200);
+  assert.ok(most > 0 && most <= 2, `${most} at once`);
+  isMany = true;
+  const refused = await server.send('GET', path);
+  assert.equal(refused.status, 410);
+  assert.match(refused.text, /more than 50000 objects have changed/);
 });

@@ -6,12 +6,13 @@
  */
 import { expired, serviceUnavailable, type StatusError } from '../../api/status-error.ts';
 import { errorMessage } from '../../base/errors.ts';
+import { sortSteps } from '../../base/sort-steps.ts';
 import type { HistoryFound, HistoryGap, HistoryLane, HistoryPart, HistoryRecord } from '../../storage/history-log.ts';
 import { compareKeys } from '../../storage/key-order.ts';
 import { StoreError } from '../../storage/store.ts';
 import { encodeContinue } from '../generic-registry/continue-token.ts';
 import type { GenericStore } from '../generic-registry/generic-store.ts';
-import type { ListPage } from '../generic-registry/list.ts';
+import { indexFrom, type ListPage } from '../generic-registry/list.ts';
 import { type Selection, selects } from '../generic-registry/selection.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { answerPaceOf, Turns } from '../turns.ts';
@@ -19,12 +20,15 @@ import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { cellOf, MAX_PAGE_BYTES, type Moment } from './object-history.ts';
 import { laneOf } from './lanes.ts';
+import type { Candidate } from './past-scans.ts';
 
 const MIB = 1024 * 1024;
 /** What one page reads of the history, before compression: to know which keys have changed since, and then what they were. */
 const MOST_READ_BYTES = 256 * MIB;
 /** What is read at a time: some ten milliseconds of the history's thread. */
 const PART_BYTES = 8 * MIB;
+/** So many objects may have changed since then: each is held until the page is made. */
+export const MOST_CHANGED_KEYS = 50_000;
 /** States that are looked up together, and what is read for them. */
 const BATCH = 200;
 const BATCH_READ_BYTES = 64 * MIB;
@@ -109,15 +113,6 @@ interface PageParts extends PastListRequest {
   readonly revision: number;
 }
 
-/** A key that may have been there then. */
-interface Candidate {
-  readonly key: string;
-  /** Undefined: what it was is to be read. */
-  readonly cell: RevisionCell | undefined;
-  /** What is there now. */
-  readonly current: RevisionCell | undefined;
-}
-
 /** One page being made. */
 class PageAt {
   readonly #parts: PageParts;
@@ -138,9 +133,9 @@ class PageAt {
     while (at < candidates.length && page.length < limit && bytes < MAX_PAGE_BYTES) {
       const wanted = candidates.slice(at, at + Math.min(BATCH, limit - page.length));
       const known = await this.#resolve(wanted);
-      for (const [index, cell] of known.entries()) {
-        await this.#turns.next();
-        if (cell === undefined || !(await this.#isListed(cell, wanted[index]!))) continue;
+      for (const cell of known) {
+        await this.#turn();
+        if (cell === undefined || !(await this.#isListed(cell))) continue;
         page.push(cell);
         bytes += cell.byteLength;
       }
@@ -153,28 +148,52 @@ class PageAt {
     return { cells: page, revision, continueToken: encodeContinue({ revision, start: next.key.slice(under.length) }) };
   }
 
-  /** In the order of their keys. */
+  /** In the order of their keys, from the page's first on. The pages of a list look for them once. */
   async #candidates(): Promise<readonly Candidate[]> {
-    const { cells, revision, start, under } = this.#parts;
+    const { revision, start, under, history } = this.#parts;
     const from = under + start;
-    const changed = await this.#changed(from);
-    const isThere = (key: string): boolean => changed.get(key)?.change !== 'created';
-    const present = new Set(cells.map(({ key }) => key));
-    const gone = [...changed.keys()].filter((key) => !present.has(key) && isThere(key)).sort(compareKeys);
-    const candidates: Candidate[] = [];
-    let next = 0;
-    for (const cell of cells) {
-      const due = this.#turns.next();
-      if (due !== undefined) await due;
-      if (compareKeys(cell.key, from) < 0) continue;
-      while (next < gone.length && compareKeys(gone[next]!, cell.key) < 0)
-        candidates.push({ key: gone[next++]!, cell: undefined, current: undefined });
-      const isOld = cell.revision <= revision;
-      if (!isOld && !changed.has(cell.key)) throw tooOld('changes since then are missing in the history');
-      if (isOld || isThere(cell.key)) candidates.push({ key: cell.key, cell: isOld ? cell : undefined, current: cell });
+    let scan = history.scans.find(under, revision);
+    if (scan === undefined || compareKeys(scan.from, from) > 0) {
+      scan = { from, candidates: await this.#scan(from) };
+      if (scan.candidates.length > this.#parts.limit) history.scans.keep(under, revision, scan);
     }
-    while (next < gone.length) candidates.push({ key: gone[next++]!, cell: undefined, current: undefined });
-    return candidates;
+    return scan.candidates.slice(indexFrom(scan.candidates, from));
+  }
+
+  async #scan(from: string): Promise<readonly Candidate[]> {
+    const { cells, revision } = this.#parts;
+    const changed = await this.#changed(from);
+    const candidates: Candidate[] = [];
+    const present = new Set<string>();
+    for (const cell of cells.slice(indexFrom(cells, from))) {
+      await this.#turn();
+      const change = changed.get(cell.key);
+      present.add(cell.key);
+      if (cell.revision <= revision) candidates.push({ key: cell.key, cell });
+      else if (change === undefined) throw tooOld('changes since then are missing in the history');
+      else if (change.change !== 'created') candidates.push({ key: cell.key, cell: undefined });
+    }
+    const seen = candidates.length;
+    for (const { key, change } of changed.values()) {
+      await this.#turn();
+      if (change !== 'created' && !present.has(key)) candidates.push({ key, cell: undefined });
+    }
+    return candidates.length === seen ? candidates : this.#sorted(candidates);
+  }
+
+  async #sorted(candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
+    const steps = sortSteps(candidates, (a, b) => compareKeys(a.key, b.key));
+    let step = steps.next();
+    while (step.done !== true) {
+      await this.#turn();
+      step = steps.next();
+    }
+    return step.value;
+  }
+
+  /** Rejects when the client has left. */
+  #turn(): Promise<void> | undefined {
+    return this.#turns.next();
   }
 
   /** The oldest change of each key since then. */
@@ -184,7 +203,10 @@ class PageAt {
     const isAll = await this.#inParts((part) => history.log.changedKeys({ ...part, lane, prefix, start, after }), {
       mostBytes: MOST_READ_BYTES,
       take: (record) => changed.set(record.key, record),
+      isEnough: () => changed.size > MOST_CHANGED_KEYS,
     });
+    if (changed.size > MOST_CHANGED_KEYS)
+      throw tooOld(`more than ${MOST_CHANGED_KEYS} objects have changed since then`);
     if (!isAll) throw tooOld(`more than ${MOST_READ_BYTES / MIB} MiB of changes lie between`);
     return changed;
   }
@@ -225,10 +247,10 @@ class PageAt {
     return record.change === 'deleted' ? undefined : cellOf(store, record);
   }
 
-  async #isListed(cell: RevisionCell, { current }: Candidate): Promise<boolean> {
+  async #isListed(cell: RevisionCell): Promise<boolean> {
     const { store, selection, mayRead } = this.#parts;
     await store.prepare([cell]);
-    return selects(store, selection, cell) && mayRead(cell, current);
+    return selects(store, selection, cell) && mayRead(cell, store.cache.get(cell.key));
   }
 
   /** Reads part after part; false where there is more, but it would be too much or enough is held. */
@@ -243,7 +265,7 @@ class PageAt {
       scope.signal.throwIfAborted();
       const { records, next, bytes } = await scope.waitFor(ask({ from, maxBytes: PART_BYTES }));
       for (const record of records) {
-        const due = this.#turns.next();
+        const due = this.#turn();
         if (due !== undefined) await due;
         take(record);
       }
