@@ -32,6 +32,7 @@ await cluster.client.raw({
 });
 await createNodes();
 await createPods();
+const beforeMb = memoryMb();
 await using browser = await openBrowser();
 const { page, context } = browser;
 const link = await cluster.console();
@@ -78,13 +79,20 @@ changing.abort();
 print('changes made a second', `${(await changes).toFixed(0)}`);
 
 await page.evaluate(`location.hash = '#/'`);
-const open = await cpuShare();
+const shares: Record<string, number> = { overview: await cpuShare() };
+for (const at of ['list/pods', 'charts/pods', 'charts/api']) {
+  await page.evaluate(`location.hash = ${JSON.stringify(`#/${at}`)}`);
+  shares[at] = await cpuShare();
+}
+const withCharts = memoryMb();
 await page.goto('about:blank');
 const closed = await cpuShare();
-print(
-  'server for an open console at rest',
-  `${((open - closed) * 100).toFixed(1)} % of a core (${(open * 100).toFixed(1)} - ${(closed * 100).toFixed(1)})`,
-);
+for (const [at, share] of Object.entries(shares))
+  print(
+    `server at rest, ${at} open`,
+    `${((share - closed) * 100).toFixed(1)} % of a core (${(share * 100).toFixed(1)} - ${(closed * 100).toFixed(1)})`,
+  );
+print('memory of the server, charts collected', `${withCharts} MB; before the console was opened ${beforeMb} MB`);
 
 async function createPods(): Promise<void> {
   for (let made = 0; made < podCount; made += 500)
@@ -154,6 +162,12 @@ async function frames(scrolled: string, pixels: number): Promise<string> {
     };
     requestAnimationFrame(frame);
   })`)) as string;
+}
+
+/** Resident, after a collection where there can be one. */
+function memoryMb(): string {
+  globalThis.gc?.();
+  return (process.memoryUsage().rss / 2 ** 20).toFixed(0);
 }
 
 async function cpuShare(): Promise<number> {

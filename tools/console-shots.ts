@@ -1,6 +1,9 @@
 // `npm run console:shots`: pictures of the console's views, light, dark and narrow, into .cache/console-shots/. A view that
 // is added gets a line in `shots`.
-import { mkdirSync } from 'node:fs';
+//
+//   node tools/console-shots.ts [NAME]    all of them, or one
+//   node tools/console-shots.ts --docs    those of docs/console.md, compressed, into docs/images/console/
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { openBrowser } from '../test/console/browser.ts';
@@ -18,6 +21,13 @@ const shots: readonly { readonly name: string; readonly at: string; readonly key
   { name: 'services', at: '#/topology/services?ns=shop' },
   { name: 'policies', at: '#/topology/policies?ns=shop&from=shop%2Fledger&to=shop%2Forders-0' },
   { name: 'volumes', at: '#/topology/volumes?ns=shop' },
+  { name: 'past', at: '#/list/pods?ns=shop&at=THEN' },
+  { name: 'past-overview', at: '#/?at=THEN' },
+  { name: 'pod', at: '#/pod/pods/shop/orders-0' },
+  { name: 'logs', at: '#/logs/statefulsets.apps/shop/orders' },
+  { name: 'shell', at: '#/shell/pods/shop/orders-0' },
+  { name: 'files', at: '#/files/pods/shop/orders-0' },
+  { name: 'node', at: '#/object/nodes/-/node-1' },
   { name: 'charts', at: '#/charts/deployments.apps?ns=shop' },
   { name: 'charts-api', at: '#/charts/api' },
   { name: 'object', at: '#/object/deployments.apps/shop/front' },
@@ -32,24 +42,43 @@ const looks = [
   { name: 'narrow', dark: false, width: 320, height: 640 },
 ];
 
-const folder = join(repositoryRoot, '.cache', 'console-shots');
+/** Pictures of docs/console.md, and whether they are dark. */
+const inDocs: Readonly<Record<string, boolean>> = {
+  overview: false,
+  pods: true,
+  object: false,
+  topology: true,
+  charts: false,
+  past: true,
+};
+const isForDocs = process.argv[2] === '--docs';
+const only = isForDocs ? undefined : process.argv[2];
+const folder = join(repositoryRoot, ...(isForDocs ? ['docs', 'images', 'console'] : ['.cache', 'console-shots']));
 mkdirSync(folder, { recursive: true });
 await build(repositoryRoot);
 await using cluster = await startDemoCluster();
-const only = process.argv[2];
+await cluster.advance('20s'); // Things go wrong meanwhile.
+const then = new Date(cluster.nowMs - 8000).toISOString();
 for (const { name: look, ...options } of looks) {
+  const wanted = shots.filter(({ name }) =>
+    isForDocs ? look !== 'narrow' && inDocs[name] === options.dark : only === undefined || only === name,
+  );
+  if (wanted.length === 0) continue;
   await using browser = await openBrowser(options);
-  const { page, problems } = browser;
+  const { page, problems, context } = browser;
   await page.goto(await cluster.console());
   await page.locator('#content').waitFor();
-  if (look === looks[0]!.name) await page.waitForTimeout(15_000); // let things go wrong
-  for (const { name, at, keys = [] } of shots) {
-    if (only !== undefined && only !== name) continue;
-    await page.evaluate(`location.hash = ${JSON.stringify(at)}`);
-    await page.waitForTimeout(1500);
+  for (const { name, at, keys = [] } of wanted) {
+    await page.evaluate(`location.hash = ${JSON.stringify(at.replace('THEN', encodeURIComponent(then)))}`);
+    // Charts have rates from their second sample on.
+    await page.waitForTimeout(isForDocs && name === 'charts' ? 45_000 : 1500);
     for (const key of keys) await page.keyboard.press(key);
     await page.waitForTimeout(300);
-    await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
+    if (isForDocs) {
+      const session = await context.newCDPSession(page);
+      const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
+      writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
+    } else await page.screenshot({ path: join(folder, `${name}-${look}.png`) });
     await page.keyboard.press('Escape');
   }
   for (const problem of problems) console.error(`${look}: ${problem}`);

@@ -76,7 +76,7 @@ test(
     // Who has no role for it sees nothing of it.
     await page.getByRole('button', { name: 'Sign out' }).click();
     const { url, token } = await accountWith(cluster, 'view'); // Tokens end by simulated time.
-    await page.goto(url);
+    await page.goto(url, { waitUntil: 'commit' });
     await page.getByLabel('Bearer token').fill(token);
     await page.keyboard.press('Enter');
     await page.locator('nav.menu').waitFor();
