@@ -51,3 +51,46 @@ test('faults of services and of their updates', () => {
     ['spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set'],
   );
 });
+
+test('ports, session affinity and what never changes of a service are refused in the order and words of v1.36', () => {
+  const balancer = {
+    type: 'LoadBalancer',
+    ports: [{ name: 'a', port: 80, nodePort: 30_001 }],
+    loadBalancerClass: 'a/b',
+    externalTrafficPolicy: 'Local',
+    healthCheckNodePort: 30_002,
+  };
+  const rows: readonly (readonly [spec: Parameters<typeof service>[0], refusals: readonly string[]])[] = [
+    [
+      { ports: [balancer.ports[0]!, balancer.ports[0]!] },
+      [
+        'spec.ports[1].name: Duplicate value: "a"',
+        'spec.ports[1].nodePort: Duplicate value: 30001',
+        'spec.ports[1]: Duplicate value: {"protocol":"TCP","port":80}',
+      ],
+    ],
+    [{ loadBalancerClass: 'a/c' }, ['spec.loadBalancerClass: Invalid value: "a/c": may not change once set']],
+    [{ healthCheckNodePort: 30_003 }, ['spec.healthCheckNodePort: Forbidden: field is immutable']],
+    [
+      { loadBalancerSourceRanges: ['x'] },
+      [
+        'spec.LoadBalancerSourceRanges[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+      ],
+    ],
+    [
+      { trafficDistribution: 'x' },
+      [
+        'spec.trafficDistribution: Unsupported value: "x": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"',
+      ],
+    ],
+    [
+      { sessionAffinity: 'x', sessionAffinityConfig: { clientIP: { timeoutSeconds: 1 } } },
+      ['spec.sessionAffinity: Unsupported value: "x": supported values: "ClientIP", "None"'],
+    ],
+  ];
+  for (const [change, refusals] of rows)
+    assert.deepEqual(
+      complaints((field) => validateServiceUpdate(service({ ...balancer, ...change }), service(balancer), field)),
+      refusals,
+    );
+});

@@ -5,13 +5,7 @@ import type { Field } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../gen/core-v1.ts';
 import { validateLabels } from '../meta-validation.ts';
 import { inclusiveRangeText, isDns1123Label, isDns1123Subdomain, isPortNumber, isQualifiedName } from '../names.ts';
-import {
-  validateChoice,
-  validateConditions,
-  validateImmutable,
-  validateOptionalChoice,
-  validatePortNumOrName,
-} from './common.ts';
+import { validateChoice, validateConditions, validateOptionalChoice, validatePortNumOrName } from './common.ts';
 import { validateCidr, validateIp } from './ip-fields.ts';
 import { validateClusterIps } from './service-ips.ts';
 
@@ -38,21 +32,29 @@ function validatePorts(spec: ServiceSpec, field: Field): void {
   const ports = spec.ports ?? [];
   if (ports.length === 0 && !isHeadless(spec) && spec.type !== 'ExternalName') field.required();
   const names = new Set<string>();
-  const pairs = new Set<string>();
-  const nodePorts = new Set<string>();
   for (const [index, port] of ports.entries()) {
     const place = field.item(index);
     validatePort(port, ports.length > 1, place);
     if ((port.name ?? '') !== '' && names.has(port.name!)) place.at('name').duplicate(port.name);
     if ((port.name ?? '') !== '') names.add(port.name!);
-    const pair = `${port.protocol}/${port.port}`;
-    if (pairs.has(pair)) place.duplicate({ protocol: port.protocol, port: port.port });
-    pairs.add(pair);
-    const nodePort = port.nodePort ?? 0;
-    if (nodePort === 0) continue;
-    if (spec.type === 'ClusterIP') place.at('nodePort').forbidden("may not be used when `type` is 'ClusterIP'");
-    if (nodePorts.has(`${port.protocol}/${nodePort}`)) place.at('nodePort').duplicate(nodePort);
-    nodePorts.add(`${port.protocol}/${nodePort}`);
+  }
+}
+
+/** Node ports fit the type, and neither they nor ports occur twice for a protocol. */
+function validatePortNumbers({ type, ports = [] }: ServiceSpec, field: Field): void {
+  const withNodePort = [...ports.entries()].filter(([, { nodePort = 0 }]) => nodePort !== 0);
+  if (type === 'ClusterIP')
+    for (const [index] of withNodePort)
+      field.item(index).at('nodePort').forbidden("may not be used when `type` is 'ClusterIP'");
+  const seen = new Set<string>();
+  for (const [index, { protocol, nodePort }] of withNodePort) {
+    if (seen.has(`${protocol}/${nodePort}`)) field.item(index).at('nodePort').duplicate(nodePort);
+    seen.add(`${protocol}/${nodePort}`);
+  }
+  seen.clear();
+  for (const [index, { protocol, port }] of ports.entries()) {
+    if (seen.has(`${protocol}/${port}`)) field.item(index).duplicate({ protocol, port });
+    seen.add(`${protocol}/${port}`);
   }
 }
 
@@ -154,6 +156,7 @@ export function validateService(service: Service, field: Field): void {
       at.invalid(ip, 'may not be in the loopback range (127.0.0.0/8, ::1/128)');
     if (ip.startsWith('169.254.')) at.invalid(ip, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)');
   }
+  validatePortNumbers(spec, place.at('ports'));
   validateTypeFields(spec, place);
   validateTrafficPolicies(spec, place);
 }
@@ -181,13 +184,15 @@ export function validateServiceUpdate(service: Service, old: Service, field: Fie
     }
   }
   if (before.type === 'LoadBalancer' && spec.type === 'LoadBalancer')
-    validateImmutable(spec.loadBalancerClass, before.loadBalancerClass, place.at('loadBalancerClass'));
+    if (spec.loadBalancerClass !== before.loadBalancerClass)
+      place.at('loadBalancerClass').invalid(spec.loadBalancerClass, 'may not change once set');
   if (
     (before.healthCheckNodePort ?? 0) !== 0 &&
     before.type === spec.type &&
     before.externalTrafficPolicy === spec.externalTrafficPolicy
   ) {
-    validateImmutable(spec.healthCheckNodePort, before.healthCheckNodePort, place.at('healthCheckNodePort'));
+    if ((spec.healthCheckNodePort ?? 0) !== before.healthCheckNodePort)
+      place.at('healthCheckNodePort').forbidden('field is immutable');
   }
   validateService(service, field);
 }
