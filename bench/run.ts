@@ -150,7 +150,7 @@ async function measureWrk({ options, instance, add }: Bench): Promise<void> {
   add('wrkPost', 'wrk POST, TLS, token, RBAC', [rates.post, '/s']);
 }
 
-/** So many pods at once, and how long they took. */
+/** A number of pods that start at once. */
 interface Group {
   readonly key: string;
   readonly count: number;

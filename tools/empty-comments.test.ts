@@ -80,6 +80,8 @@ test('a comment that begins with the owner of a thing leaves out the thing', () 
     [
       sourceOf('Of one turn, at most.', 'const STEPS = 1;'),
       '/**\n * Of each write its revision,\n * and more.\n */',
+      sourceOf('So many are tried.', 'const MOST = 1;'),
+      sourceOf('Told of every change.', 'onChange(): void;'),
     ].join('\n'),
   );
   assert.deepEqual(
@@ -87,6 +89,8 @@ test('a comment that begins with the owner of a thing leaves out the thing', () 
     [
       [2, 'Of one turn, at most.'],
       [5, 'Of each write its revision,'],
+      [10, 'So many are tried.'],
+      [14, 'Told of every change.'],
     ],
   );
 });

@@ -1,8 +1,8 @@
 // Finds doc comments that a reader is better off without, in two forms:
 // - one that says nothing the declaration below it does not say: all its words are words of the declaration's first line, or fill a
 //   sentence; or it is a phrase that fits any declaration of its kind ("What it works with." above `ReaderDeps`). It is deleted.
-// - one that begins with "Of" and never names the thing it is about ("Of one turn, at most."). It names it ("The most steps that one
-//   turn takes."). In the sources of the product and their tests.
+// - one that begins with "Of", "So many", "Told" or their like and never names the thing it is about ("Of one turn, at most."; "So many
+//   are tried."). It names it ("The most steps that one turn takes."). In the sources of the product and their tests.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
@@ -56,9 +56,11 @@ export function emptyComments(source: string): EmptyComment[] {
     });
 }
 
-/** The doc comments of a source that begin with the owner of a thing and leave the thing out. */
+/** The doc comments of a source that leave out the thing they are about. */
 export function unnamedComments(source: string): EmptyComment[] {
-  return [...source.matchAll(/\/\*\*\s+(?:\*\s+)?(Of [^\n]*?)(?:\s*\*\/)?$/gm)].map(({ index, 1: text = '' }) => {
+  return [
+    ...source.matchAll(/\/\*\*\s+(?:\*\s+)?((?:Of|So (?:many|much|long)|Told|Asked) [^\n]*?)(?:\s*\*\/)?$/gm),
+  ].map(({ index, 1: text = '' }) => {
     const firstLine = source.slice(0, index).split('\n').length;
     return { firstLine, lastLine: firstLine, text };
   });

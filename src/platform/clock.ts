@@ -30,7 +30,7 @@ export interface Clock {
    */
   yield(lane?: string): Promise<void>;
   /**
-   * Asked before work that may take milliseconds. Undefined: go on; else to be awaited, as somebody else does such work in this
+   * Called before work that may take milliseconds. Undefined: go on; a promise must be awaited, as somebody else does such work in this
    * turn of the loop. Never asks to wait where time stands still.
    */
   turn(lane?: string): Promise<void> | undefined;

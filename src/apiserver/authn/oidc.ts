@@ -175,7 +175,7 @@ function keySource(clock: Clock, fetch: Fetch, { issuerUrl, discoveryUrl }: Issu
   };
   return (jose, anew) => {
     const nowMs = clock.monotonicMs();
-    // Who needs no new key waits for none: an issuer that is slow now would hold up everybody.
+    // A caller that needs no new key waits for none: an issuer that is slow now would hold up everybody.
     if (loaded !== undefined && !anew) return Promise.resolve(loaded);
     if (held === undefined || nowMs - held.sinceMs >= KEYS_PAUSE_MS) {
       const keys = load(jose);

@@ -21,7 +21,7 @@ import { smallest } from '../../base/lists.ts';
 const NAMESPACE = 'kube-system';
 const NAME = 'extension-apiserver-authentication';
 const CHECK_PERIOD_MS = 60_000;
-/** So far the clocks of two servers may be apart: what one still adds, the other must not take away yet. */
+/** The most that clocks of two servers may differ: what one still adds, the other must not remove yet. */
 const CLOCKS_APART_MS = 5 * 60_000;
 
 export interface ClientAuthorities {

@@ -28,7 +28,7 @@ import type { GatewayConfig, GatewayDeps } from './gateway-contract.ts';
 import { PortAnnouncements } from './port-announcements.ts';
 
 const GATEWAY: Principal = { name: 'keelson:gateway', groups: ['system:authenticated'] };
-/** So long ingresses wait for Gateways after a start. */
+/** How long ingresses wait for Gateways after a start. */
 const GATEWAY_API_WAIT_MS = 10_000;
 const DEFAULT_CERTIFICATE_MS = 3650 * 86_400_000;
 

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 export const DNS_CERTIFICATE_MS = 7 * DAY_MS;
 const RENEWED_BEFORE_MS = 6 * DAY_MS;
 
-/** Who DNS is: no service account, whose certificate would outlast the account's deletion. */
+/** The user of DNS: no service account, whose certificate would outlast the account's deletion. */
 const DNS_USER = 'keelson:dns';
 
 /** Where it connects, and who signs. */

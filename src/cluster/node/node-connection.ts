@@ -30,7 +30,7 @@ export interface NodeConnection {
 
 const PROXY: Principal = { name: 'system:kube-proxy', groups: ['system:authenticated'] };
 
-/** Who a node's kubelet is. */
+/** The user of a node's kubelet. */
 export function nodePrincipal(nodeName: string): Principal {
   return { name: `system:node:${nodeName}`, groups: ['system:nodes', 'system:authenticated'] };
 }

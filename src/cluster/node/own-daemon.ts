@@ -14,7 +14,7 @@ export interface OwnDaemonConfig {
   readonly logFile: string;
   /** Arguments by which its command line is known. */
   readonly marks: readonly string[];
-  /** So long it may take to end by itself. */
+  /** How long it may take to end by itself. */
   readonly graceMs: number;
 }
 

@@ -6,7 +6,7 @@ import { followTable, type ListQuery, type ListState, type RowChange } from '../
 
 /** What keeps the rows of a list. */
 export interface RowKeeper {
-  /** Told before rows come, when their cells mean something to it. */
+  /** Called before rows come, where their cells depend on the columns. */
   setColumns?(columns: readonly Column[]): void;
   apply(changes: readonly RowChange[]): void;
   /** Drops rows that are not among these. */

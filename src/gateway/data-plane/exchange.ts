@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../platform/clock.ts';
 import type { HeaderLines } from './header-lines.ts';
 
-/** So long the end of an answer waits for its client: it is one of the requests that may be under way. */
+/** How long the end of an answer waits for its client: it is one of the requests that may be under way. */
 const UNTAKEN_MS = 60_000;
 
 export interface AnswerHead {

@@ -39,7 +39,7 @@ export class RunningClock {
   #isPaused = false;
   /** How much of the steps has yet to pass. */
   #stepMs = 0;
-  /** So much is moved at once. */
+  /** How far the clock is moved at once. */
   #mostMs = 1000;
   #measured: { sinceMs: number; movedMs: number } = { sinceMs: 0, movedMs: 0 };
   #reached = 0;

@@ -13,7 +13,7 @@ export interface Load {
   afterwards?(cluster: Cluster): Promise<void>;
 }
 
-/** So many values. */
+/** A list of `count` values. */
 export const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 

@@ -18,7 +18,7 @@ export const MOST_LINES = 100_000;
 const MOST_CHARACTERS = 32_000_000;
 /** What a line costs beside its text, in characters. */
 const LINE_COST = 40;
-/** So many forgotten lines may stand before the first one. */
+/** The most forgotten lines before the first one. */
 const SLACK = 10_000;
 
 export interface BufferLimits {

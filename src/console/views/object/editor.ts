@@ -36,7 +36,7 @@ export interface Editor {
 export interface EditorOptions {
   readonly text: string;
   readonly label: string;
-  /** Told where the cursor is: the field's path. */
+  /** Called with the path of the field at the cursor. */
   readonly onField: (path: readonly string[]) => void;
 }
 

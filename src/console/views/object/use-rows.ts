@@ -12,7 +12,7 @@ export interface ShownRows {
   readonly count: number;
 }
 
-/** So many rows are drawn; a list has the rest. */
+/** The number of rows that are drawn; a list has the rest. */
 const SHOWN = 100;
 
 /** Without a kind, none. */

@@ -9,7 +9,7 @@ const PAGE = 12;
 
 export interface Page {
   readonly rows: readonly Row[];
-  /** So many more match. */
+  /** The number of further matches. */
   readonly left: number;
   showMore(): void;
 }

@@ -63,5 +63,5 @@ export class StaleConnectionError extends Error {
   }
 }
 
-/** So long a connection may take. */
+/** How long a connection may take. */
 export const CONNECT_TIMEOUT_MS = 5_000;

@@ -8,7 +8,7 @@ import type { Backend, Endpoint } from '../../snapshot/snapshot.ts';
 
 /** An endpoint that could not be reached is passed over for so long, unless no other is there. */
 const AVOIDED_MS = 5_000;
-/** So many endpoints are tried for one request. */
+/** The most endpoints that are tried for one request. */
 const MAX_TRIES = 3;
 
 export class EndpointChooser {
