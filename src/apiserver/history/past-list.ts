@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const MOST_READ_BYTES = 256 * MIB;
 /** What is read at a time: some ten milliseconds of the history's thread. */
 const PART_BYTES = 8 * MIB;
-/** So many objects may have changed since then: each is held until the page is made. */
+/** The most objects that may have changed since then: each is held until the page is made. */
 export const MOST_CHANGED_KEYS = 50_000;
 /** States that are looked up together, and what is read for them. */
 const BATCH = 200;
