@@ -66,12 +66,13 @@ for (const { name: look, ...options } of looks) {
   if (wanted.length === 0) continue;
   await using browser = await openBrowser(options);
   const { page, problems, context } = browser;
-  await page.goto(await cluster.console());
+  page.setDefaultTimeout(120_000);
+  await page.goto(await cluster.console(), { waitUntil: 'commit' });
   await page.locator('#content').waitFor();
   for (const { name, at, keys = [] } of wanted) {
     await page.evaluate(`location.hash = ${JSON.stringify(at.replace('THEN', encodeURIComponent(then)))}`);
-    // Charts have rates from their second sample on.
-    await page.waitForTimeout(isForDocs && name === 'charts' ? 45_000 : 1500);
+    // Charts have rates from their second sample on, and a busy machine draws late.
+    await page.waitForTimeout(isForDocs ? 20_000 : 1500);
     for (const key of keys) await page.keyboard.press(key);
     await page.waitForTimeout(300);
     if (isForDocs) {
