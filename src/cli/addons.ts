@@ -41,7 +41,7 @@ export function addonsCommand(): Command {
         }),
     )
     .addCommand(switching('disable', 'take what a file made out of the cluster and pass the file over', true))
-    .addCommand(switching('enable', 'apply a file again, or what ships with Keelson: gateway-api', false));
+    .addCommand(switching('enable', 'apply a file again, or what ships with Keelson: gateway-api, helm', false));
 }
 
 function switching(word: string, description: string, skipped: boolean): Command {
@@ -61,6 +61,7 @@ function switching(word: string, description: string, skipped: boolean): Command
 
 /** What ships with Keelson and is no part of a cluster until it is enabled. */
 const PACKAGED: Readonly<Record<string, () => Promise<readonly object[]>>> = {
+  helm: async () => (await import('../cluster/helm/helm-definitions.ts')).helmDefinitions(),
   'gateway-api': async () => (await import('../gateway/gateway-api/definitions.ts')).gatewayApiObjects(),
 };
 

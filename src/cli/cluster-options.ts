@@ -14,6 +14,7 @@ import { endpointsProblem, type StoreChoice } from '../cluster/store/store-optio
 import { apiServerFlags, parseApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import { OptionsError } from '../apiserver/options/flags.ts';
 import type { RawControllerManagerSettings } from './controller-manager-settings.ts';
+import { parseHelm, type RawHelmOptions } from './helm-options.ts';
 import { checkClusterName, DEFAULT_DATA_DIR, nameOfDataDir } from './arguments/cluster-name.ts';
 import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
@@ -67,7 +68,7 @@ export interface RawStoreOptions {
 
 /** Options of `keelson up` and `keelson server` before they are checked. */
 export interface RawServerOptions
-  extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings, RawSnapshotOptions {
+  extends RawStoreOptions, RawKubeletSettings, RawControllerManagerSettings, RawSnapshotOptions, RawHelmOptions {
   readonly dataDir: string;
   readonly name?: string;
   readonly httpsPort?: string;
@@ -125,6 +126,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     dns: raw.dns,
     ...parseStubDomains(raw.dnsStubDomain),
     ...parseGateway(raw),
+    helm: parseHelm(raw, process.env),
     proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),

@@ -4,6 +4,7 @@ import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
+import { withHelmOptions } from './helm-options.ts';
 import { dataDirOption } from './cluster-options.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { withSnapshotOptions } from './snapshot/schedule-options.ts';
@@ -39,7 +40,7 @@ export function withServerOptions(command: Command): Command {
     .addOption(consoleOption())
     .addOption(logLevelOption())
     .addOption(restartOption());
-  return withFlags(withSnapshotOptions(common), apiServerFlags);
+  return withFlags(withHelmOptions(withSnapshotOptions(common)), apiServerFlags);
 }
 
 /** Ranges, names and addresses. */

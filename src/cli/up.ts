@@ -96,6 +96,8 @@ const OF_REAL_MACHINES = [
   'gateway',
   'gatewayHttpPort',
   'gatewayHttpsPort',
+  'helmJobImage',
+  'helmProgram',
   'nodeIp',
   'nodeName',
   'nodeportAddresses',

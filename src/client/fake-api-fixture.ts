@@ -49,8 +49,9 @@ interface Target {
   readonly subresource: string | undefined;
 }
 
-/** Makes an empty server; `now` gives creation and deletion times. */
-export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
+/** Makes an empty server; `now` gives creation and deletion times, `custom` are resources beside the built-in ones. */
+export function createFakeApi(now: () => string, firstUid = 1, custom: readonly ResourceInfo[] = []): FakeApi {
+  const served = [...allResources, ...custom];
   const objects = new Map<string, KubernetesObject>();
   const log: LogEntry[] = [];
   const watchers = new Set<{ readonly target: Target; readonly channel: Channel<readonly ObjectEvent[]> }>();
@@ -244,7 +245,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
         api.intercept?.({ method: request.method, path: request.path, body });
         if (request.path === '/api' || request.path === '/apis')
           return { kind: 'object', status: 200, headers: {}, object: discovery(request.path) };
-        return answer(parsePath(request.path), request, body);
+        return answer(parsePath(request.path, served), request, body);
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
         return { kind: 'object', status: error.code, headers: {}, object: error.status };
@@ -254,7 +255,7 @@ export function createFakeApi(now: () => string, firstUid = 1): FakeApi {
   return api;
 }
 
-function parsePath(path: string): Target {
+function parsePath(path: string, served: readonly ResourceInfo[]): Target {
   const parts = path
     .split('/')
     .filter((part) => part !== '')
@@ -263,12 +264,12 @@ function parsePath(path: string): Target {
   let rest = parts.slice(parts[0] === 'api' ? 2 : 3);
   let namespace: string | undefined;
   const isResource = (name: string | undefined) =>
-    allResources.some((i) => i.group === group && i.resource === name && i.namespaced);
+    served.some((i) => i.group === group && i.resource === name && i.namespaced);
   if (rest[0] === 'namespaces' && rest.length > 2 && isResource(rest[2])) {
     namespace = rest[1];
     rest = rest.slice(2);
   }
-  const info = allResources.find((i) => i.group === group && i.resource === rest[0]);
+  const info = served.find((i) => i.group === group && i.resource === rest[0]);
   if (info === undefined) throw notFound({ group: '', resource: path }, '');
   return { info, namespace, name: rest[1], subresource: rest[2] };
 }

@@ -2,6 +2,7 @@
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { ControllerSettings } from '../controllers/controller.ts';
 import type { HistoryLimits } from '../storage/history-log.ts';
+import type { HelmOptions } from './helm/run-helm.ts';
 import type { JoinToken } from './join/join-token.ts';
 import type { SnapshotOptions } from './snapshots/snapshot-options.ts';
 import type { StoreChoice } from './store/store-options.ts';
@@ -56,6 +57,8 @@ export interface ClusterOptions {
   readonly nodePortAddresses?: readonly string[];
   /** The ports of routes (Ingress) on this machine's addresses. Absent: routes are not served by Keelson. */
   readonly gateway?: { readonly http: number; readonly https: number };
+  /** How HelmCharts are run, once they are defined. */
+  readonly helm?: HelmOptions;
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

@@ -10,12 +10,14 @@ export interface KubeconfigInput {
 
 /** Credentials inline, or a file with certificate and key that another process rotates. */
 export type KubeconfigCredentials =
+  | { readonly token: string }
   | { readonly certPem: string; readonly keyPem: string }
   | { readonly pairFile: string };
 
 const b64 = (pem: string): string => Buffer.from(pem).toString('base64');
 
 function userYaml(credentials: KubeconfigCredentials): string {
+  if ('token' in credentials) return `    token: ${JSON.stringify(credentials.token)}`;
   return 'pairFile' in credentials
     ? `    client-certificate: ${credentials.pairFile}\n    client-key: ${credentials.pairFile}`
     : `    client-certificate-data: ${b64(credentials.certPem)}\n    client-key-data: ${b64(credentials.keyPem)}`;
@@ -36,10 +38,7 @@ clusters:
 /** The same as JSON, which is YAML too: for a process that would need the YAML library for nothing else. */
 export function kubeconfigJson(input: KubeconfigInput & KubeconfigCredentials): string {
   const { server, caPem, user, cluster } = input;
-  const credentials =
-    'pairFile' in input
-      ? { 'client-certificate': input.pairFile, 'client-key': input.pairFile }
-      : { 'client-certificate-data': b64(input.certPem), 'client-key-data': b64(input.keyPem) };
+  const credentials = userJson(input);
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -48,6 +47,16 @@ export function kubeconfigJson(input: KubeconfigInput & KubeconfigCredentials): 
     contexts: [{ name: cluster, context: { cluster, user } }],
     'current-context': cluster,
   });
+}
+
+function userJson(credentials: KubeconfigCredentials): object {
+  if ('token' in credentials) return { token: credentials.token };
+  return 'pairFile' in credentials
+    ? { 'client-certificate': credentials.pairFile, 'client-key': credentials.pairFile }
+    : {
+        'client-certificate-data': b64(credentials.certPem),
+        'client-key-data': b64(credentials.keyPem),
+      };
 }
 
 /** A kubeconfig with one cluster, one user and one context. */

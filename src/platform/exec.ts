@@ -17,6 +17,10 @@ export interface ExecOptions {
   readonly input?: string | Uint8Array;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** False: `env` is the whole environment. Default true. */
+  readonly inheritsEnv?: boolean;
+  /** Runs as this user and group, without other groups. Default: this process's. */
+  readonly user?: number | undefined;
   readonly cwd?: string;
   /** Ends the program with SIGKILL after so long. Default 60 s. */
   readonly timeoutMs?: number;

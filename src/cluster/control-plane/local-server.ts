@@ -2,7 +2,6 @@
  * The control plane of this machine: store, certificates, API server on its port, controllers, scheduler, load balancers,
  * and what machines that join look for. Started in declared order, stopped in reverse.
  */
-import { aborted } from '../../base/abort.ts';
 import type { NonResourceRoute } from '../../apiserver/non-resource-routes.ts';
 import { Nodes, Pods } from '../../api/gen/resources.ts';
 import { createDeferred } from '../../base/deferred.ts';
@@ -32,6 +31,7 @@ import { kubernetesServiceAddress } from '../network/pod-network.ts';
 import { createSqliteHistory } from '../../storage/sqlite/history/sqlite-history.ts';
 import { backupStore, openOwnEtcdStore, openStore } from '../store/open-store.ts';
 import type { Progress } from '../progress.ts';
+import type { LedComponent } from './leadership.ts';
 import type { SchedulerSetup } from './scheduler-setup.ts';
 
 /** How the control plane is set up, settled. */
@@ -187,7 +187,7 @@ class Server implements LocalServer {
     });
     await this.#writeAdminKubeconfig(pki);
     signal.throwIfAborted();
-    this.#controllersEnd = this.#runClients(controlPlane, machinePorts, signal).then(
+    this.#controllersEnd = this.#runClients(controlPlane, { machinePorts, caPem: pki.ca.certPem }, signal).then(
       () => undefined,
       (error: unknown) => {
         if (!signal.aborted) this.#fail(error);
@@ -197,11 +197,17 @@ class Server implements LocalServer {
   }
 
   /** Controllers, scheduler and load balancers, whose code is loaded once the API server answers. */
-  async #runClients(controlPlane: ControlPlane, machinePorts: MachinePorts, signal: AbortSignal): Promise<void> {
+  async #runClients(
+    controlPlane: ControlPlane,
+    { machinePorts, caPem }: { readonly machinePorts: MachinePorts; readonly caPem: string },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { instance, options } = this.#config;
     const { runLoadBalancers } = await import('./load-balancers.ts');
     const { runAddons } = await import('../addons/run-addons.ts');
-    const led = await this.#led(controlPlane);
+    const { runHelm } = await import('../helm/run-helm.ts');
+    const { ledComponents } = await import('./leadership.ts');
+    const lead = await this.#leading(controlPlane);
     signal.throwIfAborted();
     const deps = { platform: this.#platform, controlPlane };
     this.#gateway = this.#createGateway(controlPlane, machinePorts);
@@ -210,8 +216,9 @@ class Server implements LocalServer {
     this.#snapshots = await createServerSnapshots({ ...deps, store: this.#store }, this.#config);
     const addons = { folder: `${instance.dataDir}/manifests`, server: instance.nodeName };
     await Promise.all([
-      ...led.map((run) => run(signal)),
+      ...ledComponents(controlPlane).map((component) => lead(component, signal)),
       runAddons(deps, addons, signal),
+      runHelm({ ...deps, lead }, { instance, options, caPem }, signal),
       this.#gateway?.run(signal),
       this.#snapshots?.run(signal),
       runLoadBalancers(deps, () => nodePortUser(controlPlane.server.objects, { machinePorts, ports }), signal),
@@ -219,7 +226,7 @@ class Server implements LocalServer {
   }
 
   /** What only one of several servers over a store does. */
-  async #led(controlPlane: ControlPlane): Promise<((signal: AbortSignal) => Promise<void>)[]> {
+  async #leading(controlPlane: ControlPlane): Promise<(component: LedComponent, signal: AbortSignal) => Promise<void>> {
     const { runLed } = await import('./leadership.ts');
     const platform = this.#platform;
     const { advertiseAddress, instance } = this.#config;
@@ -231,15 +238,7 @@ class Server implements LocalServer {
       // it that there is one process at a time.
       identity: `${instance.nodeName}_${advertiseAddress}:${instance.httpsPort}_${instance.hash}`,
     };
-    const controllers = { name: 'kube-controller-manager', lead: controlPlane.runControllers } as const;
-    const scheduler = {
-      name: 'kube-scheduler',
-      async lead(signal: AbortSignal) {
-        await controlPlane.startScheduler(signal);
-        await aborted(signal);
-      },
-    } as const;
-    return [controllers, scheduler].map((component) => (signal) => runLed(deps, component, signal));
+    return (component, signal) => runLed(deps, component, signal);
   }
 
   async #openStore(signal: AbortSignal): Promise<Store> {

@@ -65,7 +65,7 @@ class SpawnerExec implements NodeExec {
   }
 
   async run(file: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
-    const { signal, input, env, cwd, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { signal, input, env, inheritsEnv, user, cwd, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     signal?.throwIfAborted();
     const id = this.#nextId++;
     const unhook = onAbort(signal, () => {
@@ -73,7 +73,7 @@ class SpawnerExec implements NodeExec {
       this.#settle(id)?.reject(signal!.reason);
     });
     try {
-      const answer = await this.#ask({ kind: 'run', id, file, args, input, env, cwd, timeoutMs });
+      const answer = await this.#ask({ kind: 'run', id, file, args, input, env, inheritsEnv, user, cwd, timeoutMs });
       if (answer.kind !== 'ended') throw new Error(`spawner answered ${answer.kind}`);
       const { exitCode, stdout, stderr, timedOut } = answer;
       return { exitCode, stdout, stderr, timedOut };

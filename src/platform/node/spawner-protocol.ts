@@ -11,6 +11,8 @@ export type SpawnerRequest =
       readonly args: readonly string[];
       readonly input: string | Uint8Array | undefined;
       readonly env: Readonly<Record<string, string>> | undefined;
+      readonly inheritsEnv: boolean | undefined;
+      readonly user: number | undefined;
       readonly cwd: string | undefined;
       readonly timeoutMs: number;
     }

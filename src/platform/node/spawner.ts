@@ -78,9 +78,11 @@ function collect(id: number, stream: NodeJS.ReadableStream): () => string {
 }
 
 function run(request: RunRequest): void {
-  const { id } = request;
-  const env = request.env === undefined ? process.env : { ...process.env, ...request.env };
-  const child = spawn(request.file, request.args, { cwd: request.cwd, env, detached: true, stdio: 'pipe' });
+  const { id, cwd, user } = request;
+  const inherited = request.inheritsEnv === false ? {} : process.env;
+  const env = request.env === undefined ? inherited : { ...inherited, ...request.env };
+  const identity = user === undefined ? {} : { uid: user, gid: user };
+  const child = spawn(request.file, request.args, { cwd, env, ...identity, detached: true, stdio: 'pipe' });
   running.set(id, { pid: child.pid });
   // Heard before anything is done with it: without descriptors there is a child with neither a pid nor streams.
   child.once(

@@ -1,0 +1,69 @@
+/**
+ * The Job of a release that this process makes: as `kubectl wait` and people know it from k3s, without pods. Its field
+ * `managedBy` keeps the job controller away. Pure.
+ */
+import type { Job, JobCondition, JobStatus } from '../../api/gen/batch-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import { CHART_LABEL, HASH_ANNOTATION, JOB_MANAGER, jobName, ownerOf } from './chart-names.ts';
+import type { HelmChart } from './helm-kinds.ts';
+
+const DEFAULT_BACKOFF_LIMIT = 1000;
+/** As a container that fails is started again. */
+const RETRY_MS = { initial: 10_000, max: 300_000 };
+
+export function ownJob(chart: Stored<HelmChart>, action: 'install' | 'delete', hash: string): Job {
+  const { name, namespace } = chart.metadata;
+  const labels = { [CHART_LABEL]: name };
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: jobName(action, name),
+      namespace,
+      labels,
+      annotations: { [HASH_ANNOTATION]: hash },
+      ownerReferences: action === 'install' ? [ownerOf(chart)] : undefined,
+    },
+    spec: {
+      managedBy: JOB_MANAGER,
+      backoffLimit: chart.spec?.backOffLimit ?? DEFAULT_BACKOFF_LIMIT,
+      // No pod is made of it.
+      template: {
+        metadata: { labels },
+        spec: { restartPolicy: 'Never', containers: [{ name: 'helm', image: JOB_MANAGER, args: [action] }] },
+      },
+    },
+  };
+}
+
+export function isOver(job: Job, type: 'Complete' | 'Failed'): boolean {
+  return job.status?.conditions?.some((each) => each.type === type && each.status === 'True') === true;
+}
+
+export function startedStatus({ status = {} }: Job, now: string): JobStatus {
+  return { ...status, startTime: status.startTime ?? now };
+}
+
+export function completeStatus({ status = {} }: Job, now: string): JobStatus {
+  const conditions = [condition('SuccessCriteriaMet', now), condition('Complete', now)];
+  return { ...status, startTime: status.startTime ?? now, completionTime: now, succeeded: 1, conditions };
+}
+
+/** After one more failure; over once there were more than the limit. */
+export function failedStatus({ spec, status = {} }: Job, message: string, now: string): JobStatus {
+  const failed = (status.failed ?? 0) + 1;
+  const next = { ...status, startTime: status.startTime ?? now, failed };
+  if (failed <= (spec?.backoffLimit ?? DEFAULT_BACKOFF_LIMIT)) return next;
+  const why = { reason: 'BackoffLimitExceeded', message };
+  return { ...next, conditions: [condition('FailureTarget', now, why), condition('Failed', now, why)] };
+}
+
+/** How long the next try waits. */
+export function retryDelayMs({ status = {} }: Job): number {
+  const failures = status.failed ?? 0;
+  return failures === 0 ? 0 : Math.min(RETRY_MS.initial * 2 ** Math.min(failures - 1, 10), RETRY_MS.max);
+}
+
+function condition(type: string, now: string, why: { reason?: string; message?: string } = {}): JobCondition {
+  return { type, status: 'True', lastProbeTime: now, lastTransitionTime: now, ...why };
+}

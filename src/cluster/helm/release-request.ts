@@ -1,0 +1,205 @@
+/**
+ * What is to be released, whole: a HelmChart with its HelmChartConfig, the Secrets and the ConfigMap that they name, and
+ * the chart's archive where it comes from a file or from the object. Its hash says whether anything changed.
+ * Upstream: helm-controller's job, valuesSecret, valuesSecretAddConfig and hashObjects.
+ */
+import { stringify } from 'yaml';
+import { parseDurationMs } from '../../api/duration.ts';
+import type { Stored } from '../../api/object.ts';
+import { chartSource, ChartProblem, type ChartSource } from './chart-source.ts';
+import type { HelmChart, HelmChartConfig, HelmChartSpec, ValuesSecret } from './helm-kinds.ts';
+
+/** What the objects that a HelmChart names hold, by their names. */
+export interface Referenced {
+  /** Data of a Secret, decoded; undefined where there is none. */
+  secret(name: string): Promise<Readonly<Record<string, string>> | undefined>;
+  configMap(name: string): Promise<Readonly<Record<string, string>> | undefined>;
+  /** A file of the charts folder, as base64. @throws ChartProblem */
+  chartFile(name: string): Promise<string>;
+}
+
+export interface ReleaseRequest {
+  readonly name: string;
+  readonly namespace: string;
+  readonly targetNamespace: string;
+  readonly source: ChartSource;
+  /** The archive as base64, where it comes from the object or from a file. */
+  readonly content: string | undefined;
+  /** By file name, in the order in which helm reads them: a later one wins. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Files of values whose change makes no other release. */
+  readonly ignoredValues: readonly string[];
+  /** Arguments `--set` and `--set-string`. */
+  readonly setArguments: readonly string[];
+  readonly caPem: string;
+  /** Data of the Secret with credentials of the repository. */
+  readonly auth: Readonly<Record<string, string>> | undefined;
+  /** Docker's `config.json`. */
+  readonly dockerConfig: string | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly failurePolicy: NonNullable<HelmChartSpec['failurePolicy']>;
+  readonly serverSide: NonNullable<HelmChartSpec['serverSide']>;
+  readonly forceConflicts: boolean;
+  readonly spec: HelmChartSpec;
+}
+
+/** @throws ChartProblem */
+export async function readRelease(
+  chart: Stored<HelmChart>,
+  config: HelmChartConfig | undefined,
+  referenced: Referenced,
+  apiHost: string,
+): Promise<ReleaseRequest> {
+  const spec = chart.spec ?? {};
+  const { name, namespace } = chart.metadata;
+  const source = chartSource(spec, apiHost);
+  const own = `chart-values-${name}`;
+  const files = [
+    ...(await valuesOf([0, 'HelmChart'], spec, { referenced, own })),
+    ...(await valuesOf([1, 'HelmChartConfig'], config?.spec ?? {}, { referenced, own })),
+  ];
+  return {
+    name,
+    namespace,
+    targetNamespace: spec.targetNamespace || namespace,
+    source,
+    content: source.kind === 'file' ? await referenced.chartFile(source.name) : spec.chartContent || undefined,
+    values: Object.fromEntries(files.map(({ file, text }) => [file, text])),
+    ignoredValues: files.filter(({ isIgnored }) => isIgnored).map(({ file }) => file),
+    setArguments: setArguments(spec.set ?? {}),
+    caPem: await authorities(spec, referenced),
+    auth: await needed('spec.authSecret', spec.authSecret?.name, referenced),
+    dockerConfig: (await needed('spec.dockerRegistrySecret', spec.dockerRegistrySecret?.name, referenced))?.[
+      '.dockerconfigjson'
+    ],
+    timeoutMs: timeoutOf(spec),
+    failurePolicy: config?.spec?.failurePolicy ?? spec.failurePolicy ?? 'reinstall',
+    serverSide: config?.spec?.serverSide ?? spec.serverSide ?? 'auto',
+    forceConflicts: config?.spec?.forceConflicts ?? spec.forceConflicts ?? false,
+    spec,
+  };
+}
+
+/** The same for requests that make the same release. `image`: that of the job; '' for a release of this process. */
+export function requestHash(request: ReleaseRequest, image: string, sha256Hex: (text: string) => string): string {
+  const { valuesSecrets: _secrets, chartContent: _content, ...spec } = request.spec;
+  const ignored = Object.fromEntries(request.ignoredValues.map((file) => [file, '']));
+  const values = { ...request.values, ...ignored };
+  return sha256Hex(
+    JSON.stringify([image, { ...request, spec, values, auth: undefined, dockerConfig: undefined }]),
+  ).toUpperCase();
+}
+
+interface ValuesFile {
+  readonly file: string;
+  readonly text: string;
+  readonly isIgnored: boolean;
+}
+
+async function valuesOf(
+  [rank, kind]: readonly [number, string],
+  { valuesContent = '', values, valuesSecrets = [] }: Pick<HelmChartSpec, 'values' | 'valuesContent' | 'valuesSecrets'>,
+  { referenced, own }: { readonly referenced: Referenced; readonly own: string },
+): Promise<ValuesFile[]> {
+  const files: ValuesFile[] = [];
+  const add = (place: number, what: string, text: string, isIgnored = false): void => {
+    files.push({ file: `values-${rank}-${String(place).padStart(3, '0')}-${kind}-${what}.yaml`, text, isIgnored });
+  };
+  const isEmpty = values === undefined || values === null || JSON.stringify(values) === '{}';
+  if (valuesContent !== '') add(0, 'ValuesContent', valuesContent);
+  if (!isEmpty) add(1, 'Values', stringify(values));
+  let place = 1;
+  for (const secret of valuesSecrets) {
+    if ((secret.keys ?? []).length === 0 || secret.name === own) continue;
+    const data = await referenced.secret(secret.name ?? '');
+    for (const key of secret.keys ?? []) {
+      place++;
+      const text = valueOf(secret, key, data);
+      if (text !== undefined) add(place, 'ValuesSecret', text, secret.ignoreUpdates);
+    }
+  }
+  return files;
+}
+
+function valueOf(
+  { name = '', ignoreUpdates = false }: ValuesSecret,
+  key: string,
+  data: Readonly<Record<string, string>> | undefined,
+): string | undefined {
+  if (data !== undefined && Object.hasOwn(data, key)) return data[key];
+  if (ignoreUpdates) return undefined;
+  throw new ChartProblem(
+    data === undefined
+      ? `valuesSecrets: there is no Secret ${name}`
+      : `valuesSecrets: Secret ${name} has no key ${key}`,
+  );
+}
+
+async function needed(
+  where: string,
+  name: string | undefined,
+  referenced: Referenced,
+): Promise<Readonly<Record<string, string>> | undefined> {
+  if (name === undefined || name === '') return undefined;
+  const data = await referenced.secret(name);
+  if (data === undefined) throw new ChartProblem(`${where}: there is no Secret ${name}`);
+  return data;
+}
+
+async function authorities({ repoCA = '', repoCAConfigMap }: HelmChartSpec, referenced: Referenced): Promise<string> {
+  const name = repoCAConfigMap?.name ?? '';
+  const more = name === '' ? {} : await referenced.configMap(name);
+  if (more === undefined) throw new ChartProblem(`spec.repoCAConfigMap: there is no ConfigMap ${name}`);
+  return [
+    repoCA,
+    ...Object.keys(more)
+      .sort()
+      .map((key) => more[key]!),
+  ]
+    .filter((pem) => pem !== '')
+    .join('\n');
+}
+
+function timeoutOf({ timeout = '' }: HelmChartSpec): number | undefined {
+  if (timeout === '') return undefined;
+  const timeoutMs = parseDurationMs(timeout);
+  if (timeoutMs === undefined || timeoutMs <= 0)
+    throw new ChartProblem(`spec.timeout: ${timeout} is no duration such as 10m`);
+  return timeoutMs;
+}
+
+/** Numbers, booleans and null are typed values; all else is text, in which commas are escaped. Upstream: args. */
+export function setArguments(set: Readonly<Record<string, string | number>>): string[] {
+  return Object.keys(set)
+    .sort()
+    .flatMap((key) => {
+      const value = set[key]!;
+      if (typeof value === 'number' || /^(true|false|null)$/i.test(value)) return ['--set', `${key}=${value}`];
+      const escaped = value.replaceAll(/\\*,/g, (match) => (match.length % 2 === 1 ? `\\${match}` : match));
+      return ['--set-string', `${key}=${escaped}`];
+    });
+}
+
+/** What an uninstall needs: nothing that the chart names need be there any more. */
+export function removalRequest(chart: Stored<HelmChart>): ReleaseRequest {
+  const { chart: _chart, ...spec } = chart.spec ?? {};
+  const { name, namespace } = chart.metadata;
+  return {
+    name,
+    namespace,
+    targetNamespace: spec.targetNamespace || namespace,
+    source: { kind: 'content' },
+    content: undefined,
+    values: {},
+    ignoredValues: [],
+    setArguments: [],
+    caPem: '',
+    auth: undefined,
+    dockerConfig: undefined,
+    timeoutMs: parseDurationMs(spec.timeout ?? ''),
+    failurePolicy: 'reinstall',
+    serverSide: 'auto',
+    forceConflicts: false,
+    spec,
+  };
+}

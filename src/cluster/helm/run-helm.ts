@@ -1,0 +1,139 @@
+/**
+ * Runs charts of a server once HelmChart is defined by `keelson addons enable helm`: nothing is loaded before, and nothing
+ * follows the cluster after the definition has gone. Of several servers one does it.
+ */
+import type { Principal } from '../../api/transport.ts';
+import { CustomResourceDefinitions, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { ResourceInfo } from '../../api/resource-info.ts';
+import { onAbort } from '../../base/abort.ts';
+import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
+import { createInformerFactory } from '../../client/informer-factory.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+import type { LedComponent } from '../control-plane/leadership.ts';
+import type { Instance } from '../instance/instance.ts';
+import { localServerUrl } from '../instance/server-addresses.ts';
+import { kubeconfigJson } from '../kubeconfig.ts';
+import { firstDefined, servesVersion } from '../served-definition.ts';
+import { accountName } from './chart-names.ts';
+import { RUN_BY_ANNOTATION } from './helm-definitions.ts';
+import { HELM_GROUP, HelmChartConfigs, HelmCharts } from './helm-kinds.ts';
+
+/** What a user says of charts. */
+export interface HelmOptions {
+  /** The image of jobs that run charts; absent: this process runs helm. */
+  readonly jobImage?: string;
+  /** A helm to run; absent: one that is fetched. */
+  readonly program?: string;
+  /** The environment's HTTP_PROXY and its like. */
+  readonly proxies?: Readonly<Record<string, string>>;
+}
+
+export interface HelmConfig {
+  readonly instance: Pick<Instance, 'dataDir' | 'runDir' | 'httpsPort'>;
+  readonly options: { readonly helm?: HelmOptions; readonly bindAddress?: string | undefined };
+  readonly caPem: string;
+}
+
+export interface HelmDeps {
+  readonly platform: Platform;
+  readonly controlPlane: ControlPlane;
+  /** Works while this server is the one that does. */
+  lead(component: LedComponent, signal: AbortSignal): Promise<void>;
+}
+
+/** Charts may bring any object, and their accounts any right: who makes them is an administrator. */
+const ADMINISTRATOR: Principal = { name: 'keelson:helm', groups: ['system:masters', 'system:authenticated'] };
+/** systemd's range of users that no account has (UIDS-GIDS). The half of it that the data plane of routes leaves. */
+const FIRST_USER = 63_352;
+const USERS = 2_168;
+
+/** Runs until the signal aborts. */
+export async function runHelm(deps: HelmDeps, config: HelmConfig, signal: AbortSignal): Promise<void> {
+  const { objects } = deps.controlPlane.server;
+  const definition = ({ resource }: ResourceInfo) =>
+    objects.get(CustomResourceDefinitions, '', `${resource}.${HELM_GROUP}`);
+  const isOurs = (): true | undefined =>
+    [HelmCharts, HelmChartConfigs]
+      .map(definition)
+      .every((one) => one?.metadata.annotations?.[RUN_BY_ANNOTATION] !== undefined && servesVersion(one, 'v1')) ||
+    undefined;
+  // A definition that is being removed waits for its charts, which are uninstalled first.
+  const isGone = (): true | undefined => (definition(HelmCharts) === undefined ? true : undefined);
+  while (!signal.aborted) {
+    if ((await firstDefined(objects, isOurs, signal)) === undefined) return;
+    const work = new AbortController();
+    const unhook = onAbort(signal, () => work.abort(signal.reason));
+    const gone = firstDefined(objects, isGone, work.signal).then(() => work.abort(new Error('HelmChart has gone')));
+    const lead = (until: AbortSignal) => runController(deps, config, until);
+    await deps.lead({ name: 'helm-controller', user: ADMINISTRATOR, lead }, work.signal);
+    await gone;
+    unhook();
+  }
+}
+
+async function runController({ platform, controlPlane }: HelmDeps, config: HelmConfig, signal: AbortSignal) {
+  const { createChartController } = await import('./chart-controller.ts');
+  const { createHelmRunner } = await import('./helm-runner.ts');
+  const { createHelmProgram } = await import('./helm-program.ts');
+  const { options, caPem, instance } = config;
+  const { dataDir, runDir, httpsPort } = instance;
+  const server = localServerUrl(options, httpsPort);
+  const { proxies = {}, program, jobImage = '' } = options.helm ?? {};
+  const client = controlPlane.clientFor(ADMINISTRATOR, 'helm-controller');
+  const sources = { client, clock: platform.clock, random: platform.random, log: platform.log };
+  const informers = createInformerFactory(sources);
+  const events = createEventBroadcaster(sources);
+  events.start(signal);
+  const folder = `${runDir}/helm`;
+  const chartsFolder = `${dataDir}/charts`;
+  // Runs of a process that was killed.
+  await platform.files.remove(folder, { mayChange: true });
+  await platform.files.makeDir(folder, { mode: 0o711 });
+  await platform.files.makeDir(chartsFolder, { mode: 0o750 });
+  const kubeconfig = (token: string): string =>
+    kubeconfigJson({ server, caPem, token, user: 'helm', cluster: 'keelson' });
+  const runner = createHelmRunner(
+    { platform, client, program: createHelmProgram(platform, program) },
+    { folder, user: userOf(runDir), proxies, kubeconfig },
+  );
+  const controller = createChartController(
+    {
+      client,
+      informers,
+      platform,
+      recorder: events.recorderFor('helm-controller'),
+      runner,
+      async token({ namespace, chart }, expirationSeconds) {
+        const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } };
+        const { status } = await client
+          .resource(ServiceAccounts)
+          .createSubresource<{ status: { token: string } }>({ namespace, name: accountName(chart) }, 'token', body, {
+            signal,
+          });
+        return status.token;
+      },
+      onSecretChange(listener) {
+        const { objects } = controlPlane.server;
+        const stop = objects.onChange(
+          Secrets,
+          (secret, old) => {
+            const changed = secret ?? old;
+            if (changed !== undefined) listener(changed);
+          },
+          { onlyLater: true },
+        );
+        onAbort(signal, stop);
+      },
+    },
+    { jobImage, apiHost: new URL(server).host, chartsFolder, httpsPort, proxies },
+  );
+  informers.start(signal);
+  await controller.start(signal);
+}
+
+/** A user that no account has; undefined where this process is not root. */
+function userOf(runDir: string): number | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  return FIRST_USER + (Number.parseInt(runDir.slice(runDir.lastIndexOf('/') + 1), 16) % USERS);
+}
