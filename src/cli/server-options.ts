@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import { apiServerFlags } from '../apiserver/options/api-server-options.ts';
 import { withFlags } from './flags.ts';
-import { withHelmOptions } from './helm-options.ts';
+import { withHelmOptions, withProxies } from './helm-options.ts';
 import { dataDirOption } from './cluster-options.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { withSnapshotOptions } from './snapshot/schedule-options.ts';
@@ -180,7 +180,7 @@ export function restartOption(): Option {
 /** Runs the cluster in this process. */
 export async function runServer(options: ClusterOptions, start: InstanceStart): Promise<number> {
   const { runForeground } = await import('./foreground.ts');
-  return runForeground(options, start);
+  return runForeground(withProxies(options, process.env), start);
 }
 
 /** Starts the same command line in the background. Resolves to the exit code. */
