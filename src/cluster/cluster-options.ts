@@ -2,7 +2,7 @@
 import type { ApiServerOptions } from '../apiserver/options/api-server-options.ts';
 import type { ControllerSettings } from '../controllers/controller.ts';
 import type { HistoryLimits } from '../storage/history-log.ts';
-import type { HelmOptions } from './helm/run-helm.ts';
+import type { HelmOptions } from './helm/helm-options.ts';
 import type { JoinToken } from './join/join-token.ts';
 import type { SnapshotOptions } from './snapshots/snapshot-options.ts';
 import type { StoreChoice } from './store/store-options.ts';

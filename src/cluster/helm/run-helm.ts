@@ -17,17 +17,8 @@ import { kubeconfigJson } from '../kubeconfig.ts';
 import { firstDefined, servesVersion } from '../served-definition.ts';
 import { accountName } from './chart-names.ts';
 import { RUN_BY_ANNOTATION } from './helm-definitions.ts';
+import type { HelmOptions } from './helm-options.ts';
 import { HELM_GROUP, HelmChartConfigs, HelmCharts } from './helm-kinds.ts';
-
-/** What a user says of charts. */
-export interface HelmOptions {
-  /** The image of jobs that run charts; absent: this process runs helm. */
-  readonly jobImage?: string;
-  /** A helm to run; absent: one that is fetched. */
-  readonly program?: string;
-  /** The environment's HTTP_PROXY and its like. */
-  readonly proxies?: Readonly<Record<string, string>>;
-}
 
 export interface HelmConfig {
   readonly instance: Pick<Instance, 'dataDir' | 'runDir' | 'httpsPort'>;
