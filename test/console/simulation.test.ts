@@ -11,7 +11,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { accessibilityProblems } from './axe.ts';
 import { openBrowser, skipBrowser } from './browser.ts';
 import { historyInMemory } from './history-in-memory.ts';
-import { goTo } from './pod-world.ts';
+import { accountWith, goTo } from './pod-world.ts';
 
 async function startSimulation(): Promise<{ cluster: Cluster; time: SimulatedTime }> {
   const time = new SimulatedTime({ clock: createNodeClock(), log: createMemoryLog() }, 1);
@@ -72,5 +72,16 @@ test(
     await faults.getByText('nothing is broken').waitFor();
     assert.equal(cluster.peek(Nodes).length, 2);
     assert.deepEqual(problems, []);
+
+    // Who has no role for it sees nothing of it.
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    const { url, token } = await accountWith(cluster, 'view'); // Tokens end by simulated time.
+    await page.goto(url, { waitUntil: 'commit' });
+    await page.getByLabel('Bearer token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.locator('nav.menu').waitFor();
+    await page.keyboard.press('T');
+    await page.getByRole('region', { name: 'Moment that is shown' }).waitFor();
+    assert.equal(await bar.count(), 0);
   },
 );
