@@ -4,6 +4,7 @@ import type { CSIPersistentVolumeSource, PersistentVolumeSpec, SecretReference }
 import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { validateCSIDriverName } from './csi.ts';
 import { validateHostPath, validateNfs } from './host-sources.ts';
+import { validatePersistentIscsi } from './iscsi.ts';
 import { validatePathNoBacksteps, validateVolumeSource } from './volume-sources.ts';
 
 /** In upstream's order: the first that is there is validated, each further one refused. */
@@ -32,10 +33,12 @@ export const PERSISTENT_VOLUME_SOURCES = [
   'csi',
 ] as const satisfies readonly (keyof PersistentVolumeSpec)[];
 
-export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, field: Field): void {
+/** `volumeName`: undefined for a volume that an attachment describes itself. */
+export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, volumeName = '', field: Field): void {
   const [first, ...rest] = PERSISTENT_VOLUME_SOURCES.filter((name) => spec[name] !== undefined);
   if (first === undefined) return field.required('must specify a volume type');
-  validateOne({ ...spec, ...Object.fromEntries(rest.map((name) => [name, undefined])) }, first, field);
+  const only = { ...spec, ...Object.fromEntries(rest.map((name) => [name, undefined])) };
+  validateOne({ spec: only, name: first, volumeName }, field);
   for (const name of rest) {
     // Upstream never refuses a second source of this kind.
     if (name === 'flexVolume') validateVolumeSource(name, spec[name]!, field);
@@ -43,7 +46,13 @@ export function validatePersistentVolumeSource(spec: PersistentVolumeSpec, field
   }
 }
 
-function validateOne(spec: PersistentVolumeSpec, name: (typeof PERSISTENT_VOLUME_SOURCES)[number], field: Field): void {
+interface OneSource {
+  readonly spec: PersistentVolumeSpec;
+  readonly name: (typeof PERSISTENT_VOLUME_SOURCES)[number];
+  readonly volumeName: string;
+}
+
+function validateOne({ spec, name, volumeName }: OneSource, field: Field): void {
   const { hostPath, nfs, local, csi, cinder, iscsi } = spec;
   if (csi === undefined) validateVolumeSource(name, spec[name]!, field);
   else validateCsi(csi, field.at('csi'));
@@ -51,8 +60,7 @@ function validateOne(spec: PersistentVolumeSpec, name: (typeof PERSISTENT_VOLUME
   if (nfs !== undefined) validateNfs(nfs, field.at('nfs'));
   if (cinder?.secretRef !== undefined && (cinder.secretRef.namespace ?? '') === '')
     field.at('cinder').at('secretRef').at('namespace').required();
-  if (iscsi?.secretRef !== undefined && (iscsi.secretRef.name ?? '') === '')
-    field.at('iscsi').at('secretRef').at('name').required();
+  if (iscsi !== undefined) validatePersistentIscsi(iscsi, volumeName, field);
   if (local === undefined) return;
   if ((local.path ?? '') === '') field.at('local').at('path').required();
   validatePathNoBacksteps(local.path ?? '', field.at('local').at('path'));

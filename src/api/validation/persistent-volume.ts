@@ -43,7 +43,7 @@ export function validatePersistentVolume(volume: PersistentVolume, field: Field)
   if (policy !== '' && !RECLAIM_POLICIES.includes(policy))
     place.at('persistentVolumeReclaimPolicy').notSupported(policy, RECLAIM_POLICIES);
   validateVolumeAffinity(spec, place.at('nodeAffinity'));
-  validatePersistentVolumeSource(spec, place);
+  validatePersistentVolumeSource(spec, volume.metadata?.name, place);
   if (policy === 'Recycle' && isRootPath(spec.hostPath?.path ?? ''))
     place.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'");
   validateClassName(spec.storageClassName, place.at('storageClassName'));
@@ -73,7 +73,7 @@ export function validateInlineVolume(spec: PersistentVolumeSpec, field: Field): 
   if (policy !== '' && policy !== 'Retain')
     field.at('persistentVolumeReclaimPolicy').forbidden(`may only be Retain ${INLINE_TEXT}`);
   if (spec.nodeAffinity !== undefined) field.at('nodeAffinity').forbidden(notSpecified);
-  validatePersistentVolumeSource(spec, field);
+  validatePersistentVolumeSource(spec, undefined, field);
   if ((spec.storageClassName ?? '') !== '') field.at('storageClassName').forbidden(notSpecified);
   if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem')
     field.at('volumeMode').forbidden(`may not specify volumeMode other than Filesystem ${INLINE_TEXT}`);

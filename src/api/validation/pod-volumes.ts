@@ -5,6 +5,7 @@ import { isDns1123Label, isDns1123Subdomain } from '../names.ts';
 import { tryParseQuantity } from '../quantity.ts';
 import { validateChoice } from './common.ts';
 import { validateHostPath, validateNfs } from './host-sources.ts';
+import { validatePodIscsi } from './iscsi.ts';
 import { validateClaimTemplate } from './persistent-volume-claim.ts';
 import { validateFileVolumes } from './pod-volume-files.ts';
 import { validateVolumeSource } from './volume-sources.ts';
@@ -108,6 +109,7 @@ function validateOne(volume: Volume, { podName }: VolumeOwner, field: Field): vo
   if (claim !== undefined && (claim.claimName ?? '') === '')
     field.at('persistentVolumeClaim').at('claimName').required();
   if (nfs !== undefined) validateNfs(nfs, field.at('nfs'));
+  if (volume.iscsi !== undefined) validatePodIscsi(volume.iscsi, volume.name ?? '', field);
   if (volume.ephemeral !== undefined) validateEphemeral(volume, podName, field);
   if (image !== undefined) validateImage(image, podName !== undefined, field.at('image'));
 }

@@ -52,10 +52,10 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
     ],
     [
       'iscsi by a wrong name',
-      { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.26', lun: 0, initiatorName: 'me' } },
+      { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.26', lun: 0, initiatorName: 'eui.1' } },
       [
         'iscsi.iqn: Invalid value: "iqn.26": must be valid format',
-        'iscsi.initiatorname: Invalid value: "me": must be valid format starting with iqn, eui, or naa',
+        'iscsi.initiatorname: Invalid value: "eui.1": must be valid format',
       ],
     ],
     ['fibre channel', { fc: { wwids: ['1'] } }, []],
@@ -104,6 +104,20 @@ describe('sources of volumes, of pods and of persistent volumes', () => {
           wanted,
         );
     });
+
+  it('pods and persistent volumes refuse iSCSI names of no known kind and long interface names in words of their own', () => {
+    const source = { iscsi: { targetPortal: `${'h'.repeat(62)}`, iqn: 'a', lun: 0, initiatorName: IQN } };
+    const tooLong =
+      'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+    assert.deepEqual(ofPod(source), [
+      'iscsi.iqn: Invalid value: "a": must be valid format starting with iqn, eui, or naa',
+    ]);
+    assert.deepEqual(ofPersistentVolume(source), ['iscsi.iqn: Invalid value: "a": must be valid format']);
+    source.iscsi = { ...source.iscsi, targetPortal: 'h'.repeat(63), iqn: IQN };
+    assert.deepEqual(ofPod(source), [`name: Invalid value: "v": ${tooLong}`]);
+    const { targetPortal } = source.iscsi;
+    assert.deepEqual(ofPersistentVolume(source), [`iscsi.targetportal: Invalid value: "${targetPortal}": ${tooLong}`]);
+  });
 
   it('a repository is named, and goes into the volume', () => {
     assert.deepEqual(ofPod({ gitRepo: { repository: 'https://example/x.git', directory: '.' } }), []);

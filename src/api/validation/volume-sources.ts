@@ -12,7 +12,6 @@ import type {
   FlockerVolumeSource,
   GitRepoVolumeSource,
   GlusterfsPersistentVolumeSource,
-  ISCSIPersistentVolumeSource,
   QuobyteVolumeSource,
   StorageOSPersistentVolumeSource,
 } from '../gen/core-v1.ts';
@@ -52,7 +51,6 @@ const CHECKS: Readonly<Record<string, (source: never, field: Field) => void>> = 
   gcePersistentDisk: validatePartition,
   gitRepo: validateGitRepo,
   glusterfs: validateGlusterfs,
-  iscsi: validateIscsi,
   quobyte: validateQuobyte,
   storageos: validateStorageOs,
 };
@@ -128,7 +126,7 @@ function validateFc({ targetWWNs = [], wwids = [], lun }: FCVolumeSource, field:
   else validateLun(lun, field);
 }
 
-function validateLun(lun: number, field: Field): void {
+export function validateLun(lun: number, field: Field): void {
   if (lun < 0 || lun > 255) field.at('lun').invalid(lun, inclusiveRangeText(0, 255));
 }
 
@@ -152,26 +150,6 @@ function validateGitRepo({ directory = '' }: GitRepoVolumeSource, field: Field):
 function validateGlusterfs({ endpointsNamespace }: GlusterfsPersistentVolumeSource, field: Field): void {
   if (endpointsNamespace === '')
     field.at('endpointsNamespace').invalid('', 'if the endpointnamespace is set, it must be a valid namespace name');
-}
-
-const ISCSI_NAMES = [
-  /^iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/,
-  /^eui.[A-Za-z0-9]{16}$/,
-  /^naa.[A-Za-z0-9]{32}$/,
-] as const;
-
-function validateIscsi(source: ISCSIPersistentVolumeSource, field: Field): void {
-  const { iqn = '', lun = 0, initiatorName, secretRef } = source;
-  if (iqn !== '') validateIscsiName(iqn, field.at('iqn'));
-  validateLun(lun, field);
-  if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && secretRef === undefined)
-    field.at('secretRef').required();
-  if (initiatorName !== undefined) validateIscsiName(initiatorName, field.at('initiatorname'));
-}
-
-function validateIscsiName(name: string, field: Field): void {
-  if (!/^(iqn|eui|naa)/.test(name)) field.invalid(name, 'must be valid format starting with iqn, eui, or naa');
-  else if (!ISCSI_NAMES.some((form) => form.test(name))) field.invalid(name, 'must be valid format');
 }
 
 const MAX_TENANT_LENGTH = 64;
