@@ -32,7 +32,7 @@ test('what a process that was taken over may send instead is no report', () => {
     { ...whole, problems: [1] },
   ])
     assert.throws(() => read(wrong), JSON.stringify(wrong));
-  assert.equal(read({ ...whole, problems: Array(5000).fill('x'.repeat(5000)) }).problems.join('').length, 1_000_000);
+  assert.equal(read({ ...whole, problems: Array(5000).fill('x'.repeat(5000)) }).problems.join('').length, 100_000);
 });
 
 test('a line that does not end is given up', () => {

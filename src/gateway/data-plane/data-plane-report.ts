@@ -1,10 +1,15 @@
 /** Reads what a data plane reports. It reads what anybody sends, and may have been taken over: nothing else is taken from it. */
 import type { DataPlaneReport, ListenerState } from '../snapshot/snapshot.ts';
 
-/** All ports with the longest of their problems. */
+/** All ports, and as many problems as a report has at most. */
 export const MAX_REPORT_BYTES = 1024 * 1024;
-const MAX_PROBLEMS = 1000;
+const MAX_PROBLEMS = 100;
 const MAX_TEXT = 1000;
+
+/** As much of the problems as a report may hold: names in them are of any number and length. */
+export function boundedProblems(problems: readonly string[]): string[] {
+  return problems.slice(0, MAX_PROBLEMS).map((text) => text.slice(0, MAX_TEXT));
+}
 
 /** Throws for what is no report of these ports; states of others are left out. */
 export function readReport(line: string, ports: ReadonlySet<number>): DataPlaneReport {
@@ -15,7 +20,7 @@ export function readReport(line: string, ports: ReadonlySet<number>): DataPlaneR
     applied: Number(applied),
     // A port has one state.
     listeners: [...new Map(states.map((state) => [state.port, state])).values()],
-    problems: problems.slice(0, MAX_PROBLEMS).map(readText),
+    problems: boundedProblems(problems.map(readText)),
   };
 }
 

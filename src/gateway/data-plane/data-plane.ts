@@ -9,6 +9,7 @@ import type { Log } from '../../platform/log.ts';
 import { background } from '../../platform/unexpected.ts';
 import { Backends } from './backends/backends.ts';
 import type { DataPlaneReport, Listener, ListenerState, ServedCertificate, Snapshot } from '../snapshot/snapshot.ts';
+import { boundedProblems } from './data-plane-report.ts';
 import { createPlaneLimits, type PlaneLimits } from './plane-limits.ts';
 import { PortServer, type Certificates } from './port-server.ts';
 import { Router } from './router.ts';
@@ -62,7 +63,7 @@ export class DataPlane {
       if (wanted?.isTls !== open.server.isTls) this.#close(port, open);
     }
     for (const listener of snapshot.listeners) await this.#serve(listener, certificates.get(listener) ?? new Map());
-    [this.#applied, this.#problems] = [generation, problems];
+    [this.#applied, this.#problems] = [generation, boundedProblems(problems)];
     this.#report();
   }
 

@@ -7,6 +7,8 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
 import type { Backend } from '../snapshot/snapshot.ts';
+import { createLineReader } from './control-messages.ts';
+import { MAX_REPORT_BYTES, readReport } from './data-plane-report.ts';
 import { atEnd, endAll, raw, route, startBackend, startPlane, startServer } from './data-plane-fixture.ts';
 
 let authority: TestAuthority;
@@ -216,5 +218,16 @@ describe('certificates', () => {
     ]);
     assert.match(plane.reports.at(-1)?.problems[0] ?? '', /^the certificate of bad\.example: /);
     assert.equal(await shown(plane.tlsPort, 'bad.example'), 'default');
+  });
+
+  test('reports are read however many names those that cannot be read have', async () => {
+    const plane = await startPlane();
+    const names = Array.from({ length: 6000 }, (_, index) => `${'n'.repeat(200)}${index}.example`);
+    await plane.serve([], {}, [{ names, certPem: 'x', keyPem: 'y' }]);
+    let problems: readonly string[] = [];
+    const read = createLineReader((line) => void ({ problems } = readReport(line, new Set())), MAX_REPORT_BYTES);
+    for (const part of JSON.stringify(plane.reports.at(-1)).match(/.{1,65536}/g) ?? []) read(part);
+    read('\n');
+    assert.match(problems[0] ?? '', /^the certificate of n+0\.example, /);
   });
 });
