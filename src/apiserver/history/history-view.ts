@@ -18,6 +18,7 @@ import { objectResponse } from '../responses.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { paceOf, Turns } from '../turns.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
+import { waitUntilFresh } from '../generic-registry/freshness.ts';
 import type { HistoryRecorder } from './history-recorder.ts';
 import { cellOf, MAX_PAGE_BYTES, type Moment, readHistory, stateAt } from './object-history.ts';
 import { STATE_BYTES, withinPastBudget } from './past-budget.ts';
@@ -102,6 +103,8 @@ async function serveListAt(history: HistoryRecorder, scope: RequestScope, store:
   if (revision !== undefined && revision < 0) throw badRequest('continue: it is no token of a list of the past');
   const limit = Math.min(numberParam(scope, 'limit') ?? DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT);
   const selection = selectionOf(store, scope);
+  const moment = revision === undefined ? at : { revision };
+  await untilPast(store, moment);
   const { isAll, mayRead } = await readableStates(store, scope);
   if (!isAll) scope.addWarning('objects that are gone are left out: they are for those who may list in all namespaces');
   const page = await withinPastBudget({ store, scope }, LIST_BYTES, () =>
@@ -113,7 +116,7 @@ async function serveListAt(history: HistoryRecorder, scope: RequestScope, store:
       limit,
       start,
       mayRead,
-      moment: revision === undefined ? at : { revision },
+      moment,
     }),
   );
   return serveCells({ store, scope }, page, 'timeMs' in at ? at.timeMs : undefined);
@@ -235,7 +238,8 @@ async function presentState(store: GenericStore, cell: RevisionCell): Promise<Re
   return { record, object: store.object(cell), before: undefined };
 }
 
-function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
+async function serveState(scope: RequestScope, store: GenericStore, moment: Moment): Promise<ApiResponse> {
+  await untilPast(store, moment);
   return withinPastBudget({ store, scope }, STATE_BYTES, async () => {
     const { cell, record } = await stateAt(store, scope, moment);
     await store.prepare([cell]);
@@ -252,6 +256,11 @@ function serveState(scope: RequestScope, store: GenericStore, moment: Moment): P
 
 function answer(scope: RequestScope, object: ObjectHistory | ObjectAt | HistorySpan): ApiResponse {
   return objectResponse(scope.request, { status: 200, object });
+}
+
+/** What a revision that is yet to come will find is not known. Rejects with 504, as upstream for such a resourceVersion. */
+async function untilPast(store: GenericStore, moment: Moment): Promise<void> {
+  if ('revision' in moment) await waitUntilFresh(store, moment.revision);
 }
 
 /** A revision, or a time as RFC 3339 has it. Throws 400. */

@@ -135,6 +135,26 @@ test('what is not known is not told', async () => {
   assert.equal(await codeOf(MAPS, `at=${body.metadata.resourceVersion}`), 410);
 });
 
+test('a revision that is yet to come is not answered, nor remembered', async () => {
+  const server = await start();
+  const post = (name: string) => server.send('POST', mapsIn('a'), { metadata: { name } });
+  await post('a');
+  const { body } = await post('b');
+  const later = String(Number(body.metadata.resourceVersion) + 2);
+  for (const path of [MAPS, `${mapsIn('a')}/a`]) {
+    const answer = server.send('GET', at(path, `at=${later}&limit=1`));
+    await server.platform.clock.advance(3000);
+    const { status, body: failure } = await answer;
+    assert.equal(status, 504, path);
+    assert.equal(failure.details.causes[0].reason, 'ResourceVersionTooLarge');
+  }
+  const waiting = listAt(server, mapsIn('a'), `at=${later}&limit=1`);
+  await post('c');
+  await post('d');
+  const names = ['a', 'b', 'c', 'd'].map((name) => `a/${name} undefined`);
+  assert.deepEqual(await waiting, names);
+});
+
 test('who may list one namespace sees the past of what lives there, and of nothing that is gone', async () => {
   const server = await start(async ({ send }) => {
     for (const name of ['a', 'b']) await send('POST', '/api/v1/namespaces', { metadata: { name } });
