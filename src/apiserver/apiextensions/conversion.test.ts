@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ObjectEvent } from '../../api/transport.ts';
-import type { TestServer } from '../server-fixture.ts';
+import { createMemoryStore } from '../../storage/memory/memory-store.ts';
+import { createHistoryHere } from '../../storage/sqlite/history/history-here-fixture.ts';
+import { testPlatform, type TestServer } from '../server-fixture.ts';
+import { createServerStorage, type ServerStorage } from '../server-storage.ts';
 import type { PostConversionReview } from './conversion.ts';
 import {
   DEFINITIONS,
@@ -49,9 +52,9 @@ function converter(): Converter {
   return made;
 }
 
-async function start(): Promise<{ server: TestServer; webhook: Converter }> {
+async function start(storage?: ServerStorage): Promise<{ server: TestServer; webhook: Converter }> {
   const webhook = converter();
-  const server = await startCustomServer({ postConversionReview: webhook.post });
+  const server = await startCustomServer({ postConversionReview: webhook.post, ...(storage && { storage }) });
   const dimensions = { type: 'object', properties: { size: { type: 'integer' } } };
   const definition = widgetDefinition(
     {},
@@ -93,6 +96,27 @@ test('objects are written, read, listed and changed in any version', async () =>
   assert.deepEqual([patched.status, patched.body.spec], [200, { size: 9 }], patched.text);
   assert.deepEqual((await send('GET', `${V2}/b`)).body.spec, { dimensions: { size: 9 } });
   assert.equal((await send('DELETE', `${WIDGETS}/b`)).status, 200);
+});
+
+test('a list of the past is converted by one call', async () => {
+  const platform = testPlatform();
+  const { clock, log } = platform;
+  const history = createHistoryHere({ limits: { sizeBytes: 1 << 24, ageMs: 86_400_000 }, clock, log });
+  const { server, webhook } = await start(
+    createServerStorage({ store: createMemoryStore({ clock }), platform, history }),
+  );
+  const { send } = server;
+  for (const name of ['a', 'b', 'c', 'd'])
+    await send('POST', V2, { ...widget(name, { dimensions: { size: 4 } }), apiVersion: 'example.com/v2' });
+  const { resourceVersion } = (await send('GET', V2)).body.metadata;
+  for (const name of ['a', 'b', 'c']) await send('DELETE', `${V2}/${name}`);
+  const before = webhook.calls;
+  const { body } = await send('GET', `/keelson/v1/history${WIDGETS}?at=${resourceVersion}`);
+  assert.deepEqual(
+    body.items.map(({ spec }: Sized) => spec),
+    Array(4).fill({ size: 4 }),
+  );
+  assert.equal(webhook.calls - before, 1);
 });
 
 test('a failing webhook is a 500 that says why', async () => {

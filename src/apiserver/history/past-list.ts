@@ -125,7 +125,7 @@ class PageAt {
   }
 
   async read(): Promise<ListPage> {
-    const { revision, limit, under } = this.#parts;
+    const { revision, limit, under, store } = this.#parts;
     const candidates = await this.#candidates();
     const page: RevisionCell[] = [];
     let bytes = 0;
@@ -133,9 +133,10 @@ class PageAt {
     while (at < candidates.length && page.length < limit && bytes < MAX_PAGE_BYTES) {
       const wanted = candidates.slice(at, at + Math.min(BATCH, limit - page.length));
       const known = await this.#resolve(wanted);
+      await store.prepare(known.filter((cell) => cell !== undefined));
       for (const cell of known) {
         await this.#turn();
-        if (cell === undefined || !(await this.#isListed(cell))) continue;
+        if (cell === undefined || !this.#isListed(cell)) continue;
         page.push(cell);
         bytes += cell.byteLength;
       }
@@ -247,9 +248,8 @@ class PageAt {
     return record.change === 'deleted' ? undefined : cellOf(store, record);
   }
 
-  async #isListed(cell: RevisionCell): Promise<boolean> {
+  #isListed(cell: RevisionCell): boolean {
     const { store, selection, mayRead } = this.#parts;
-    await store.prepare([cell]);
     return selects(store, selection, cell) && mayRead(cell, store.cache.get(cell.key));
   }
 
