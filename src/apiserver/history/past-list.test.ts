@@ -135,6 +135,26 @@ test('what is not known is not told', async () => {
   assert.equal(await codeOf(MAPS, `at=${body.metadata.resourceVersion}`), 410);
 });
 
+test('a list whose changes are forgotten while they are read is not answered', async () => {
+  let isForgotten = false;
+  const server = await start(undefined, (log) =>
+    changedLog(log, {
+      async locate(query) {
+        const found = await log.locate(query);
+        return isForgotten ? { ...found, status: { ...found.status, since: found.revision } } : found;
+      },
+      async changedKeys() {
+        isForgotten = true;
+        return { records: [], bytes: 1 };
+      },
+    }),
+  );
+  const { body } = await server.send('POST', mapsIn('a'), { metadata: { name: 'm' } });
+  await server.send('DELETE', `${mapsIn('a')}/m`);
+  const answer = await server.send('GET', at(MAPS, `at=${body.metadata.resourceVersion}`));
+  assert.equal(answer.status, 410, answer.text);
+});
+
 test('a revision that is yet to come is not answered, nor remembered', async () => {
   const server = await start();
   const post = (name: string) => server.send('POST', mapsIn('a'), { metadata: { name } });

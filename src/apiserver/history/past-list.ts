@@ -209,6 +209,8 @@ class PageAt {
     if (changed.size > MOST_CHANGED_KEYS)
       throw tooOld(`more than ${MOST_CHANGED_KEYS} objects have changed since then`);
     if (!isAll) throw tooOld(`more than ${MOST_READ_BYTES / MIB} MiB of changes lie between`);
+    // The oldest of them may have been forgotten between two parts.
+    await locate(this.#parts, lane);
     return changed;
   }
 
