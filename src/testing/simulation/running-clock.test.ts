@@ -50,6 +50,20 @@ test('a paused clock stands, and a step lets as much pass as it says', async () 
   assert.equal(movedMs(), 86_405_000);
 });
 
+test('a pause, and a run, end the step that is under way', async () => {
+  const { real, clock, movedMs } = start(1, 100);
+  clock.pause();
+  for (const end of [() => clock.pause(), () => (clock.run(), clock.pause())]) {
+    clock.step(86_400_000);
+    await real.advance(1000);
+    end();
+    await real.advance(200);
+    const stoodAt = movedMs();
+    await real.advance(60_000);
+    assert.equal(movedMs(), stoodAt);
+  }
+});
+
 test('where the machine is too slow, moves stay short, so that a pause is heard', async () => {
   const { real, clock, moves, movedMs } = start(1_000_000, 100);
   await real.advance(60_000);

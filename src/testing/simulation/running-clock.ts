@@ -53,12 +53,15 @@ export class RunningClock {
     return { paused: this.#isPaused, speed: this.#speed, reached: this.#isPaused ? 0 : this.#reached };
   }
 
+  /** Ends a step too. */
   pause(): void {
     this.#isPaused = true;
+    this.#stepMs = 0;
   }
 
   run(): void {
     this.#isPaused = false;
+    this.#stepMs = 0;
   }
 
   setSpeed(speed: number): void {

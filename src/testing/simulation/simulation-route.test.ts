@@ -78,6 +78,8 @@ test('the clock is paused, stepped and set; what makes no sense is refused with 
     [{ do: 'speed', speed: 1_000_001 }, /^400 speed: 1000001 is no number above 0 and up to 1000000/],
     [{ do: 'speed', speed: 'fast' }, /^400 speed: "fast" is no number/],
     [{ do: 'step', seconds: -1 }, /^400 seconds: -1 is no number/],
+    [{ do: { toString: 1 } }, /^400 do: must be one of/],
+    [{ do: 'crash', node: { toString: 1 } }, /^400 node: {"toString":1} is no name/],
     [{ do: 'constructor' }, /^400 do: must be one of pause, run/],
     [{ do: 'crash', node: 'none' }, /^404 nodes "none" not found/],
     [[], /^400 do: must be one of/],

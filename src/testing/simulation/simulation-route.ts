@@ -103,7 +103,7 @@ async function orderOf({ request: { body } }: RequestScope): Promise<Order> {
 
 async function obey(deps: SimulationDeps, cluster: Simulated, order: Order): Promise<void> {
   const { clock, recording } = deps;
-  const word = String(order.do);
+  const word = typeof order.do === 'string' ? order.do : '';
   if (Object.hasOwn(CLOCK_ORDERS, word)) {
     if (clock === undefined)
       throw badRequest('do: the time of this simulation is real; start it with --speed to move it');
@@ -113,7 +113,8 @@ async function obey(deps: SimulationDeps, cluster: Simulated, order: Order): Pro
   const fault = Object.hasOwn(FAULTS, word) ? FAULTS[word] : undefined;
   if (fault === undefined)
     throw badRequest(`do: must be one of ${[...Object.keys(CLOCK_ORDERS), ...Object.keys(FAULTS)].join(', ')}`);
-  const node = String(order.node);
+  const { node } = order;
+  if (typeof node !== 'string') throw badRequest(`node: ${JSON.stringify(node)} is no name`);
   if (!cluster.nodes.has(node)) throw notFound({ group: '', resource: 'nodes' }, node);
   await fault.run(cluster.nodes, node);
   recording?.add(fault.step(node));
