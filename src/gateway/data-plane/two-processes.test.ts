@@ -74,6 +74,19 @@ createServer().listen({ path: ${JSON.stringify(join(folder, 'control'))} }, () =
   assert.equal(existsSync(path), false);
 });
 
+test('one that asks for it in a form that Node.js takes for the same is killed as well', async () => {
+  const path = join(folder, 'plugin.sock');
+  const { ended, text } = await start(`
+process.stderr.write('pid ' + process.pid);
+const message = { cmd: 'NODE_CLUSTER', act: ['queryServer'], seq: 1, index: 0, address: ${JSON.stringify(path)}, port: -1, addressType: -1, fd: null };
+const { existsSync } = await import('node:fs');
+process.send(message, () => setTimeout(() => process.exit(existsSync(message.address) ? 8 : 9), 500));
+`);
+  assert.equal(await ended, 1);
+  assert.match(text(), /asked for what it does not need/);
+  assert.equal(existsSync(path), false);
+});
+
 test('root that may not become another user says what is missing, and both processes end', async () => {
   const { ended, text } = await start(`
 process.getuid = () => 0;

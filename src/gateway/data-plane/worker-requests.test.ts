@@ -27,6 +27,8 @@ test('other unix sockets, descriptors, addresses and datagrams are not', () => {
     { address: null, port: '80', addressType: 4 },
     { address: null, port: 53, addressType: 'udp4' },
     {},
+    { act: ['queryServer'], address: '/run/x.sock', port: -1, addressType: -1 },
+    { act: [['queryServer']], address: null, port: 80, addressType: 4 },
   ])
     assert.equal(asked(request), false, JSON.stringify(request));
 });

@@ -16,6 +16,8 @@ interface OpenRequest {
 /** Ports of TCP on all addresses, and the control socket. */
 export function isAllowedRequest(message: OpenRequest, controlPath: string): boolean {
   const { act, address, port, addressType, fd = null } = message;
+  // Node.js looks its handler up by the value, for which `['queryServer']` is the same key.
+  if (act !== undefined && typeof act !== 'string') return false;
   if (act !== 'queryServer') return true;
   if (fd !== null) return false;
   if (addressType === -1) return port === -1 && address === controlPath;
