@@ -5,6 +5,7 @@
  * The webhook changes an object's body; of its metadata only labels and annotations. The call is a port: the composition
  * brings the client.
  */
+import { shown } from '../../base/shown.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { checkStoredParts } from '../../api/codec/parts.ts';
 import { decodeTyped } from '../../api/codec/typed.ts';
@@ -87,7 +88,7 @@ function readAnswer(answer: JsonObject, asked: Asked): KubernetesObject[] {
   const { kind, apiVersion, response } = answer;
   if (kind !== 'ConversionReview' || apiVersion !== asked.review)
     throw new Error(
-      `invalid response from webhook: expected webhook response of ${asked.review}, Kind=ConversionReview, got ${String(apiVersion)}, Kind=${String(kind)}`,
+      `invalid response from webhook: expected webhook response of ${asked.review}, Kind=ConversionReview, got ${shown(apiVersion)}, Kind=${shown(kind)}`,
     );
   if (!isObject(response)) throw new Error('no response provided');
   if (response['uid'] !== asked.uid)
@@ -113,9 +114,9 @@ function accept(
   const invalid = (why: string): Error => new Error(`invalid converted object at index ${index}: ${why}`);
   if (!isObject(converted)) throw invalid('must be an object');
   if (converted['kind'] !== original.kind)
-    throw invalid(`invalid kind: expected ${original.kind}, got ${String(converted['kind'])}`);
+    throw invalid(`invalid kind: expected ${original.kind}, got ${shown(converted['kind'])}`);
   if (converted['apiVersion'] !== asked.apiVersion)
-    throw invalid(`invalid groupVersion: expected ${asked.apiVersion}, got ${String(converted['apiVersion'])}`);
+    throw invalid(`invalid groupVersion: expected ${asked.apiVersion}, got ${shown(converted['apiVersion'])}`);
   const metadata = converted['metadata'];
   if (!isObject(metadata)) throw invalid('missing metadata in converted object');
   checkStoredParts(objectOf(converted), Infinity);

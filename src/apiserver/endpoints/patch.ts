@@ -1,4 +1,5 @@
 /** PATCH in its four kinds: JSON patch, merge patch, strategic merge patch and server-side apply. Upstream: endpoints/handlers/patch.go. */
+import { shown } from '../../base/shown.ts';
 import { sortedByKey } from '../../base/stable-json.ts';
 import { stringifyJson } from '../../api/codec/json.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
@@ -96,7 +97,7 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
   if (type === 'strategic' || !isObject(result)) return;
   const { apiVersion, kind } = { ...expectedOf(call), ...result } as { apiVersion: unknown; kind: unknown };
   const isCustom = call.store.definition.schema !== undefined;
-  const problem = isCustom ? undefined : unknownKind(String(apiVersion ?? ''), String(kind ?? ''));
+  const problem = isCustom ? undefined : unknownKind(shown(apiVersion ?? ''), shown(kind ?? ''));
   if (problem !== undefined && typeof apiVersion === 'string' && typeof kind === 'string')
     throw new DecodeError(problem);
   checkKind(result, expectedOf(call));
@@ -105,8 +106,9 @@ function checkPatchedKind(call: Call, { type }: ReadPatch, result: unknown): voi
 /** The error for a result that is no object of the kind: upstream shows the patch as Go prints it, or the result. */
 function patchedFailure({ type, value }: ReadPatch, result: unknown, error: unknown): unknown {
   if (!(error instanceof DecodeError)) return error;
-  const shown = type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? sortedByKey(result) : result);
-  const text = `Invalid value: ${JSON.stringify(shown)}: ${error.message}`;
+  const printed =
+    type === 'strategic' ? goPrint(value) : stringifyJson(isObject(result) ? sortedByKey(result) : result);
+  const text = `Invalid value: ${JSON.stringify(printed)}: ${error.message}`;
   return invalid({ group: '', kind: '' }, '', [{ reason: 'FieldValueInvalid', field: 'patch', text }]);
 }
 

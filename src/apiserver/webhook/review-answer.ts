@@ -2,6 +2,7 @@
  * What a webhook answers has the types the API gives it, or is no answer: fields of other types would fail far from here.
  * Upstream decodes answers into the review's own type.
  */
+import { shown } from '../../base/shown.ts';
 import { DecodeError, decodeTyped } from '../../api/codec/typed.ts';
 import { checkParts } from '../../api/codec/parts.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -32,7 +33,7 @@ export function reviewStatus<T>(
   const { kind = asked.kind, apiVersion = asked.apiVersion, status } = answer;
   if (kind !== asked.kind || apiVersion !== asked.apiVersion)
     throw new WebhookCallError(
-      `expected an answer of ${asked.apiVersion}, Kind=${asked.kind}, got ${String(apiVersion)}, Kind=${String(kind)}`,
+      `expected an answer of ${asked.apiVersion}, Kind=${asked.kind}, got ${shown(apiVersion)}, Kind=${shown(kind)}`,
     );
   try {
     return decodeAnswer<T>(type, status ?? {});

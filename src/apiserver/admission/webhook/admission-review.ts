@@ -1,4 +1,5 @@
 /** AdmissionReview v1: what is asked, and whether the answer is one. Upstream: admission/plugin/webhook/request. */
+import { shown } from '../../../base/shown.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../api/gen/admission-v1.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import { admissionRequestOf } from '../../admission-matching/admission-request.ts';
@@ -41,7 +42,7 @@ export function verifyReview(
 ): AdmissionResponse {
   const { response, kind = '', apiVersion = '' } = review;
   if (!isObject(response)) throw new Error('webhook response was absent');
-  const got = `${String(apiVersion)}, Kind=${String(kind)}`;
+  const got = `${shown(apiVersion)}, Kind=${shown(kind)}`;
   if (got !== OUR_KIND) throw new Error(`expected webhook response of ${OUR_KIND}, got ${got}`);
   const answered = decodeAnswer<AdmissionResponse>('admission.v1.AdmissionResponse', response);
   if (answered.uid !== uid)

@@ -1,0 +1,62 @@
+/** `{"toString":0}` in the place of each part of a body: whoever makes a text of it with `String` throws. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isObject } from '../api/codec/own-property.ts';
+import { startTestServer, type TestServer } from './server-fixture.ts';
+
+const UNPRINTABLE = { toString: 0, valueOf: 0 };
+const PODS = '/api/v1/namespaces/default/pods';
+const pod = (name: string): Record<string, unknown> => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default', labels: { app: 'web' }, finalizers: ['example.com/a'], ownerReferences: [] },
+  spec: {
+    containers: [{ name: 'main', image: 'image', ports: [{ containerPort: 80 }], resources: { limits: { cpu: '1' } } }],
+    tolerations: [{ key: 'a', operator: 'Exists' }],
+  },
+});
+
+/** The paths of all parts of a value. */
+function* paths(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+  if (path.length > 0) yield path;
+  if (Array.isArray(value)) for (const [at, item] of value.entries()) yield* paths(item, [...path, String(at)]);
+  else if (isObject(value)) for (const [name, part] of Object.entries(value)) yield* paths(part, [...path, name]);
+}
+
+/** A copy with another part at a path. */
+function replaced(value: unknown, [first, ...rest]: readonly string[], part: unknown): unknown {
+  if (first === undefined) return part;
+  if (Array.isArray(value)) return value.with(Number(first), replaced(value[Number(first)], rest, part));
+  const object = value as Record<string, unknown>;
+  return { ...object, [first]: replaced(object[first], rest, part) };
+}
+
+const PATCHES: Readonly<Record<string, (path: readonly string[]) => unknown>> = {
+  'application/json-patch+json': (path) => [{ op: 'add', path: `/${path.join('/')}`, value: UNPRINTABLE }],
+  'application/merge-patch+json': (path) => replaced(pod('there'), path, UNPRINTABLE),
+  'application/strategic-merge-patch+json': (path) => replaced(pod('there'), path, UNPRINTABLE),
+  'application/apply-patch+yaml': (path) => replaced(pod('there'), path, UNPRINTABLE),
+};
+
+async function check(server: TestServer, request: Parameters<TestServer['send']>): Promise<void> {
+  const { status, body } = await server.send(...request);
+  assert.ok(status < 500 && status !== 404, `${request[0]} ${JSON.stringify(request[2])}: ${JSON.stringify(body)}`);
+}
+
+test("a value that no text can be made of is the client's fault, wherever it stands", async () => {
+  const server = await startTestServer();
+  assert.equal((await server.send('POST', PODS, pod('there'))).status, 201);
+  for (const path of paths(pod('there'))) {
+    await check(server, ['POST', PODS, replaced(pod('new'), path, UNPRINTABLE)]);
+    await check(server, ['PUT', `${PODS}/there`, replaced(pod('there'), path, UNPRINTABLE)]);
+    for (const [type, patch] of Object.entries(PATCHES))
+      await check(server, ['PATCH', `${PODS}/there?fieldManager=test`, patch(path), { 'content-type': type }]);
+  }
+  for (const path of paths({
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    gracePeriodSeconds: 0,
+    preconditions: { uid: 'a' },
+  }))
+    await check(server, ['DELETE', `${PODS}/there?dryRun=All`, replaced({ preconditions: {} }, path, UNPRINTABLE)]);
+});
