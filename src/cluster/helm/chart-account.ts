@@ -46,6 +46,16 @@ export async function removeBinding(
   await bindings.delete(key, { preconditions, signal }).catch(ignoreNotFound);
 }
 
+/** Charts whose accounts have the rights of a run, by the bindings that are there. */
+export async function boundCharts(client: Client, signal: AbortSignal): Promise<readonly ChartKey[]> {
+  const { items } = await client.resource(ClusterRoleBindings).list({ labelSelector: CHART_LABEL, signal });
+  return items.flatMap(({ metadata, subjects }) => {
+    const name = metadata.labels?.[CHART_LABEL] ?? '';
+    const namespace = subjects?.[0]?.namespace ?? '';
+    return metadata.name === bindingName(namespace, name) ? [{ name, namespace }] : [];
+  });
+}
+
 export async function removeAccount(client: Client, { name, namespace }: ChartKey, signal: AbortSignal): Promise<void> {
   const key = { name: accountName(name), namespace };
   const accounts = client.resource(ServiceAccounts);

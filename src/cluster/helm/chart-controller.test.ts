@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ClusterRoleBindings, Jobs, Secrets, ServiceAccounts } from '../../api/gen/resources.ts';
+import type { Job } from '../../api/gen/batch-v1.ts';
+import { forbiddenField } from '../../api/field-error.ts';
+import { invalid } from '../../api/status-error.ts';
 import { formatTime } from '../../api/time.ts';
-import { createFakeApi } from '../../client/fake-api-fixture.ts';
+import { createFakeApi, type FakeApi } from '../../client/fake-api-fixture.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
 import { createChartController, type ChartControllerConfig } from './chart-controller.ts';
-import { FINALIZER, MANAGED_BY_ANNOTATION } from './chart-names.ts';
+import { CHART_LABEL, FINALIZER, MANAGED_BY_ANNOTATION } from './chart-names.ts';
 import { HelmChartConfigs, HelmCharts, type HelmChart, type HelmChartSpec } from './helm-kinds.ts';
 import type { HelmOutcome } from './helm-runner.ts';
 import { isOver } from './own-job.ts';
@@ -16,10 +19,11 @@ import type { ReleaseRequest } from './release-request.ts';
 
 const KEY = 'apps/web';
 
-function start(config: Partial<ChartControllerConfig> = {}) {
+function start(config: Partial<ChartControllerConfig> = {}, seed: (api: FakeApi) => void = () => undefined) {
   const platform = createSimPlatform();
   const { clock } = platform;
   const api = createFakeApi(() => formatTime(clock.nowMs()), 1, [HelmCharts, HelmChartConfigs]);
+  seed(api);
   const client = createInProcessClient({
     handler: api.handler,
     principal: { name: 'test', groups: [] },
@@ -79,6 +83,7 @@ function start(config: Partial<ChartControllerConfig> = {}) {
 }
 
 const CONTENT = { chartContent: 'AAAA' };
+const LONG_NAME = 'a'.repeat(51);
 
 describe('a HelmChart', () => {
   test('is claimed, released once with the rights of its account, and its job completes', async () => {
@@ -172,7 +177,73 @@ describe('a HelmChart', () => {
     await world.end();
   });
 
-  for (const [what, spec, message] of [
+  for (const [what, spec, name = 'web'] of [
+    ['whose name is too long for its jobs', CONTENT, LONG_NAME],
+    ['whose timeout is none', { ...CONTENT, timeout: '-5m' }],
+  ] as const)
+    test(`${what} can be deleted`, async () => {
+      const world = start();
+      world.chart(spec, { name });
+      await world.settle();
+      world.api.modify(HelmCharts, `apps/${name}`, (chart) => ({
+        ...chart,
+        metadata: { ...chart.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+      }));
+      await world.settle(60_000);
+      assert.equal(world.read(), undefined);
+      assert.deepEqual(
+        world.runs.map(({ request }) => request.timeoutMs),
+        name === 'web' ? [undefined] : [],
+      );
+      await world.end();
+    });
+
+  test('whose release another process cut short keeps no rights, whatever became of it', async () => {
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
+    const world = start({}, (api) => {
+      for (const chart of ['web', 'gone', 'pod', 'other']) {
+        const subjects = [{ kind: 'ServiceAccount', name: `helm-${chart}`, namespace: 'apps' }];
+        const metadata = { name: `helm-apps-${chart}`, labels: { [CHART_LABEL]: chart } };
+        api.seed(ClusterRoleBindings, { metadata, roleRef, subjects });
+      }
+      const chart = (name: string, spec: HelmChartSpec, annotations = {}) =>
+        api.seed(HelmCharts, { metadata: { name, namespace: 'apps', annotations }, spec } as HelmChart);
+      chart('web', { ...CONTENT, helmVersion: 'v2' });
+      chart('pod', { ...CONTENT, jobImage: 'klipper:1' });
+      chart('other', CONTENT, { [MANAGED_BY_ANNOTATION]: 'other' });
+    });
+    await world.settle();
+    assert.deepEqual(
+      world.api
+        .objects(ClusterRoleBindings)
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+      ['helm-apps-other', 'helm-apps-pod'],
+    );
+    await world.end();
+  });
+
+  for (const action of ['install', 'delete'] as const)
+    test(`whose job of ${action} the API server refuses says so in its condition`, async () => {
+      const world = start();
+      world.chart(CONTENT);
+      world.api.intercept = ({ method, body }) => {
+        if (method === 'POST' && (body as Job).metadata?.name === `helm-${action}-web`)
+          throw invalid(Jobs, 'web', [forbiddenField('spec.x', 'no')]);
+      };
+      await world.settle();
+      if (action === 'delete')
+        world.api.modify(HelmCharts, KEY, (chart) => ({
+          ...chart,
+          metadata: { ...chart.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+        }));
+      await world.settle(5_000);
+      assert.match(world.failed()?.message ?? '', /spec\.x/);
+      assert.equal(world.events.filter((each) => each.includes('JobCreateFailed')).length, 1);
+      await world.end();
+    });
+
+  for (const [what, spec, message, name = 'web'] of [
     ['of another helm', { ...CONTENT, helmVersion: 'v2' }, /Only Helm v3/],
     [
       'with settings of a pod, without an image',
@@ -194,10 +265,11 @@ describe('a HelmChart', () => {
     ['with authorities that are not there', { ...CONTENT, repoCAConfigMap: { name: 'c' } }, /spec\.repoCAConfigMap/],
     ['with a repository of another kind', { chart: 'a', repo: 'file:///etc' }, /spec\.repo/],
     ['with a timeout that is none', { ...CONTENT, timeout: 'soon' }, /spec\.timeout/],
+    ['with a name too long for its jobs', CONTENT, /metadata\.name: must be no more than 50 characters/, LONG_NAME],
   ] as const)
     test(`${what} is refused with a condition and one event, and nothing runs`, async () => {
       const world = start();
-      world.chart(spec);
+      world.chart(spec, { name });
       await world.settle(300_000);
       assert.match(world.failed()?.message ?? '', message);
       assert.equal(world.failed()?.status, 'True');

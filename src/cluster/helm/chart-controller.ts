@@ -9,6 +9,7 @@ import { ConfigMaps, Jobs, Secrets } from '../../api/gen/resources.ts';
 import type { KubernetesObject, Stored } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 import { ignoreNotFound } from '../../api/status-error.ts';
+import { errorMessage } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { onEveryChange, type InformerFactory } from '../../client/informer.ts';
@@ -20,7 +21,8 @@ import {
 } from '../../controllers/controller.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { removeAccount, removeBinding } from './chart-account.ts';
+import { logFailedRound } from '../../platform/unexpected.ts';
+import { boundCharts, removeAccount, removeBinding } from './chart-account.ts';
 import { readChartFile } from './chart-files.ts';
 import { ChartJobs, type ChartAction, type ChartJobsConfig, type ChartJobsDeps } from './chart-jobs.ts';
 import {
@@ -30,6 +32,7 @@ import {
   jobName,
   MANAGED_BY_ANNOTATION,
   MANAGER,
+  MAX_NAME_LENGTH,
   UNMANAGED_ANNOTATION,
   valuesName,
 } from './chart-names.ts';
@@ -59,6 +62,8 @@ export interface ChartControllerConfig extends ChartJobsConfig {
 const WORKERS = 4;
 /** So often files of charts are read for changes, and what was refused is tried again. */
 const PERIOD_MS = 60_000;
+/** How long what fails before charts are worked on waits for its next try. */
+const RETRY_MS = 5_000;
 /** So often it is asked whether a job that was deleted has gone. */
 const GONE_PERIOD_MS = 500;
 const UNSUPPORTED = { reason: 'Unsupported version', message: 'Only Helm v3 charts are supported' };
@@ -93,9 +98,21 @@ export function createChartController(deps: ChartControllerDeps, config: ChartCo
   return {
     name: loop.name,
     async start(signal) {
+      await untilDone(signal, () => reconciler.dropRights(signal));
       await Promise.all([loop.start(signal), again(signal)]);
     },
   };
+  async function untilDone(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted) return;
+        logFailedRound(platform.log, 'rights of charts cannot be looked up', { reason: errorMessage(error) });
+        await sleepUnlessAborted(platform.clock, RETRY_MS, signal);
+      }
+    }
+  }
   async function again(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleepUnlessAborted(platform.clock, PERIOD_MS, signal);
@@ -118,15 +135,25 @@ class ChartReconciler {
     this.#jobs = new ChartJobs({ ...deps, clock: deps.platform.clock }, config);
   }
 
+  /** Takes the rights of runs that another process did not end, before one begins here. */
+  async dropRights(signal: AbortSignal): Promise<void> {
+    const { client } = this.#deps;
+    for (const { namespace, name } of await boundCharts(client, signal)) {
+      const chart = await client.resource(HelmCharts).get({ namespace, name }, { signal }).catch(ignoreNotFound);
+      const needsThem = chart !== undefined && (isClaimedByAnother(chart) || this.#image(chart) !== '');
+      if (!needsThem) await removeBinding(client, { namespace, name }, signal);
+    }
+  }
+
   async sync(key: string, signal: AbortSignal): Promise<void> {
     const [namespace = '', name = ''] = key.split('/');
     const { client } = this.#deps;
     const chart = await client.resource(HelmCharts).get({ namespace, name }, { signal }).catch(ignoreNotFound);
     if (chart === undefined || !isOurs(chart)) return;
-    if (chart.metadata.deletionTimestamp !== undefined) return await this.#remove(chart, signal);
-    if (isEmpty(chart)) return;
-    if (!isClaimed(chart)) return await this.#claim(chart, signal);
     try {
+      if (chart.metadata.deletionTimestamp !== undefined) return await this.#remove(chart, signal);
+      if (isEmpty(chart)) return;
+      if (!isClaimed(chart)) return await this.#claim(chart, signal);
       await this.#install(chart, signal);
     } catch (error) {
       if (!(error instanceof ChartProblem)) throw error;
@@ -159,6 +186,8 @@ class ChartReconciler {
     const { client, platform } = this.#deps;
     const image = this.#checkedImage(chart);
     const { namespace, name } = chart.metadata;
+    if (name.length > MAX_NAME_LENGTH)
+      throw new ChartProblem(`metadata.name: must be no more than ${MAX_NAME_LENGTH} characters`);
     const config = await client.resource(HelmChartConfigs).get({ namespace, name }, { signal }).catch(ignoreNotFound);
     const request = await readRelease(chart, config, this.#referenced(namespace, signal), this.#config.apiHost);
     const hash = requestHash(request, image, (text) => platform.crypto.sha256Hex(text));
@@ -166,10 +195,10 @@ class ChartReconciler {
   }
 
   /** The image of the job's pod. @throws ChartProblem for what cannot be done as the chart asks */
-  #checkedImage({ spec = {} }: HelmChart): string {
-    const { helmVersion = '', jobImage = '', podSecurityContext, securityContext } = spec;
+  #checkedImage(chart: HelmChart): string {
+    const { helmVersion = '', podSecurityContext, securityContext } = chart.spec ?? {};
     if (helmVersion !== '' && helmVersion !== 'v3') throw new ChartProblem(UNSUPPORTED.message, UNSUPPORTED.reason);
-    const image = jobImage.trim() || this.#config.jobImage;
+    const image = this.#image(chart);
     const context = podSecurityContext === undefined ? 'securityContext' : 'podSecurityContext';
     if (image === '' && (podSecurityContext ?? securityContext) !== undefined)
       throw new ChartProblem(
@@ -177,6 +206,10 @@ class ChartReconciler {
         'Unsupported field',
       );
     return image;
+  }
+
+  #image({ spec: { jobImage = '' } = {} }: HelmChart): string {
+    return jobImage.trim() || this.#config.jobImage;
   }
 
   async #refuse(chart: Stored<HelmChart>, { reason, message }: ChartProblem, signal: AbortSignal): Promise<void> {
@@ -192,7 +225,7 @@ class ChartReconciler {
     const { finalizers = [], namespace, name } = chart.metadata;
     if (!finalizers.includes(FINALIZER)) return;
     const { helmVersion = '' } = chart.spec ?? {};
-    const wasRun = helmVersion === '' || helmVersion === 'v3';
+    const wasRun = (helmVersion === '' || helmVersion === 'v3') && name.length <= MAX_NAME_LENGTH;
     const job = jobName('delete', name);
     try {
       if (wasRun && !(await this.#uninstalled(chart, signal))) return;
@@ -229,7 +262,7 @@ class ChartReconciler {
       later(`${namespace}/${name}`, GONE_PERIOD_MS);
       return false;
     }
-    const image = (chart.spec?.jobImage ?? '').trim() || this.#config.jobImage;
+    const image = this.#image(chart);
     const request = removalRequest(chart);
     const hash = requestHash(request, image, (text) => this.#deps.platform.crypto.sha256Hex(text));
     const progress = await this.#jobs.advance({ chart, request, action: 'delete', image, hash }, signal);
@@ -294,8 +327,11 @@ class ChartReconciler {
 
 /** Charts that another controller has claimed, or that are to be left alone, are not ours. */
 function isOurs({ metadata: { annotations = {} } }: HelmChart): boolean {
-  const manager = annotations[MANAGED_BY_ANNOTATION];
-  return !Object.hasOwn(annotations, UNMANAGED_ANNOTATION) && (manager === undefined || manager === MANAGER);
+  return !Object.hasOwn(annotations, UNMANAGED_ANNOTATION) && !isClaimedByAnother({ metadata: { annotations } });
+}
+
+function isClaimedByAnother({ metadata: { annotations = {} } }: Pick<HelmChart, 'metadata'>): boolean {
+  return (annotations[MANAGED_BY_ANNOTATION] ?? MANAGER) !== MANAGER;
 }
 
 function isEmpty({ spec: { chart = '', chartContent = '' } = {} }: HelmChart): boolean {

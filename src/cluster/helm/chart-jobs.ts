@@ -13,6 +13,7 @@ import type { EventRecorder } from '../../client/event-recorder.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { ensureAccount, removeBinding } from './chart-account.ts';
 import { HASH_ANNOTATION, jobName } from './chart-names.ts';
+import { ChartProblem } from './chart-source.ts';
 import type { HelmChart } from './helm-kinds.ts';
 import { runTimeoutMs, type HelmOutcome, type HelmRunner } from './helm-runner.ts';
 import { imageJob, imageJobObjects } from './image-job.ts';
@@ -94,6 +95,14 @@ export class ChartJobs {
   }
 
   async #create(action: ChartAction, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#make(action, signal);
+    } catch (error) {
+      throw isReason(error, 'Invalid') ? new ChartProblem(error.message) : error;
+    }
+  }
+
+  async #make(action: ChartAction, signal: AbortSignal): Promise<void> {
     const { chart, request, image, hash } = action;
     const { client } = this.#deps;
     if (image === '') {

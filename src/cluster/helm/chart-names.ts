@@ -20,6 +20,9 @@ export const contentName = (chart: string): string => `chart-content-${chart}`;
 export const bindingName = (namespace: string, chart: string): string => `helm-${namespace}-${chart}`;
 export const jobName = (action: 'install' | 'delete', chart: string): string => `helm-${action}-${chart}`;
 
+/** The names of jobs are values of labels. */
+export const MAX_NAME_LENGTH = 63 - jobName('install', '').length;
+
 export function ownerOf({ metadata }: Stored<HelmChart>): OwnerReference {
   return {
     apiVersion: `${HELM_GROUP}/v1`,

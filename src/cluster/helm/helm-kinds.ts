@@ -1,5 +1,6 @@
 /** HelmChart and HelmChartConfig, k3s's kinds (`helm.cattle.io/v1`), as their objects are read and written here. */
 import type { NamespacedObjectMeta } from '../../api/gen/meta-v1.ts';
+import type { Int64 } from '../../api/int64.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceInfo } from '../../api/resource-info.ts';
 
@@ -38,7 +39,7 @@ export interface HelmChartSpec extends ReleaseSettings {
   readonly repo?: string;
   readonly repoCA?: string;
   readonly repoCAConfigMap?: LocalReference;
-  readonly set?: Readonly<Record<string, string | number>>;
+  readonly set?: Readonly<Record<string, string | Int64>>;
   readonly helmVersion?: string;
   readonly bootstrap?: boolean;
   readonly takeOwnership?: boolean;

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { parse } from 'yaml';
 import { Secrets } from '../../api/gen/resources.ts';
 import type { Stored } from '../../api/object.ts';
 import { createFakeApi } from '../../client/fake-api-fixture.ts';
 import { createInProcessClient } from '../../client/in-process-transport.ts';
 import type { ExecResult } from '../../platform/exec.ts';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { createHelmRunner } from './helm-runner.ts';
+import { createHelmRunner, runTimeoutMs } from './helm-runner.ts';
 import type { HelmChart, HelmChartSpec } from './helm-kinds.ts';
 import { readRelease, requestHash, setArguments, type Referenced } from './release-request.ts';
 
@@ -202,7 +203,7 @@ describe('a request', () => {
       { chartContent: 'A', valuesSecrets: [secret], values: { v: 1 }, valuesContent: 'c: 1', failurePolicy: 'abort' },
       { valuesContent: 'd: 1', failurePolicy: 'retry' },
     );
-    assert.deepEqual(Object.values(values), ['c: 1', 'v: 1\n', 'x: 2', 'x: 1', 'd: 1']);
+    assert.deepEqual(Object.values(values), ['c: 1', '"v": 1\n', 'x: 2', 'x: 1', 'd: 1']);
     assert.deepEqual(Object.keys(values).toSorted(), Object.keys(values));
     assert.equal(failurePolicy, 'retry');
   });
@@ -221,6 +222,27 @@ describe('a request', () => {
     assert.equal(await hashOf(spec), before);
     assert.notEqual(await hashOf({ ...spec, version: '2' }), before);
     Object.assign(SECRETS, kept);
+  });
+
+  test('keeps each value of `values` and `set` as it is: helm reads YAML 1.1, and integers have 64 bits', async () => {
+    const plain = { a: 'yes', b: 'on', c: 'n', d: '1_000', e: '0o14', f: '2001-01-01', y: true, long: 'x '.repeat(90) };
+    const big = 9_007_199_254_740_993n;
+    const set = { big } as unknown as HelmChartSpec['set'];
+    const request = await requestOf({ chartContent: 'A', values: { ...plain, big }, set });
+    const text = Object.values(request.values)[0]!;
+    assert.deepEqual(parse(text, { version: '1.1', intAsBigInt: true }), { ...plain, big });
+    for (const key of Object.keys(plain))
+      assert.match(text, new RegExp(`^"${key}": (".*"|true)$`, 'm'), 'no bare text');
+    assert.deepEqual(request.setArguments, ['--set', 'big=9007199254740993']);
+    const other = await requestOf({ chartContent: 'A', values: { ...plain, big: big + 1n }, set });
+    const hashOf = (each: typeof request) => requestHash(each, '', (hashed) => hashed);
+    assert.notEqual(hashOf(request), hashOf(other));
+  });
+
+  test('has a limit of time that a timer can hold, however long its timeout is', async () => {
+    const { timeoutMs } = await requestOf({ chartContent: 'A', timeout: '1000h' });
+    assert.equal(timeoutMs, 3_600_000_000);
+    assert.equal(runTimeoutMs({ timeoutMs }), 2 ** 31 - 1);
   });
 
   test('types numbers, booleans and null, and escapes the commas of texts', () => {

@@ -56,9 +56,12 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 const OPERATIONS = 4;
 const MAX_MESSAGE_LENGTH = 1_000;
 
+/** The longest time of a timer. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
 /** How long a run takes at most. */
 export function runTimeoutMs({ timeoutMs = DEFAULT_TIMEOUT_MS }: Pick<ReleaseRequest, 'timeoutMs'>): number {
-  return OPERATIONS * timeoutMs + DEFAULT_TIMEOUT_MS;
+  return Math.min(OPERATIONS * timeoutMs + DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
 }
 
 export function createHelmRunner(deps: HelmRunnerDeps, config: HelmRunnerConfig): HelmRunner {

@@ -4,6 +4,7 @@
  * Upstream: helm-controller's job, valuesSecret, valuesSecretAddConfig and hashObjects.
  */
 import { stringify } from 'yaml';
+import { stringifyJson } from '../../api/codec/json.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { Stored } from '../../api/object.ts';
 import { chartSource, ChartProblem, type ChartSource } from './chart-source.ts';
@@ -86,9 +87,12 @@ export function requestHash(request: ReleaseRequest, image: string, sha256Hex: (
   const ignored = Object.fromEntries(request.ignoredValues.map((file) => [file, '']));
   const values = { ...request.values, ...ignored };
   return sha256Hex(
-    JSON.stringify([image, { ...request, spec, values, auth: undefined, dockerConfig: undefined }]),
+    stringifyJson([image, { ...request, spec, values, auth: undefined, dockerConfig: undefined }]),
   ).toUpperCase();
 }
+
+/** Helm reads YAML 1.1, in which a bare yes, n, 1_000 or 0o14 is no text. */
+const QUOTED = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE', lineWidth: 0 } as const;
 
 interface ValuesFile {
   readonly file: string;
@@ -105,9 +109,9 @@ async function valuesOf(
   const add = (place: number, what: string, text: string, isIgnored = false): void => {
     files.push({ file: `values-${rank}-${String(place).padStart(3, '0')}-${kind}-${what}.yaml`, text, isIgnored });
   };
-  const isEmpty = values === undefined || values === null || JSON.stringify(values) === '{}';
+  const isEmpty = values === undefined || values === null || stringifyJson(values) === '{}';
   if (valuesContent !== '') add(0, 'ValuesContent', valuesContent);
-  if (!isEmpty) add(1, 'Values', stringify(values));
+  if (!isEmpty) add(1, 'Values', stringify(values, QUOTED));
   let place = 1;
   for (const secret of valuesSecrets) {
     if ((secret.keys ?? []).length === 0 || secret.name === own) continue;
@@ -162,19 +166,23 @@ async function authorities({ repoCA = '', repoCAConfigMap }: HelmChartSpec, refe
 
 function timeoutOf({ timeout = '' }: HelmChartSpec): number | undefined {
   if (timeout === '') return undefined;
-  const timeoutMs = parseDurationMs(timeout);
-  if (timeoutMs === undefined || timeoutMs <= 0)
-    throw new ChartProblem(`spec.timeout: ${timeout} is no duration such as 10m`);
+  const timeoutMs = usableTimeout({ timeout });
+  if (timeoutMs === undefined) throw new ChartProblem(`spec.timeout: ${timeout} is no duration such as 10m`);
   return timeoutMs;
 }
 
+function usableTimeout({ timeout = '' }: HelmChartSpec): number | undefined {
+  const timeoutMs = parseDurationMs(timeout);
+  return timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
 /** Numbers, booleans and null are typed values; all else is text, in which commas are escaped. Upstream: args. */
-export function setArguments(set: Readonly<Record<string, string | number>>): string[] {
+export function setArguments(set: NonNullable<HelmChartSpec['set']>): string[] {
   return Object.keys(set)
     .sort()
     .flatMap((key) => {
       const value = set[key]!;
-      if (typeof value === 'number' || /^(true|false|null)$/i.test(value)) return ['--set', `${key}=${value}`];
+      if (typeof value !== 'string' || /^(true|false|null)$/i.test(value)) return ['--set', `${key}=${value}`];
       const escaped = value.replaceAll(/\\*,/g, (match) => (match.length % 2 === 1 ? `\\${match}` : match));
       return ['--set-string', `${key}=${escaped}`];
     });
@@ -196,7 +204,7 @@ export function removalRequest(chart: Stored<HelmChart>): ReleaseRequest {
     caPem: '',
     auth: undefined,
     dockerConfig: undefined,
-    timeoutMs: parseDurationMs(spec.timeout ?? ''),
+    timeoutMs: usableTimeout(spec),
     failurePolicy: 'reinstall',
     serverSide: 'auto',
     forceConflicts: false,

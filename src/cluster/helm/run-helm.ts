@@ -65,6 +65,7 @@ export async function runHelm(deps: HelmDeps, config: HelmConfig, signal: AbortS
 
 async function runController({ platform, controlPlane }: HelmDeps, config: HelmConfig, signal: AbortSignal) {
   const { createChartController } = await import('./chart-controller.ts');
+  const { makeHelmFolders } = await import('./helm-folders.ts');
   const { createHelmRunner } = await import('./helm-runner.ts');
   const { createHelmProgram } = await import('./helm-program.ts');
   const { options, caPem, instance } = config;
@@ -78,10 +79,7 @@ async function runController({ platform, controlPlane }: HelmDeps, config: HelmC
   events.start(signal);
   const folder = `${runDir}/helm`;
   const chartsFolder = `${dataDir}/charts`;
-  // Runs of a process that was killed.
-  await platform.files.remove(folder, { mayChange: true });
-  await platform.files.makeDir(folder, { mode: 0o711 });
-  await platform.files.makeDir(chartsFolder, { mode: 0o750 });
+  await makeHelmFolders(platform, { runs: folder, charts: chartsFolder }, signal);
   const kubeconfig = (token: string): string =>
     kubeconfigJson({ server, caPem, token, user: 'helm', cluster: 'keelson' });
   const runner = createHelmRunner(
