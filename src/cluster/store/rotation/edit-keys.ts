@@ -18,10 +18,17 @@ export function withFirstKey(text: string, key: { readonly name: string; readonl
   return String(document);
 }
 
-/** The text in which this key is the only one. Providers without keys of their own, such as identity, stay. */
+/**
+ * The text in which this key is the only one. Providers without keys of their own, such as identity, stay. Throws where a rule
+ * writes with another key, which its values then need.
+ */
 export function withOnlyKey(text: string, name: string): string {
   const document = parseDocument(text);
-  for (const { providers } of rulesOf(document)) {
+  for (const { providers, at } of rulesOf(document)) {
+    if (nameOf(keysOf(providers.items[0])?.items[0]) !== name)
+      throw new Error(
+        `${at}: ${name} is not its first key any more; nothing was dropped. Put ${name} first in every rule`,
+      );
     for (const provider of providers.items) {
       const keys = keysOf(provider);
       if (keys !== undefined) keys.items = keys.items.filter((each) => nameOf(each) === name);

@@ -82,10 +82,14 @@ export async function rotateKeys(deps: RotationDeps, place: RotationPlace): Prom
 async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> {
   const { files, clock, random } = deps.platform;
   const before = await readRotation(files, place.dataDir);
-  const key = before?.stage === 'rewriting' ? before.key : `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}`;
+  const { text, names, config } = await readKeys(deps.platform, place.file);
+  storedKeys(await deps.read(), config); // Throws for a file that is not the server's, before it is changed.
+  if (before?.stage === 'rewriting' && names.includes(before.key)) {
+    edited(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
+    return before.key;
+  }
+  const key = `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}`;
   const secret = Buffer.from(random.bytes(KEY_BYTES)).toString('base64');
-  const { text, names } = await readKeys(deps.platform, place.file);
-  if (names.includes(key) && before?.stage === 'rewriting') return key;
   const next = edited(place.file, () => withFirstKey(text, { name: key, secret }));
   await remember(deps, place, { key, stage: 'rewriting' });
   await files.writeFileAtomic(place.file, next, { mode: 0o600 });

@@ -1,10 +1,15 @@
 /** Keys in the text of a configuration, and what of a store is written with which. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createInProcessClient } from '../../../client/in-process-transport.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { createNodeCrypto } from '../../../platform/node/crypto.ts';
 import { createSeededRandom } from '../../../platform/sim/random.ts';
+import { createSimPlatform } from '../../../platform/sim/sim-platform.ts';
 import { parseEncryptionConfig } from '../../../storage/encryption/encryption-config.ts';
+import { PreflightError } from '../../preflight-error.ts';
 import { keyNames, withFirstKey, withOnlyKey } from './edit-keys.ts';
+import { rotateKeys } from './rotate-keys.ts';
 import { storedKeys } from './stored-keys.ts';
 
 const secretOf = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
@@ -31,6 +36,15 @@ const key = { name: 'new', secret: secretOf(9) };
 const parse = (text: string) =>
   parseEncryptionConfig(text, { ciphers: createNodeCrypto().ciphers!, random: createSeededRandom(1) });
 
+/** Nothing may be written through it. */
+const clientOf = (clock: Clock) =>
+  createInProcessClient({
+    handler: () => Promise.reject(new Error('the server is not asked')),
+    principal: { name: 'test', groups: [] },
+    clock,
+    userAgent: 'test',
+  });
+
 test('a new key is the first of every rule, once, and the rest of the text stays', () => {
   const text = withFirstKey(TEXT, key);
   assert.match(text, /^# ours\n/);
@@ -52,6 +66,56 @@ test('with one key alone, providers of other keys go and identity stays', () => 
   );
   assert.equal(withOnlyKey(text, 'new'), text);
 });
+
+test('a key is the only one only where every rule writes with it: what the other key wrote would be lost', () => {
+  const text = withFirstKey(TEXT, key);
+  const other = withFirstKey(text, { name: 'by-hand', secret: secretOf(7) });
+  assert.throws(() => withOnlyKey(other, 'new'), /resources\[0\]: new is not its first key any more/);
+  const more = `${text}  - resources: [configmaps]\n    providers: [{aescbc: {keys: [{name: theirs, secret: ${secretOf(6)}}]}}]\n`;
+  assert.throws(() => withOnlyKey(more, 'new'), /resources\[2\]: new is not its first key/);
+});
+
+test('a rotation that was cut short drops nothing where another key was put first meanwhile', async () => {
+  const { files, clock } = createSimPlatform();
+  const platform = { files, clock, crypto: createNodeCrypto(), random: createSeededRandom(1) };
+  const text = withFirstKey(withFirstKey(TEXT, key), { name: 'by-hand', secret: secretOf(7) });
+  const state = { key: 'new', stage: 'rewriting', time: '2026-01-01T00:00:00Z' };
+  await files.makeDir('/data');
+  await files.writeFile('/keys.yaml', text);
+  await files.writeFile('/data/encryption-rotation.json', JSON.stringify(state));
+  const writer = parse(text).providersOf('secrets')![0]!;
+  const path = '/registry/secrets/a/b';
+  const value = Buffer.concat([Buffer.from(writer.prefix), writer.encrypt(Buffer.from('one'), Buffer.from(path))]);
+  const read = async () => [{ key: path, value, modRevision: 1, createRevision: 1 }];
+  const client = clientOf(clock);
+  const rotating = rotateKeys(
+    { platform, client, read, report: () => undefined },
+    { file: '/keys.yaml', dataDir: '/data' },
+  );
+  await assert.rejects(rotating, /\/keys.yaml: resources\[0\]: new is not its first key any more/);
+  assert.equal(await files.readText('/keys.yaml'), text);
+});
+
+test('a file that does not read the store is not changed', async () => {
+  for (const name of ['elsewhere', 'old']) await refused(name);
+});
+
+async function refused(name: string): Promise<void> {
+  const { files, clock } = createSimPlatform();
+  const platform = { files, clock, crypto: createNodeCrypto(), random: createSeededRandom(1) };
+  await files.makeDir('/data');
+  await files.writeFile('/keys.yaml', TEXT);
+  const value = Buffer.from(`k8s:enc:aescbc:v1:${name}:0123456789abcdef0123456789abcdef`);
+  const read = async () => [{ key: '/registry/secrets/a/b', value, modRevision: 1, createRevision: 1 }];
+  const client = clientOf(clock);
+  const rotating = rotateKeys(
+    { platform, client, read, report: () => undefined },
+    { file: '/keys.yaml', dataDir: '/data' },
+  );
+  await assert.rejects(rotating, PreflightError);
+  assert.equal(await files.readText('/keys.yaml'), TEXT);
+  assert.equal(await files.exists('/data/encryption-rotation.json'), false);
+}
 
 test('a rule whose first provider does not encrypt has no key to rotate', () => {
   const identity = `resources:\n- resources: [secrets]\n  providers: [{identity: {}}, {aescbc: {keys: [{name: a, secret: x}]}}]\n`;
