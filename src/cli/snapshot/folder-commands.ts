@@ -54,7 +54,9 @@ export function pruneCommand(): Command {
       const base = parseBaseName(raw.snapshotName);
       const dir = snapshotDirOf(raw);
       const series = { base, nodeName: await withFiles((files) => nodeNameOf(files, raw.dataDir)) };
-      const here = await withFiles((files) => pruneSnapshots(files, dir, { series, retention }));
+      const { createNodeClock } = await import('../../platform/node/clock.ts');
+      const limit = { series, retention, nowMs: createNodeClock().nowMs() };
+      const here = await withFiles((files) => pruneSnapshots(files, dir, limit));
       const there = await withBucket(raw, async (bucket) => {
         const names = await bucket.prune(series, parseS3Options(raw)?.retention ?? retention);
         return names.map((name) => bucket.locationOf(name));

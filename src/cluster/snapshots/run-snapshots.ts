@@ -40,7 +40,8 @@ export function createSnapshots(
   const recorder = events.recorderFor('snapshots', config.nodeName);
   const save = (path: string): Promise<void> => saveCopy(platform, source, path);
   const { s3 } = config.options;
-  const remote = s3 && (() => openBucket({ ...platform, log: log.child('snapshots'), client }, s3));
+  const remote =
+    s3 && ((signal: AbortSignal) => openBucket({ ...platform, log: log.child('snapshots'), client, signal }, s3));
   const dir = config.options.dir ?? defaultSnapshotDir(config.dataDir);
   const schedule = new SnapshotSchedule(
     { platform: { ...platform, log: log.child('snapshots') }, recorder, save, remote },

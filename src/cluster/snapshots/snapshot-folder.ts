@@ -44,9 +44,9 @@ export async function listSnapshots(files: Files, dir: string): Promise<readonly
 export async function pruneSnapshots(
   files: Files,
   dir: string,
-  { series, retention }: { readonly series: SnapshotSeries; readonly retention: number },
+  { series, ...limit }: { readonly series: SnapshotSeries; readonly retention: number; readonly nowMs: number },
 ): Promise<readonly string[]> {
-  const excess = excessSnapshots(await listSnapshots(files, dir), series, retention);
+  const excess = excessSnapshots(await listSnapshots(files, dir), series, limit);
   for (const { name } of excess) await files.remove(`${dir}/${name}`);
   return excess.map(({ name }) => name);
 }

@@ -39,19 +39,29 @@ export function createdMsOf(name: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** The snapshots of a series, the newest first. */
-export function ofSeries<F extends SnapshotFile>(files: readonly F[], { base, nodeName }: SnapshotSeries): F[] {
+/**
+ * The snapshots of a series, the newest first. What is of the future was made before `nowMs` by a clock that was wrong: it
+ * comes last, so that retention does not remove what is made since.
+ */
+export function ofSeries<F extends SnapshotFile>(
+  files: readonly F[],
+  { base, nodeName }: SnapshotSeries,
+  nowMs: number,
+): F[] {
   const head = `${base}-${nodeName}-`;
   return files
     .filter(({ name }) => name.startsWith(head) && /^\d{9,11}$/.test(name.slice(head.length)))
-    .toSorted((one, other) => other.createdMs - one.createdMs);
+    .toSorted(
+      (one, other) =>
+        Number(one.createdMs > nowMs) - Number(other.createdMs > nowMs) || other.createdMs - one.createdMs,
+    );
 }
 
 /** Those beyond the newest `retention` of a series. 0 keeps all. */
 export function excessSnapshots<F extends SnapshotFile>(
   files: readonly F[],
   series: SnapshotSeries,
-  retention: number,
+  { retention, nowMs }: { readonly retention: number; readonly nowMs: number },
 ): F[] {
-  return retention === 0 ? [] : ofSeries(files, series).slice(retention);
+  return retention === 0 ? [] : ofSeries(files, series, nowMs).slice(retention);
 }

@@ -23,8 +23,8 @@ interface Deps {
   readonly recorder: EventRecorder;
   /** Writes a whole snapshot to this path, or nothing. */
   save(path: string): Promise<void>;
-  /** Where snapshots go besides; settled anew for each. Absent: nowhere. */
-  readonly remote?: (() => Promise<RemoteSnapshots>) | undefined;
+  /** Where snapshots go besides; settled anew for each, and given up with the signal. Absent: nowhere. */
+  readonly remote?: ((signal: AbortSignal) => Promise<RemoteSnapshots>) | undefined;
 }
 
 /** A bucket. */
@@ -65,21 +65,22 @@ export class SnapshotSchedule {
       if (this.#nextMs === undefined) throw new Error(`the schedule ${this.#config.options.schedule} has no times`);
       const isDue = await this.#due(this.#nextMs, signal);
       sinceMs = clock.nowMs();
-      if (isDue && !signal.aborted) await this.#take();
+      if (isDue && !signal.aborted) await this.#take(signal);
     }
   }
 
   async status(): Promise<SnapshotStatus> {
     const { options, dir } = this.#config;
+    const { files, clock } = this.#deps.platform;
     const status = { schedule: options.schedule, dir, failure: this.#failure };
     const nextTime = this.#nextMs === undefined ? undefined : formatTime(this.#nextMs);
     try {
-      const last = ofSeries(await listSnapshots(this.#deps.platform.files, dir), this.#series)[0];
+      const last = ofSeries(await listSnapshots(files, dir), this.#series, clock.nowMs())[0];
       if (last === undefined) return { ...status, nextTime };
       const { name, sizeBytes, createdMs } = last;
       return { ...status, nextTime, last: { name, sizeBytes, time: formatTime(createdMs) } };
     } catch (error) {
-      const failure = { time: formatTime(this.#deps.platform.clock.nowMs()), message: errorMessage(error) };
+      const failure = { time: formatTime(clock.nowMs()), message: errorMessage(error) };
       return { ...status, nextTime, failure: this.#failure ?? failure };
     }
   }
@@ -102,7 +103,7 @@ export class SnapshotSchedule {
     return !isSetBack;
   }
 
-  async #take(): Promise<void> {
+  async #take(signal: AbortSignal): Promise<void> {
     const { platform, recorder, save } = this.#deps;
     const { clock, files, log } = platform;
     const { dir, dataDir, options } = this.#config;
@@ -112,14 +113,16 @@ export class SnapshotSchedule {
       await removePartials(files, dir, this.#series);
       await save(`${dir}/${name}`);
       log.info('a snapshot was saved', { file: `${dir}/${name}` });
-      const pruned = await pruneSnapshots(files, dir, { series: this.#series, retention: options.retention });
+      const limit = { series: this.#series, retention: options.retention, nowMs: clock.nowMs() };
+      const pruned = await pruneSnapshots(files, dir, limit);
       if (pruned.length > 0) log.info('older snapshots were removed', { names: pruned });
-      const location = await this.#upload(`${dir}/${name}`, name);
+      const location = await this.#upload(`${dir}/${name}`, name, signal);
       this.#failure = undefined;
       const places = location === undefined ? dir : `${dir} and ${location}`;
       recorder.event(this.#node(), 'Normal', 'SnapshotCreated', `Snapshot ${name} was saved in ${places}`);
     } catch (error) {
       const message = errorMessage(error);
+      if (signal.aborted) return log.warn('the server stopped before the snapshot was done', { name, reason: message });
       this.#failure = { time: formatTime(clock.nowMs()), message };
       log.error('the scheduled snapshot failed', { err: error, name });
       recorder.event(this.#node(), 'Warning', 'SnapshotFailed', `Snapshot ${name} failed: ${message}`);
@@ -127,9 +130,9 @@ export class SnapshotSchedule {
   }
 
   /** Resolves to where it is, besides the folder. */
-  async #upload(path: string, name: string): Promise<string | undefined> {
+  async #upload(path: string, name: string, signal: AbortSignal): Promise<string | undefined> {
     const { options } = this.#config;
-    const remote = await this.#deps.remote?.();
+    const remote = await this.#deps.remote?.(signal);
     if (remote === undefined) return undefined;
     await remote.upload(path, name);
     const pruned = await remote.prune(this.#series, options.s3?.retention ?? options.retention);

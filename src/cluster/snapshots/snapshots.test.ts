@@ -1,12 +1,13 @@
 /** Names, retention and the schedule of snapshots, under virtual time. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { aborted } from '../../base/abort.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
 import { parseTime } from '../../api/time.ts';
 import { createSimPlatform, type SimPlatform } from '../../platform/sim/sim-platform.ts';
 import { listSnapshots, pruneSnapshots } from './snapshot-folder.ts';
 import { baseNameProblem, createdMsOf, excessSnapshots, snapshotName } from './snapshot-names.ts';
-import { SnapshotSchedule } from './snapshot-schedule.ts';
+import { type RemoteSnapshots, SnapshotSchedule } from './snapshot-schedule.ts';
 
 const START_MS = parseTime('2026-01-31T23:58:30Z');
 const series = { base: 'snapshot', nodeName: 'node-1' };
@@ -33,12 +34,13 @@ test('retention counts one base name and one node, however alike others begin', 
     of('snapshot-node', 'x', 1_600_000_002),
     { name: 'snapshot-node-notes', sizeBytes: 1, createdMs: 0 },
   ];
-  const excess = excessSnapshots([...others, ...own], { base: 'snapshot', nodeName: 'node' }, 1);
+  const node = { base: 'snapshot', nodeName: 'node' };
+  const excess = excessSnapshots([...others, ...own], node, { retention: 1, nowMs: START_MS });
   assert.deepEqual(
     excess.map(({ createdMs }) => createdMs % 1000_000),
     [3000, 1000],
   );
-  assert.deepEqual(excessSnapshots(own, { base: 'snapshot', nodeName: 'node' }, 0), []);
+  assert.deepEqual(excessSnapshots(own, node, { retention: 0, nowMs: START_MS }), []);
 });
 
 test('a folder lists whole files alone, and pruning leaves what is not of the series', async () => {
@@ -50,7 +52,9 @@ test('a folder lists whole files alone, and pruning leaves what is not of the se
     await files.writeFile(`/s/${name}`, name);
   const listed = (await listSnapshots(files, '/s')).map(({ name }) => name);
   assert.deepEqual(listed.toSorted(), ['mine.db', 'snapshot-node-1-1700000001', 'snapshot-node-1-1700000002']);
-  assert.deepEqual(await pruneSnapshots(files, '/s', { series, retention: 1 }), ['snapshot-node-1-1700000001']);
+  assert.deepEqual(await pruneSnapshots(files, '/s', { series, retention: 1, nowMs: START_MS }), [
+    'snapshot-node-1-1700000001',
+  ]);
   assert.ok(await files.exists('/s/mine.db'));
   assert.deepEqual(await listSnapshots(files, '/absent'), []);
 });
@@ -64,7 +68,14 @@ interface World {
   stop(): Promise<void>;
 }
 
-function begin(schedule: string, overrides: { readonly timeZone?: string; readonly dir?: string } = {}): World {
+function begin(
+  schedule: string,
+  overrides: {
+    readonly timeZone?: string;
+    readonly dir?: string;
+    readonly remote?: (signal: AbortSignal) => Promise<RemoteSnapshots>;
+  } = {},
+): World {
   const platform = createSimPlatform({ startMs: START_MS });
   const events: string[] = [];
   const recorder: EventRecorder = {
@@ -78,7 +89,7 @@ function begin(schedule: string, overrides: { readonly timeZone?: string; readon
     events,
     save: (path) => platform.files.writeFile(path, 'state'),
     schedule: new SnapshotSchedule(
-      { platform, recorder, save: (path) => world.save(path) },
+      { platform, recorder, save: (path) => world.save(path), remote: overrides.remote },
       {
         options: { schedule, timeZone: overrides.timeZone ?? 'UTC', retention: 2, name: 'snapshot' },
         dir,
@@ -172,6 +183,42 @@ describe('a schedule', () => {
     await world.platform.clock.advance(3_600_000);
     assert.equal(world.events.length, 1);
     await world.stop();
+  });
+
+  test('snapshots of a clock that was ahead do not drive out those that are made since', async () => {
+    const world = begin('*/5 * * * *');
+    world.platform.clock.jumpWall(365 * 86_400_000);
+    await world.platform.clock.advance(900_000);
+    const ahead = await world.names();
+    assert.equal(ahead.length, 2);
+    world.platform.clock.jumpWall(-365 * 86_400_000);
+    await world.platform.clock.advance(300_000);
+    const kept = (await world.names()).filter((name) => !ahead.includes(name));
+    assert.equal(kept.length, 1, 'the new one is kept');
+    assert.equal((await world.schedule.status()).last?.name, kept[0]);
+    await world.platform.clock.advance(600_000);
+    assert.deepEqual(
+      (await world.names()).filter((name) => ahead.includes(name)),
+      [],
+    );
+    await world.stop();
+  });
+
+  test('a server that stops does not wait for a bucket that does not answer, and calls it no failure', async () => {
+    const remote = async (signal: AbortSignal): Promise<RemoteSnapshots> => ({
+      async upload() {
+        await aborted(signal);
+        throw signal.reason;
+      },
+      prune: async () => [],
+      locationOf: (name) => name,
+    });
+    const world = begin('* * * * *', { remote });
+    await world.platform.clock.advance(30_000);
+    await world.stop();
+    assert.deepEqual(world.events, []);
+    assert.equal((await world.schedule.status()).failure, undefined);
+    assert.equal((await world.names()).length, 1);
   });
 
   test('what a killed process left of a save goes with the next; what is another’s stays', async () => {

@@ -10,11 +10,12 @@ import { createdMsOf, excessSnapshots, type SnapshotFile, type SnapshotSeries } 
 import { keyOf, locationOf } from './s3-address.ts';
 import { completeBody, readListing, readUploadId } from './s3-answers.ts';
 import type { S3Config } from './s3-options.ts';
-import { s3Request, s3Stream, type S3Deps } from './s3-request.ts';
+import { s3Request, s3Stream, type S3Call, type S3Deps } from './s3-request.ts';
 
 /** S3 takes 10,000 parts of at least 5 MiB. */
 const PART_BYTES = 16 * 1024 * 1024;
 const MAX_PARTS = 10_000;
+const LAST_REQUEST_MS = 3000;
 
 export class S3Bucket {
   readonly #deps: S3Deps & { readonly files: Files };
@@ -87,7 +88,8 @@ export class S3Bucket {
 
   /** Removes those of a series beyond the newest `retention`; resolves to their names. */
   async prune(series: SnapshotSeries, retention: number): Promise<readonly string[]> {
-    const excess = excessSnapshots(await this.list(), series, retention);
+    const limit = { retention, nowMs: this.#deps.clock.nowMs() };
+    const excess = excessSnapshots(await this.list(), series, limit);
     for (const { name } of excess) await this.remove(name);
     return excess.map(({ name }) => name);
   }
@@ -112,12 +114,26 @@ export class S3Bucket {
       const body = Buffer.from(completeBody(etags));
       await s3Request(this.#deps, this.#config, { ...target, method: 'POST', query: { uploadId }, body });
     } catch (error) {
-      const abort = { ...target, method: 'DELETE', query: { uploadId }, doing: `giving up ${target.doing}` } as const;
-      await s3Request(this.#deps, this.#config, abort).catch((err: unknown) =>
-        this.#deps.log.warn('an unfinished upload stays in the bucket', { reason: errorMessage(err) }),
-      );
+      await this.#giveUp(target, uploadId);
       throw error;
     }
+  }
+
+  /** Where the server stops, by one request that takes a few seconds at most. */
+  async #giveUp({ key, doing }: Pick<S3Call, 'key' | 'doing'>, uploadId: string): Promise<void> {
+    const { signal, log } = this.#deps;
+    const abort = { key, method: 'DELETE', query: { uploadId }, doing: `giving up ${doing}` } as const;
+    const trying =
+      signal?.aborted === true
+        ? s3Request(
+            { ...this.#deps, signal: undefined },
+            { ...this.#config, timeoutMs: LAST_REQUEST_MS },
+            { ...abort, tries: 1 },
+          )
+        : s3Request(this.#deps, this.#config, abort);
+    await trying.catch((err: unknown) =>
+      log.warn('an unfinished upload stays in the bucket', { reason: errorMessage(err) }),
+    );
   }
 
   async #putParts(

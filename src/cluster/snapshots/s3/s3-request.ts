@@ -12,7 +12,10 @@ import { s3Url } from './s3-address.ts';
 import { readError } from './s3-answers.ts';
 import type { S3Config } from './s3-options.ts';
 
-export type S3Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
+export interface S3Deps extends Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'> {
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 export interface S3Call {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
@@ -22,6 +25,8 @@ export interface S3Call {
   readonly body?: Uint8Array;
   /** For errors: `uploading snapshot-a-1`. */
   readonly doing: string;
+  /** How often it is tried at most. */
+  readonly tries?: number;
 }
 
 export interface S3Answer {
@@ -49,7 +54,7 @@ export class S3Error extends PreflightError {
 
 /** Sends it, again while connections fail or the server is busy. Rejects with `PreflightError`. */
 export async function s3Request(deps: S3Deps, config: S3Config, call: S3Call): Promise<S3Answer> {
-  return retrying(deps, call.doing, async () => {
+  return retrying(deps, call, async () => {
     const answer = await sendSigned(deps, config, call);
     const text = await readText(answer.body);
     checkAnswer(call.doing, answer.status, text);
@@ -59,14 +64,18 @@ export async function s3Request(deps: S3Deps, config: S3Config, call: S3Call): P
 
 /** The body of an object, in pieces. A try that has begun is not repeated. Rejects with `PreflightError`. */
 export async function s3Stream(deps: S3Deps, config: S3Config, call: S3Call): Promise<AsyncIterable<Uint8Array>> {
-  return retrying(deps, call.doing, async () => {
+  return retrying(deps, call, async () => {
     const answer = await sendSigned(deps, config, call);
     if (answer.status >= 300) checkAnswer(call.doing, answer.status, await readText(answer.body));
     return answer.body;
   });
 }
 
-async function retrying<T>({ clock, log }: S3Deps, doing: string, work: () => Promise<T>): Promise<T> {
+async function retrying<T>(
+  { clock, log, signal }: S3Deps,
+  { doing, tries = MAX_TRIES }: S3Call,
+  work: () => Promise<T>,
+): Promise<T> {
   const backoff = createBackoff(BACKOFF);
   for (let attempt = 1; ; attempt++) {
     try {
@@ -74,14 +83,15 @@ async function retrying<T>({ clock, log }: S3Deps, doing: string, work: () => Pr
     } catch (error) {
       const mayPass = !(error instanceof S3Error) || PASSING.has(error.code);
       const message = error instanceof PreflightError ? error.message : `S3: ${doing}: ${errorMessage(error)}`;
-      if (!mayPass || attempt === MAX_TRIES) throw new PreflightError(message);
+      if (!mayPass || attempt >= tries || signal?.aborted === true) throw new PreflightError(message);
       log.warn('a request to S3 failed and is repeated', { reason: message, attempt });
-      await clock.sleep(backoff.nextMs());
+      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+      if (signal?.aborted === true) throw new PreflightError(message);
     }
   }
 }
 
-async function sendSigned({ net, clock, crypto }: S3Deps, config: S3Config, call: S3Call) {
+async function sendSigned({ net, clock, crypto, signal }: S3Deps, config: S3Config, call: S3Call) {
   const { method, key, query, body = NOTHING } = call;
   const { credentials, region, caPem, skipSslVerify, insecure, timeoutMs } = config;
   const signer = new AwsV4Signer({
@@ -102,6 +112,7 @@ async function sendSigned({ net, clock, crypto }: S3Deps, config: S3Config, call
     body: body.byteLength === 0 ? undefined : body,
     tls: insecure ? undefined : { caPem, insecureSkipVerify: skipSslVerify },
     timeoutMs,
+    signal,
   });
 }
 

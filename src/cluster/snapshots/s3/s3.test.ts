@@ -67,6 +67,19 @@ describe('requests', () => {
     assert.equal(calls.length, 5);
   });
 
+  test('the end of the server ends a request that hangs, and its repetitions', async () => {
+    const { deps, calls, clock } = answering([503, '<Error><Code>SlowDown</Code><Message>wait</Message></Error>']);
+    const end = new AbortController();
+    const outcome = assert.rejects(s3Request({ ...deps, signal: end.signal }, EXAMPLE, call), /SlowDown/);
+    await clock.advance(0);
+    assert.equal(calls[0]?.signal, end.signal);
+    end.abort(new Error('the server stops'));
+    await clock.advance(0);
+    await outcome;
+    assert.equal(calls.length, 1);
+    assert.equal(clock.pendingTimers, 0);
+  });
+
   test('a refusal is not repeated; an error in an answer of 200 is one', async () => {
     for (const [status, text] of [
       [403, '<Error><Code>AccessDenied</Code><Message>no</Message></Error>'],

@@ -58,7 +58,9 @@ export async function compareServed(
       continue;
     }
     const kind = `${object.apiVersion} ${object.kind}`;
-    byKind.set(kind, [...(byKind.get(kind) ?? []), { key: entry.key, object }]);
+    const ofKind = byKind.get(kind);
+    if (ofKind === undefined) byKind.set(kind, [{ key: entry.key, object }]);
+    else ofKind.push({ key: entry.key, object });
   }
   for (const stored of byKind.values()) {
     const served = await servedObjects(client, stored[0]!.object).catch((error: unknown) => {
