@@ -37,7 +37,7 @@ test('time runs at the speed that is asked for, and the speed that was reached i
 
 test('a paused clock stands, and a step lets as much pass as it says', async () => {
   const { real, clock, movedMs, moves } = start(1);
-  clock.pause();
+  void clock.pause();
   await real.advance(60_000);
   assert.equal(movedMs(), 0);
   assert.ok(moves.length > 0, 'what can be done at an instant is done');
@@ -50,14 +50,36 @@ test('a paused clock stands, and a step lets as much pass as it says', async () 
   assert.equal(movedMs(), 86_405_000);
 });
 
+test('a pause is over once time stands: a move that has begun goes to its end first', async () => {
+  const { real, clock, movedMs } = start(1, 100_000);
+  await real.advance(20);
+  let stands = false;
+  const paused = clock.pause().then(() => (stands = true));
+  await real.advance(100);
+  assert.equal(stands, false);
+  await real.advance(60_000);
+  await paused;
+  const stoodAt = movedMs();
+  assert.ok(stoodAt > 0, `${stoodAt}`);
+  await real.advance(60_000);
+  assert.equal(movedMs(), stoodAt);
+});
+
+test('a pause waits for ten simulated seconds at most, however far the clock is moved', async () => {
+  const { real, clock, moves } = start(10_000);
+  await real.advance(2000);
+  await clock.pause();
+  assert.equal(Math.max(...moves), 10_000);
+});
+
 test('a pause, and a run, end the step that is under way', async () => {
   const { real, clock, movedMs } = start(1, 100);
-  clock.pause();
-  for (const end of [() => clock.pause(), () => (clock.run(), clock.pause())]) {
+  void clock.pause();
+  for (const end of [() => void clock.pause(), () => (clock.run(), void clock.pause())]) {
     clock.step(86_400_000);
     await real.advance(1000);
     end();
-    await real.advance(200);
+    await real.advance(1200);
     const stoodAt = movedMs();
     await real.advance(60_000);
     assert.equal(movedMs(), stoodAt);
@@ -71,7 +93,7 @@ test('where the machine is too slow, moves stay short, so that a pause is heard'
   assert.ok(Math.max(...last) <= 1000, `${Math.max(...last)} ms`);
   const { reached } = clock.state;
   assert.ok(reached > 5 && reached <= 10, `${reached}`);
-  clock.pause();
+  void clock.pause();
   await real.advance(200);
   const stoodAt = movedMs();
   await real.advance(10_000);

@@ -29,6 +29,8 @@ const BEAT_MS = 10;
 /** A move takes about so long at most: then a pause is heard, and clients have their turn. */
 const MOVE_REAL_MS = 50;
 const LEAST_MOVE_MS = 10;
+/** A pause waits for so much simulated time at most, which no request has its timeout in. */
+const SLICE_MS = 10_000;
 /** Over so long the reached speed is taken. */
 const MEASURED_MS = 2000;
 
@@ -43,6 +45,9 @@ export class RunningClock {
   #mostMs = 1000;
   #measured: { sinceMs: number; movedMs: number } = { sinceMs: 0, movedMs: 0 };
   #reached = 0;
+  /** How often a pause has ended what was under way. */
+  #changes = 0;
+  #moving: Promise<void> = Promise.resolve();
 
   constructor(deps: RunningClockDeps, speed: number) {
     this.#deps = deps;
@@ -53,10 +58,12 @@ export class RunningClock {
     return { paused: this.#isPaused, speed: this.#speed, reached: this.#isPaused ? 0 : this.#reached };
   }
 
-  /** Ends a step too. */
-  pause(): void {
+  /** What is left of a step does not pass. Resolves when time stands: a slice of a move that has begun goes to its end. */
+  async pause(): Promise<void> {
     this.#isPaused = true;
     this.#stepMs = 0;
+    this.#changes++;
+    await this.#moving;
   }
 
   run(): void {
@@ -87,7 +94,8 @@ export class RunningClock {
       const dueMs = this.#isPaused ? this.#stepMs : (nowMs - lastMs) * this.#speed;
       lastMs = nowMs;
       // Also by nothing: else all that requests do while time stands would count as one endless piece of work.
-      await this.#move(Math.min(dueMs, this.#mostMs));
+      this.#moving = this.#move(Math.min(dueMs, this.#mostMs));
+      await this.#moving;
       this.#measure();
     }
   }
@@ -101,11 +109,17 @@ export class RunningClock {
     const beganMs = real.monotonicMs();
     if (this.#isPaused) this.#stepMs -= ms;
     try {
-      await moved.advance(ms);
+      const changes = this.#changes;
+      let leftMs = ms;
+      do {
+        const sliceMs = Math.min(leftMs, SLICE_MS);
+        await moved.advance(sliceMs);
+        this.#measured.movedMs += sliceMs;
+        leftMs -= sliceMs;
+      } while (leftMs > 0 && changes === this.#changes);
     } catch (error) {
       if (!this.#life.signal.aborted) log.error('simulated time could not move on', { err: errorMessage(error) });
     }
-    this.#measured.movedMs += ms;
     const tookMs = real.monotonicMs() - beganMs;
     if (tookMs > MOVE_REAL_MS) this.#mostMs = Math.max(LEAST_MOVE_MS, this.#mostMs / 2);
     else if (ms > 0 && ms >= this.#mostMs) this.#mostMs *= 2;

@@ -107,7 +107,7 @@ async function obey(deps: SimulationDeps, cluster: Simulated, order: Order): Pro
   if (Object.hasOwn(CLOCK_ORDERS, word)) {
     if (clock === undefined)
       throw badRequest('do: the time of this simulation is real; start it with --speed to move it');
-    CLOCK_ORDERS[word]!(clock, order);
+    await CLOCK_ORDERS[word]!(clock, order);
     return;
   }
   const fault = Object.hasOwn(FAULTS, word) ? FAULTS[word] : undefined;
@@ -120,7 +120,7 @@ async function obey(deps: SimulationDeps, cluster: Simulated, order: Order): Pro
   recording?.add(fault.step(node));
 }
 
-const CLOCK_ORDERS: Readonly<Record<string, (clock: RunningClock, order: Order) => void>> = {
+const CLOCK_ORDERS: Readonly<Record<string, (clock: RunningClock, order: Order) => Promise<void> | void>> = {
   pause: (clock) => clock.pause(),
   run: (clock) => clock.run(),
   step: (clock, { seconds }) => clock.step(1000 * numberWithin('seconds', seconds, MOST_STEP_SECONDS)),
