@@ -77,16 +77,17 @@ async function retrying<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const backoff = createBackoff(BACKOFF);
+  const hasEnded = (): boolean => signal?.aborted === true;
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
       const mayPass = !(error instanceof S3Error) || PASSING.has(error.code);
       const message = error instanceof PreflightError ? error.message : `S3: ${doing}: ${errorMessage(error)}`;
-      if (!mayPass || attempt >= tries || signal?.aborted === true) throw new PreflightError(message);
+      if (!mayPass || attempt >= tries || hasEnded()) throw new PreflightError(message);
       log.warn('a request to S3 failed and is repeated', { reason: message, attempt });
       await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
-      if (signal?.aborted === true) throw new PreflightError(message);
+      if (hasEnded()) throw new PreflightError(message);
     }
   }
 }
