@@ -58,16 +58,16 @@ describe('the key of encryption', () => {
     for (const name of ['a', 'b', 'c']) await makeSecret(name);
     const args = ['encryption', 'rotate', `--data-dir=${dataDir}`, `--encryption-provider-config=${config}`];
     const killed = start(process.execPath, [keelsonProgram, ...args]);
-    await killed.until(/the key key-\d+ is the first of/);
+    await killed.until(/the key key-\d+-[0-9a-f]{8} is the first of/);
     killed.kill('SIGKILL');
     await killed.ended();
     const between = await encryption('status');
     assert.match(
       between.stdout,
-      /^rotation +rewriting since \S+ \((key-\d+)\)\nkeys +key-\d+, first\nto write +[1-9]/m,
+      /^rotation +rewriting since \S+ \((key-\d+-[0-9a-f]{8})\)\nkeys +key-\d+-[0-9a-f]{8}, first\nto write +[1-9]/m,
       between.stderr,
     );
-    const [, name] = /\((key-\d+)\)/.exec(between.stdout)!;
+    const [, name] = /\((key-\d+-[0-9a-f]{8})\)/.exec(between.stdout)!;
     const rotating = encryption('rotate');
     let made = 0;
     let ended = false;

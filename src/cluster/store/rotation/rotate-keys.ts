@@ -42,6 +42,7 @@ export interface RotationState {
 const DEADLINE_MS = 180_000;
 const PAUSE_MS = 2_000;
 const KEY_BYTES = 32;
+const SUFFIX_BYTES = 4;
 
 const stateFile = (dataDir: string): string => `${dataDir}/encryption-rotation.json`;
 
@@ -88,7 +89,9 @@ async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> 
     edited(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
     return before.key;
   }
-  const key = `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}`;
+  // Two that rotate in the same second have keys of two names: values name the key that they are written with.
+  const suffix = Buffer.from(random.bytes(SUFFIX_BYTES)).toString('hex');
+  const key = `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}-${suffix}`;
   const secret = Buffer.from(random.bytes(KEY_BYTES)).toString('base64');
   const next = edited(place.file, () => withFirstKey(text, { name: key, secret }));
   await remember(deps, place, { key, stage: 'rewriting' });
