@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { before, test } from 'node:test';
+import 'reflect-metadata';
+import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
 import { createTestAuthority, type TestAuthority } from '../../platform/node/certificates-fixture.ts';
 import { createInspectCertificate } from './inspect-certificate.ts';
 
@@ -21,6 +23,22 @@ test("another's key, and what is none", async () => {
   assert.throws(() => inspect(one.certPem, two.keyPem), /tls\.key is not the key of tls\.crt/);
   assert.throws(() => inspect(one.certPem, 'x'), /tls\.crt or tls\.key cannot be read/);
   assert.throws(() => inspect('x', one.keyPem), /tls\.crt or tls\.key cannot be read/);
+});
+
+test('a key that OpenSSL takes for too small is refused', async () => {
+  const algorithm = {
+    name: 'RSASSA-PKCS1-v1_5',
+    hash: 'SHA-256',
+    modulusLength: 1024,
+    publicExponent: Buffer.from([1, 0, 1]),
+  };
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const made = await X509CertificateGenerator.createSelfSigned({ name: 'CN=x', keys, signingAlgorithm: algorithm });
+  const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  assert.throws(
+    () => inspect(made.toString('pem'), key),
+    /^Error: tls\.crt and tls\.key cannot be served: .*too small/,
+  );
 });
 
 test('a key that makes each handshake slow is refused', async () => {

@@ -1,5 +1,6 @@
 /** Checks certificates of secrets before a data plane gets them. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../../base/errors.ts';
 import type { InspectCertificate } from '../../gateway/snapshot/secret-certificates.ts';
 import { namesIn } from '../../platform/node/sni.ts';
@@ -23,5 +24,10 @@ function inspect(certPem: string, keyPem: string): readonly string[] {
   }
   if (bits > MAX_BITS) throw new Error(`tls.key has ${bits} bits, more than ${MAX_BITS}`);
   if (!isPair) throw new Error('tls.key is not the key of tls.crt');
+  try {
+    createSecureContext({ cert: certPem, key: keyPem });
+  } catch (error) {
+    throw new Error(`tls.crt and tls.key cannot be served: ${errorMessage(error)}`, { cause: error });
+  }
   return namesIn(certPem);
 }
