@@ -151,17 +151,19 @@ test('nobody but the owner reads a store, its log or a copy, whatever their mode
 
 test('writes are acknowledged while two copies are made, and a close waits for both', async () => {
   const store = await openStore(join(folder, 'copied.db'));
-  for (let at = 0; at < 40; at++) await store.put({ key: `/c/${at}`, value: Buffer.alloc(200_000, at) });
+  // 60 MB, copied some pages at a time: the first write is acknowledged long before, unless it waits.
+  const values = Array.from({ length: 300 }, (_, at) => ({ key: `/c/${at}`, value: Buffer.alloc(200_000, at) }));
+  await Promise.all(values.map((value) => store.put(value)));
   const copies = ['one.db', 'two.db'].map((name) => store.backup!(join(folder, `copied-${name}`)));
   let copied = false;
   const done = Promise.all(copies).then(() => (copied = true));
-  for (let at = 0; at < 10; at++) await store.put({ key: `/w/${at}`, value: Buffer.from('x') });
-  assert.equal(copied, false, 'the writes did not wait for the copies');
+  await store.put({ key: '/w/0', value: Buffer.from('x') });
+  assert.equal(copied, false, 'the write did not wait for the copies');
   await store.close();
   await done;
   for (const name of ['one.db', 'two.db']) {
     const copy = await openStore(join(folder, `copied-${name}`));
-    assert.equal((await copy.range({ start: '/c/', end: prefixEnd('/c/'), countOnly: true })).count, 40);
+    assert.equal((await copy.range({ start: '/c/', end: prefixEnd('/c/'), countOnly: true })).count, 300);
     await copy.close();
   }
 });
