@@ -15,6 +15,8 @@ const { crc32 } = require('zlib');
 
 const { codeFileContent, openCodeFile } = require('./code-file.cjs');
 
+/** Taken at the start: a simulation forbids the global one, and a process may end in one. */
+const { now } = Date;
 const RENEWALS = 3;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 /** Files of a folder: each version, program and set of flags of V8 has one. */
@@ -128,7 +130,7 @@ function remove(path) {
 function removeOld(folder) {
   const files = codeFiles(folder).sort((a, b) => b.mtimeMs - a.mtimeMs);
   for (const [index, { path, mtimeMs }] of files.entries())
-    if (index >= MOST_FILES || mtimeMs < Date.now() - KEPT_MS) remove(path);
+    if (index >= MOST_FILES || mtimeMs < now() - KEPT_MS) remove(path);
 }
 
 function codeFiles(folder) {

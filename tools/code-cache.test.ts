@@ -211,3 +211,14 @@ return { text: () => main.run() + ' ran ' + globalThis.runs };
   );
   assert.equal(run(tree, ['main']), 'main\nmain ran 1\n');
 });
+
+test('a process whose Date is forbidden, as in a simulation, ends without a complaint', () => {
+  using tree = plant();
+  run(tree, ['a']);
+  const forbids = `(function () {
+return { run: () => (globalThis.Date = new Proxy(Date, { get() { throw new Error('forbidden'); } }), 'b') };
+})
+`;
+  writeFileSync(join(tree.root, 'dist', 'b.js'), forbids);
+  assert.equal(run(tree, ['b']), 'b\n');
+});

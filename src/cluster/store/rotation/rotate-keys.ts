@@ -84,9 +84,11 @@ async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> 
   const { files, clock, random } = deps.platform;
   const before = await readRotation(files, place.dataDir);
   const { text, names, config } = await readKeys(deps.platform, place.file);
-  storedKeys(await deps.read(), config); // Throws for a file that is not the server's, before it is changed.
+  // Throws for a file that is not the server's, before it is changed.
+  const checkFile = async (): Promise<void> => void storedKeys(await deps.read(), config);
   if (before?.stage === 'rewriting' && names.includes(before.key)) {
     edited(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
+    await checkFile();
     return before.key;
   }
   // Two that rotate in the same second have keys of two names: values name the key that they are written with.
@@ -94,6 +96,7 @@ async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> 
   const key = `key-${formatTime(clock.nowMs()).replace(/\D/g, '')}-${suffix}`;
   const secret = Buffer.from(random.bytes(KEY_BYTES)).toString('base64');
   const next = edited(place.file, () => withFirstKey(text, { name: key, secret }));
+  await checkFile();
   await remember(deps, place, { key, stage: 'rewriting' });
   await files.writeFileAtomic(place.file, next, { mode: 0o600 });
   return key;
