@@ -85,7 +85,7 @@ async function begin(deps: RotationDeps, place: RotationPlace): Promise<string> 
   const before = await readRotation(files, place.dataDir);
   const { text, names, config } = await readKeys(deps.platform, place.file);
   // Throws for a file that is not the server's, before it is changed.
-  const checkFile = async (): Promise<void> => void storedKeys(await deps.read(), config);
+  const checkFile = async (): Promise<StoredKeys> => storedKeys(await deps.read(), config);
   if (before?.stage === 'rewriting' && names.includes(before.key)) {
     edited(place.file, () => withOnlyKey(text, before.key)); // Throws where another key was put first meanwhile.
     await checkFile();
