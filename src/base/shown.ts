@@ -1,9 +1,12 @@
 const MAX_SHOWN = 200;
 
+/** Integers beyond 2^53 are read as BigInt, which JSON.stringify refuses. */
+const withBigInts = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
+
 /**
  * A value of JSON from outside, for a text: a string as it is, anything else as JSON, its first 200 characters. `String(value)`
  * throws for an object such as `{"toString":0}`.
  */
 export function shown(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '').slice(0, MAX_SHOWN);
+  return typeof value === 'string' ? value : (JSON.stringify(value, withBigInts) ?? '').slice(0, MAX_SHOWN);
 }
