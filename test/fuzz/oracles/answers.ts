@@ -69,8 +69,8 @@ function judgeRaw({ kind, parts }: RawExchange, { status = 0, body }: Answer): P
   const text = body?.toString('latin1') ?? '';
   const at = text.search(/HTTP\/1\.1 5/);
   const own = text.slice(at);
-  const message = /"message":"([^"]*)/.exec(own)?.[1] ?? '';
-  const reason = /"reason":"([^"]*)/.exec(own)?.[1] ?? '';
+  const message = /"message": ?"([^"]*)/.exec(own)?.[1] ?? '';
+  const reason = /"reason": ?"([^"]*)/.exec(own)?.[1] ?? '';
   // Of a pipeline any request may be the one that this answers.
   const sent = parts.map((part) => bytesOf(part).toString('latin1')).join('');
   const paths = [...sent.matchAll(/^[A-Z]+ (\S+) HTTP\/1/gm)].map(([, path]) => path!);
