@@ -6,6 +6,7 @@ import type { CertificateService } from '../cluster/certificates/rotate-certific
 import { requestControl } from '../cluster/instance/control-client.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
+import { inUsersWords } from './run-once.ts';
 import { UserError } from './usage-error.ts';
 
 export function certificateCommand(): Command {
@@ -40,13 +41,10 @@ function rotateCommand(): Command {
     .option('-s, --service <names>', 'admin, api-server, auth-proxy, etcd, kubelet, separated by commas (default: all)')
     .action(async (raw: { readonly dataDir: string; readonly service?: string }) => {
       const { rotateCertificates } = await import('../cluster/certificates/rotate-certificates.ts');
-      const { PreflightError } = await import('../cluster/preflight-error.ts');
       const dataDir = resolve(raw.dataDir);
       const services = await parseServices(raw.service);
       const { files } = await certificateDeps();
-      const renewed = await rotateCertificates(files, `${dataDir}/pki`, services).catch((error: unknown) => {
-        throw error instanceof PreflightError ? new UserError(error.message) : error;
-      });
+      const renewed = await inUsersWords(() => rotateCertificates(files, `${dataDir}/pki`, services));
       if (renewed.length === 0) process.stdout.write('nothing to make anew: the next start does that already\n');
       for (const name of renewed) process.stdout.write(`the next start makes ${name} anew\n`);
       const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;

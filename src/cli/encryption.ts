@@ -7,6 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { StoredEntry } from '../storage/store.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
+import { inUsersWords, withPlatform } from './run-once.ts';
 import { snapshotConfigOption } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -95,24 +96,5 @@ async function readStore(platform: Platform, { dataDir }: RawEncryption): Promis
     return (await readSnapshot(platform, join(folder, 'state'))).entries;
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function withPlatform(work: (platform: Platform) => Promise<void>): Promise<void> {
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  try {
-    await work(platform);
-  } finally {
-    platform.close();
-  }
-}
-
-async function inUsersWords(work: () => Promise<void>): Promise<void> {
-  const { PreflightError } = await import('../cluster/preflight-error.ts');
-  try {
-    await work();
-  } catch (error) {
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
   }
 }

@@ -3,7 +3,6 @@ import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { InstanceRunningError } from '../cluster/instance/control-socket.ts';
 import type { StoreChoice } from '../cluster/store/store-options.ts';
-import type { Platform } from '../platform/platform.ts';
 import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import {
   baseNameOption,
@@ -13,6 +12,7 @@ import {
   pruneCommand,
   type RawFolder,
 } from './snapshot/folder-commands.ts';
+import { inUsersWords, withPlatform } from './run-once.ts';
 import { withBucket, withSnapshotFile } from './snapshot/bucket.ts';
 import { withS3Options, type RawS3Options } from './snapshot/s3-options.ts';
 import { snapshotConfigOption, snapshotDirOption } from './snapshot/schedule-options.ts';
@@ -41,7 +41,7 @@ export function snapshotCommand(): Command {
       .addOption(snapshotDirOption())
       .addOption(baseNameOption())
       .action((file: string | undefined, raw: RawSave) =>
-        inUsersWords(async () => {
+        inSnapshotWords(async () => {
           const path = file === undefined ? await onDemandFile(raw) : resolve(file);
           await save(path, raw);
           await upload(path, raw);
@@ -52,12 +52,15 @@ export function snapshotCommand(): Command {
     options(new Command('restore').description("put a snapshot in the place of a stopped cluster's state"))
       .argument('<file>', 'the snapshot; with --s3 its name')
       .action((file: string, raw: Raw & RawS3Options) =>
-        inUsersWords(() => withSnapshotFile(raw, file, (path) => restore(path, raw))),
+        inSnapshotWords(() => withSnapshotFile(raw, file, (path) => restore(path, raw))),
       ),
   );
   for (const command of [verifyCommand(), lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
 }
+
+/** The platform for work with etcd's members logs their warnings too. */
+const WITH_WARNINGS = { log: { level: 'warn' } } as const;
 
 /** The store to save or restore; `own`: the etcd member of this data directory's server. */
 async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readonly own: boolean }> {
@@ -65,7 +68,7 @@ async function storeOf(raw: Raw): Promise<{ readonly choice: StoreChoice; readon
   const { controlDirOf } = await import('../cluster/instance/control-place.ts');
   controlDirOf(resolve(raw.dataDir)); // Throws for another user's, whose data directory cannot be read.
   const { ownEtcdChoice } = await import('../cluster/etcd/own-snapshots.ts');
-  const choice = await withPlatform((platform) => ownEtcdChoice(platform, resolve(raw.dataDir)));
+  const choice = await withPlatform((platform) => ownEtcdChoice(platform, resolve(raw.dataDir)), WITH_WARNINGS);
   return choice === undefined ? { choice: parseStore({ ...raw, store: 'sqlite' }), own: false } : { choice, own: true };
 }
 
@@ -110,29 +113,21 @@ async function restore(file: string, raw: Raw): Promise<void> {
 
 async function restoreOwn(file: string, raw: Raw): Promise<void> {
   const { restoreEtcdSnapshot } = await import('../cluster/store/snapshots.ts');
-  const { keptAs } = await withPlatform((platform) => restoreEtcdSnapshot(platform, resolve(raw.dataDir), file));
+  const { keptAs } = await withPlatform(
+    (platform) => restoreEtcdSnapshot(platform, resolve(raw.dataDir), file),
+    WITH_WARNINGS,
+  );
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(
     `restored ${file} as the state of this server alone${kept}; other servers join it with empty data directories\n`,
   );
 }
 
-async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promise<T> {
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ log: { level: 'warn' } });
-  try {
-    return await work(platform);
-  } finally {
-    platform.close();
-  }
-}
-
-async function inUsersWords(work: () => Promise<void>): Promise<void> {
-  const { PreflightError } = await import('../cluster/preflight-error.ts');
-  try {
-    await work();
-  } catch (error) {
-    if (error instanceof PreflightError || error instanceof InstanceRunningError) throw new UserError(error.message);
-    throw error;
-  }
+/** A cluster that runs where it may not is one line for the user too. */
+function inSnapshotWords(work: () => Promise<void>): Promise<void> {
+  return inUsersWords(() =>
+    work().catch((error: unknown) => {
+      throw error instanceof InstanceRunningError ? new UserError(error.message) : error;
+    }),
+  );
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { S3Bucket } from '../../cluster/snapshots/s3/s3-bucket.ts';
+import { inUsersWords, withPlatform } from '../run-once.ts';
 import { UserError } from '../usage-error.ts';
 import { parseS3Options, type RawS3Options } from './s3-options.ts';
 
@@ -12,18 +13,14 @@ type RawBucket = RawS3Options & { readonly dataDir: string };
 export async function withBucket<T>(raw: RawBucket, work: (bucket: S3Bucket) => Promise<T>): Promise<T | undefined> {
   const options = parseS3Options(raw);
   if (options === undefined) return undefined;
-  const { createNodePlatform } = await import('../../platform/node/node-platform.ts');
   const { openS3 } = await import('../../cluster/snapshots/s3/open-s3.ts');
-  const { PreflightError } = await import('../../cluster/preflight-error.ts');
-  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
   const kube = options.configSecret === undefined ? undefined : await clientOf(raw);
   try {
-    return await work(await openS3({ ...platform, client: kube?.client }, options));
-  } catch (error) {
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
+    return await inUsersWords(() =>
+      withPlatform(async (platform) => work(await openS3({ ...platform, client: kube?.client }, options))),
+    );
   } finally {
     kube?.close();
-    platform.close();
   }
 }
 
