@@ -1,0 +1,32 @@
+/** What the controller of charts needs, and how it is set up. */
+import type { Secret } from '../../api/gen/core-v1.ts';
+import type { Stored } from '../../api/object.ts';
+import type { Client } from '../../client/client.ts';
+import type { EventRecorder } from '../../client/event-recorder.ts';
+import type { InformerFactory } from '../../client/informer.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { ChartJobsConfig, ChartJobsDeps } from './chart-jobs.ts';
+
+export interface ChartControllerDeps extends Pick<ChartJobsDeps, 'runner' | 'token'> {
+  readonly client: Client;
+  readonly informers: InformerFactory;
+  readonly platform: Pick<Platform, 'clock' | 'random' | 'crypto' | 'log' | 'metrics' | 'files'>;
+  readonly recorder: EventRecorder;
+  /** Calls back at each change of a Secret. */
+  onSecretChange(listener: (secret: Stored<Secret>) => void): void;
+}
+
+export interface ChartControllerConfig extends ChartJobsConfig {
+  /** The image of jobs whose chart names none; '': this process runs helm. */
+  readonly jobImage: string;
+  /** Host and port of the API server, for charts that name it. */
+  readonly apiHost: string;
+  /** Files of charts. */
+  readonly chartsFolder: string;
+}
+
+/** What works on one chart. */
+export interface ChartDeps extends ChartControllerDeps {
+  /** Works on the chart again then. */
+  later(key: string, afterMs: number): void;
+}
