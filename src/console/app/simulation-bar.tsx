@@ -1,13 +1,14 @@
 /** The clock of a simulated cluster, and what was done to its machines. */
 import { useSignal } from '@preact/signals';
 import { ApiError, send } from '../api/http.ts';
-import { kindNamed } from './cluster-state.ts';
+import { kindNamed, mayGetPath } from './cluster-state.ts';
 import { nowMs } from '../parts/age.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { shownAt } from './places.ts';
 import { mayDriveSimulation, orderSimulation, simulation, SIMULATION_PATH } from './simulation.ts';
 import { numberText, texts } from './texts.ts';
 
+const SCENARIO_PATH = `${SIMULATION_PATH}/scenario`;
 const SPEEDS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 
 export function SimulationBar() {
@@ -15,19 +16,20 @@ export function SimulationBar() {
   const problem = useSignal('');
   if (known === undefined) return null;
   const { simulation: words } = texts;
-  const order = (what: object): void => {
+  const attempt = (work: Promise<void>): void => {
     problem.value = '';
-    orderSimulation(what).catch((error: unknown) => {
+    work.catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
       problem.value = `${words.failed} ${error.message}`;
     });
   };
+  const order = (what: object): void => attempt(orderSimulation(what));
   return (
     <section class="simulation-bar" aria-label={words.title}>
       <strong>{words.title}</strong>
       {known.clock === undefined ? <span class="dim">{words.realTime}</span> : <ClockControls order={order} />}
-      {known.recording ? (
-        <button type="button" onClick={() => void saveScenario()}>
+      {known.recording && mayGetPath(SCENARIO_PATH) ? (
+        <button type="button" onClick={() => attempt(saveScenario())}>
           {words.scenario}
         </button>
       ) : null}
@@ -107,6 +109,6 @@ function Broken() {
 }
 
 async function saveScenario(): Promise<void> {
-  const response = await send(`${SIMULATION_PATH}/scenario`);
+  const response = await send(SCENARIO_PATH);
   saveFile('scenario.yaml', await response.blob());
 }
