@@ -100,11 +100,14 @@ test('where the machine is too slow, moves stay short, so that a pause is heard'
   assert.equal(movedMs(), stoodAt);
 });
 
-test('time that could not move on is logged, and moves on later', async () => {
+test('time that could not move on is logged once, and moves on later', async () => {
   const { real, movedMs, log, fail, clock } = start(1);
   fail(true);
   await real.advance(1000);
-  assert.match(log.entries[0]!.message, /could not move/);
+  assert.deepEqual(
+    log.entries.map(({ message }) => message),
+    ['simulated time could not move on'],
+  );
   fail(false);
   const before = movedMs();
   await real.advance(1000);

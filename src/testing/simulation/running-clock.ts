@@ -48,6 +48,8 @@ export class RunningClock {
   /** How often a pause has ended what was under way. */
   #changes = 0;
   #moving: Promise<void> = Promise.resolve();
+  /** Why time could not move on last; '' when it could. */
+  #failure = '';
 
   constructor(deps: RunningClockDeps, speed: number) {
     this.#deps = deps;
@@ -117,8 +119,13 @@ export class RunningClock {
         this.#measured.movedMs += sliceMs;
         leftMs -= sliceMs;
       } while (leftMs > 0 && changes === this.#changes);
+      this.#failure = '';
     } catch (error) {
-      if (!this.#life.signal.aborted) log.error('simulated time could not move on', { err: errorMessage(error) });
+      const failure = errorMessage(error);
+      // It is tried at each beat: the same failure is logged once.
+      if (!this.#life.signal.aborted && failure !== this.#failure)
+        log.error('simulated time could not move on', { err: failure });
+      this.#failure = failure;
     }
     const tookMs = real.monotonicMs() - beganMs;
     if (tookMs > MOVE_REAL_MS) this.#mostMs = Math.max(LEAST_MOVE_MS, this.#mostMs / 2);
