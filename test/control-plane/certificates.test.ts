@@ -8,9 +8,9 @@ import { connect } from 'node:tls';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
-import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
-import { until } from '../integration/fixtures/until.ts';
+import type { Running } from '../integration/fixtures/programs.ts';
 import { keelson, run, type Said } from './own-servers.ts';
+import { startSimulated } from './simulated-server.ts';
 
 const LEAVES = ['admin', 'apiserver', 'apiserver-kubelet-client', 'front-proxy-client', 'kubelet'];
 
@@ -21,18 +21,7 @@ describe('certificates of a cluster', () => {
   let running: Running | undefined;
   const certificate = (...args: string[]): Promise<Said> => keelson(['certificate', ...args, `--data-dir=${dataDir}`]);
   const up = async (): Promise<void> => {
-    const args = [
-      'up',
-      '--simulate',
-      '--nodes=0',
-      `--data-dir=${dataDir}`,
-      `--https-port=${port}`,
-      '--log-level=error',
-    ];
-    running = start(process.execPath, [keelsonProgram, ...args]);
-    await until('it runs', async () =>
-      (await keelson(['status', `--data-dir=${dataDir}`])).stdout.includes('apiserver ok'),
-    );
+    running = await startSimulated(dataDir, { port });
   };
   const down = async (): Promise<void> => {
     running?.kill();

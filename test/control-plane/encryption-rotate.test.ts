@@ -4,11 +4,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
 import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
-import { until } from '../integration/fixtures/until.ts';
 import { keelson, run, type Said } from './own-servers.ts';
+import { startSimulated } from './simulated-server.ts';
 
 const secretOf = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
 
@@ -22,11 +21,7 @@ describe('the key of encryption', () => {
   const kubectl = (...args: string[]): Promise<Said> =>
     run(kubectlProgram(), [`--kubeconfig=${dataDir}/admin.kubeconfig`, `--cache-dir=${folder}/cache`, ...args]);
   const up = async (): Promise<void> => {
-    const args = ['up', '--simulate', '--nodes=0', `--data-dir=${dataDir}`, `--https-port=${await freePort()}`];
-    running = start(process.execPath, [keelsonProgram, ...args, `--encryption-provider-config=${config}`]);
-    await until('it runs', async () =>
-      (await keelson(['status', `--data-dir=${dataDir}`])).stdout.includes('apiserver ok'),
-    );
+    running = await startSimulated(dataDir, { flags: [`--encryption-provider-config=${config}`] });
   };
   const down = async (): Promise<void> => {
     running?.kill();

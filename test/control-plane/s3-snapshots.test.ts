@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { S3Bucket } from '../../src/cluster/snapshots/s3/s3-bucket.ts';
 import type { S3Config } from '../../src/cluster/snapshots/s3/s3-options.ts';
-import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 import type { HttpCall } from '../../src/platform/net.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
-import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
+import type { Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { keelson, run, type Said } from './own-servers.ts';
+import { startSimulated } from './simulated-server.ts';
 import { S3_KEYS, startS3, withoutS3, type S3Server } from './s3-server-fixture.ts';
 
 const skip = await withoutS3();
@@ -176,12 +176,7 @@ describe('keelson with a bucket', { skip }, () => {
     return (JSON.parse(stdout) as { items: { location: string }[] }).items.map(({ location }) => location);
   };
   const up = async (...flags: string[]): Promise<void> => {
-    const port = await freePort();
-    const args = ['up', '--simulate', '--nodes=0', `--data-dir=${dataDir}`, `--https-port=${port}`];
-    running = start(process.execPath, [keelsonProgram, ...args, ...flags]);
-    await until('it runs', async () =>
-      (await keelson(['status', `--data-dir=${dataDir}`])).stdout.includes('apiserver ok'),
-    );
+    running = await startSimulated(dataDir, { flags });
   };
   const down = async (): Promise<void> => {
     running?.kill();

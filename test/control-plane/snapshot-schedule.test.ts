@@ -5,28 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ClusterStatus } from '../../src/cluster/cluster-status.ts';
-import { freePort } from '../../src/platform/node/free-port-fixture.ts';
 import { kubectlProgram } from '../../tools/kubectl.ts';
-import { keelsonProgram, start, type Running } from '../integration/fixtures/programs.ts';
+import type { Running } from '../integration/fixtures/programs.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { keelson, run, type Said } from './own-servers.ts';
+import { startSimulated } from './simulated-server.ts';
 
 describe('snapshots by a schedule', () => {
   let folder: string;
   let dataDir: string;
   let running: Running | undefined;
   const up = async (...flags: string[]): Promise<void> => {
-    const port = await freePort();
-    const args = [
-      'up',
-      '--simulate',
-      '--nodes=0',
-      `--data-dir=${dataDir}`,
-      `--https-port=${port}`,
-      '--log-level=error',
-    ];
-    running = start(process.execPath, [keelsonProgram, ...args, ...flags]);
-    await until('it runs', async () => (await status())?.phase === 'running');
+    running = await startSimulated(dataDir, { flags });
   };
   const status = async (): Promise<ClusterStatus | undefined> => {
     const { code, stdout } = await keelson(['status', `--data-dir=${dataDir}`, '--output=json']);
