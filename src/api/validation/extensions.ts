@@ -51,7 +51,7 @@ export function validateAPIService(service: APIService, field: Field): void {
     spec.at('insecureSkipTLSVerify').invalid(true, 'may not be true if caBundle is present');
 }
 
-/** The conditions that the aggregator writes. */
+/** Refuses conditions of unknown status. Upstream: ValidateAPIServiceStatusUpdate. */
 export function validateAPIServiceStatus({ status }: APIService, field: Field): void {
   const statuses = ['True', 'False', 'Unknown'];
   for (const [index, condition] of (status?.conditions ?? []).entries())

@@ -4,7 +4,6 @@ import { stringifyJson } from '../codec/json.ts';
 import { deepEqual } from '../../base/equal.ts';
 import type { Field } from '../field-error.ts';
 
-/** The most lines of differing fields. */
 const MAX_LINES = 40;
 
 function collect(now: unknown, before: unknown, at: { path: string; lines: string[] }): void {

@@ -71,7 +71,7 @@ const BY_NAME: ReadonlyMap<string, Price> = new Map([
   ['join', { after: (result: unknown) => Math.ceil((sizeOf(result) * 2) / 10) }],
 ]);
 
-/** Prices by overload. */
+/** What a call costs, by the signature of its overload; where there is none, by the name of the function. */
 const BY_SIGNATURE: ReadonlyMap<string, Price> = new Map([
   ...signed(['ip(string): net.IP'], traversal()),
   ...signed(['net.CIDR.containsIP(net.IP): bool'], containsRange(0, false)),
@@ -133,7 +133,7 @@ function validation([format, text]: readonly unknown[]): number {
   return tenth(1 + sizeOf(text)) * Math.ceil(size / 4);
 }
 
-/** Types whose comparison costs one unit. */
+/** Types of the Kubernetes libraries (URL, IP, CIDR, quantity ...): comparing two costs one unit whatever they hold. */
 const AT_ONCE = /^(?:kubernetes\.|net\.)/;
 
 function equality(args: readonly unknown[]): number {
