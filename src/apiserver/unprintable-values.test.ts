@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isObject } from '../api/codec/own-property.ts';
+import { startWithWidgets, WIDGETS, widget } from './apiextensions/custom-fixture.ts';
 import { startTestServer, type TestServer } from './server-fixture.ts';
 
 const UNPRINTABLE = { toString: 0, valueOf: 0 };
@@ -38,6 +39,27 @@ const PATCHES: Readonly<Record<string, (path: readonly string[]) => unknown>> = 
   'application/apply-patch+yaml': (path) => replaced(pod('there'), path, UNPRINTABLE),
 };
 
+const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const openAPIV3Schema = { type: 'object', properties: { spec: free, status: free } };
+const scale = {
+  specReplicasPath: '.spec.size',
+  statusReplicasPath: '.status.size',
+  labelSelectorPath: '.status.selector',
+};
+const withScale = {
+  name: 'v1',
+  served: true,
+  storage: true,
+  schema: { openAPIV3Schema },
+  subresources: { status: {}, scale },
+  additionalPrinterColumns: [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }],
+};
+const sized = (name: string, size: unknown = 1): Record<string, unknown> => ({
+  ...widget(name, { size, colour: 'grey' }),
+  metadata: { name, namespace: 'default' },
+  status: { size: 1, selector: 'app=widget' },
+});
+
 async function check(server: TestServer, request: Parameters<TestServer['send']>): Promise<void> {
   const { status, body } = await server.send(...request);
   assert.ok(status < 500 && status !== 404, `${request[0]} ${JSON.stringify(request[2])}: ${JSON.stringify(body)}`);
@@ -59,4 +81,25 @@ test("a value that no text can be made of is the client's fault, wherever it sta
     preconditions: { uid: 'a' },
   }))
     await check(server, ['DELETE', `${PODS}/there?dryRun=All`, replaced({ preconditions: {} }, path, UNPRINTABLE)]);
+});
+
+test("a scale of a custom resource that is no number, or one beyond 2^53, is refused in upstream's words", async () => {
+  const server = await startWithWidgets({}, { versions: [withScale] });
+  assert.equal((await server.send('POST', WIDGETS, sized('there'))).status, 201);
+  for (const path of paths(sized('there'))) {
+    await check(server, ['POST', WIDGETS, replaced(sized('new'), path, UNPRINTABLE)]);
+    await check(server, ['PUT', `${WIDGETS}/there`, replaced(sized('there'), path, UNPRINTABLE)]);
+    const patch = replaced(sized('there'), path, UNPRINTABLE);
+    const type = { 'content-type': 'application/merge-patch+json' };
+    await check(server, ['PATCH', `${WIDGETS}/there/status`, patch, type]);
+  }
+  const messageOf = async (size: string): Promise<string> => {
+    const text = JSON.stringify(sized('another', 'SIZE')).replace('"SIZE"', size);
+    return (await server.send('POST', WIDGETS, text)).body.message;
+  };
+  assert.match(
+    await messageOf('{"a":1}'),
+    /\.spec\.size accessor error: map\[a:1\] is of the type map\[string\]interface \{\}, expected int64/,
+  );
+  assert.match(await messageOf('9007199254740993'), /9007199254740993: should be less than or equal to 2147483647/);
 });

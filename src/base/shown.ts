@@ -1,7 +1,7 @@
 const MAX_SHOWN = 200;
 
 /** Integers beyond 2^53 are read as BigInt, which JSON.stringify refuses. */
-const withBigInts = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
+const withBigInts = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
 /**
  * A value of JSON from outside, for a text: a string as it is, anything else as JSON, its first 200 characters. `String(value)`

@@ -1,8 +1,7 @@
 /** The directives of strategic merge patches: $patch, $retainKeys, $deleteFromPrimitiveList, $setElementOrder. */
 import { isObject, type JsonObject, setOwn } from '../codec/own-property.ts';
-import { goPrint } from './go-print.ts';
+import { goPrint, goTypeName } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
-import { goTypeName } from './smp-elements.ts';
 
 export const DIRECTIVE = '$patch';
 

@@ -2,7 +2,7 @@
 
 import { stringifyJson } from '../codec/json.ts';
 import { isObject } from '../codec/own-property.ts';
-import { goPrint } from './go-print.ts';
+import { goPrint, goTypeName } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
 
 /** Values of different types are never the same key. */
@@ -12,16 +12,6 @@ export const keyText = (value: unknown): string =>
 /** A list's element without the key that its list merges by. */
 export function withoutMergeKey(item: unknown, mergeKey: string): PatchError {
   return new PatchError(500, `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`);
-}
-
-/** What Go calls the type of a JSON value. */
-export function goTypeName(value: unknown): string {
-  if (value === null || value === undefined) return '%!s(<nil>)';
-  if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'object') return 'map[string]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  if (typeof value === 'bigint') return 'int64';
-  return typeof value === 'boolean' ? 'bool' : 'string';
 }
 
 /** The key of an element. Throws for an element without one. */

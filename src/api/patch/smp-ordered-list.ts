@@ -2,9 +2,9 @@
 // object. Upstream: mergePatchIntoOriginal in strategicpatch.
 
 import { isObject, type JsonObject } from '../codec/own-property.ts';
-import { goPrint } from './go-print.ts';
+import { goPrint, goTypeName } from './go-print.ts';
 import { PatchError } from './patch-error.ts';
-import { checkKeys, elementType, goTypeName, keyIn, keyText, withoutMergeKey } from './smp-elements.ts';
+import { checkKeys, elementType, keyIn, keyText, withoutMergeKey } from './smp-elements.ts';
 import { normalizeOrder } from './smp-order.ts';
 import type { PatchMeta } from './smp-schema.ts';
 

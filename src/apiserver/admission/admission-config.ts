@@ -1,4 +1,5 @@
 /** AdmissionConfiguration: what administrators set for single plugins. Upstream: `--admission-control-config-file`, apis/apiserver. */
+import { shown } from '../../base/shown.ts';
 import { listAt } from '../config-values.ts';
 import { isObject, type JsonObject } from '../../api/codec/own-property.ts';
 import { type EventLimit, LIMIT_TYPES } from './event-rate-limit/event-rate-limit.ts';
@@ -34,7 +35,7 @@ export async function readAdmissionConfig(
 ): Promise<AdmissionConfig> {
   const { apiVersion, kind, plugins = [] } = objectAt(value, 'the configuration');
   if (apiVersion !== 'apiserver.config.k8s.io/v1' || kind !== 'AdmissionConfiguration')
-    throw new Error(`${String(apiVersion)} ${String(kind)} is not apiserver.config.k8s.io/v1 AdmissionConfiguration`);
+    throw new Error(`${shown(apiVersion)} ${shown(kind)} is not apiserver.config.k8s.io/v1 AdmissionConfiguration`);
   let config: AdmissionConfig = {};
   for (const [index, plugin] of listAt(plugins, 'plugins').entries()) {
     const place = `plugins[${index}]`;
@@ -49,7 +50,7 @@ export async function readAdmissionConfig(
     else if (name === 'PodTolerationRestriction') config = { ...config, tolerations: tolerationsOf(own) };
     else if (name === 'ResourceQuota') config = { ...config, limitedResources: readLimitedResources(own) };
     else if (name === 'ImagePolicyWebhook') config = { ...config, imagePolicy: await imagePolicyOf(own, target) };
-    else throw new Error(`${place}.name: ${String(name)} takes no configuration here; ${CONFIGURABLE.join(', ')} do`);
+    else throw new Error(`${place}.name: ${shown(name)} takes no configuration here; ${CONFIGURABLE.join(', ')} do`);
   }
   return config;
 }
@@ -66,7 +67,7 @@ function textsAt(value: unknown, place: string): string[] {
 function podSecurityOf(own: JsonObject): PodSecurityConfig {
   if (own['apiVersion'] !== 'pod-security.admission.config.k8s.io/v1' || own['kind'] !== 'PodSecurityConfiguration')
     throw new Error(
-      `${String(own['apiVersion'])} ${String(own['kind'])} is not pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration`,
+      `${shown(own['apiVersion'])} ${shown(own['kind'])} is not pod-security.admission.config.k8s.io/v1 PodSecurityConfiguration`,
     );
   const defaults = objectAt(own['defaults'] ?? {}, 'defaults');
   const exemptions = objectAt(own['exemptions'] ?? {}, 'exemptions');
@@ -119,7 +120,7 @@ function nodeSelectorsOf(own: JsonObject): ReadonlyMap<string, Readonly<Record<s
 }
 
 function tolerationsOf(own: JsonObject): TolerationConfig {
-  if (own['kind'] !== 'Configuration') throw new Error(`kind: ${String(own['kind'])} is not Configuration`);
+  if (own['kind'] !== 'Configuration') throw new Error(`kind: ${shown(own['kind'])} is not Configuration`);
   const read = (name: 'default' | 'whitelist'): TolerationConfig['default'] =>
     listAt(own[name] ?? [], name).map((one, index) => objectAt(one, `${name}[${index}]`));
   return { default: read('default'), whitelist: read('whitelist') };

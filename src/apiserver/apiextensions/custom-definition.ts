@@ -5,6 +5,7 @@
  * Versions that are not served are defined too: objects may be stored in them. All share one prefix,
  * `/registry/GROUP/PLURAL/`.
  */
+import { shown } from '../../base/shown.ts';
 import { DefaultsBudget, pruneUnknown } from '../../api/codec/prune.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../../api/gen/apiextensions-v1.ts';
 import { findValues } from '../../api/json-path-search.ts';
@@ -79,7 +80,7 @@ function selectable({ selectableFields = [] }: CustomResourceDefinitionVersion):
     Object.fromEntries(
       fields.map(({ name, path }) => {
         const [value] = findValues(path, object);
-        return [name, value === undefined || value === null ? '' : String(value)];
+        return [name, value === undefined || value === null ? '' : shown(value)];
       }),
     );
 }

@@ -13,6 +13,7 @@ import { parseJsonPath } from '../../api/json-path.ts';
 import { validateObjectRules } from '../../api/json-schema/object-rules.ts';
 import { validationSteps } from '../../api/json-schema/validate.ts';
 import type { KubernetesObject } from '../../api/object.ts';
+import { goPrint, goTypeName } from '../../api/patch/go-print.ts';
 import type { FieldCause } from '../../api/status-error.ts';
 import { appendAll } from '../../base/lists.ts';
 import type { ValidateCustom } from './custom-strategy.ts';
@@ -54,22 +55,20 @@ function validateScale(scale: CustomResourceSubresourceScale, object: Kubernetes
   for (const path of [scale.specReplicasPath, scale.statusReplicasPath]) {
     const [value] = findValues(parseJsonPath(path), object);
     if (value === undefined) continue;
-    if (typeof value !== 'number' || !Number.isInteger(value)) {
-      const why = `${path} accessor error: ${String(value)} is of the type ${typeof value}, expected int64`;
-      errors.push(invalidValue(path, 0, why));
-    } else if (value < 0) errors.push(invalidValue(path, value, 'should be a non-negative integer'));
+    const isInteger = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+    if (!isInteger) errors.push(invalidValue(path, 0, accessorError(path, value, 'int64')));
+    else if (value < 0) errors.push(invalidValue(path, value, 'should be a non-negative integer'));
     else if (value > MAX_REPLICAS)
       errors.push(invalidValue(path, value, `should be less than or equal to ${MAX_REPLICAS}`));
   }
   const { labelSelectorPath = '' } = scale;
   const [selector] = labelSelectorPath === '' ? [] : findValues(parseJsonPath(labelSelectorPath), object);
   if (selector !== undefined && typeof selector !== 'string')
-    errors.push(
-      invalidValue(
-        labelSelectorPath,
-        '',
-        `${labelSelectorPath} accessor error: ${String(selector)} is of the type ${typeof selector}, expected string`,
-      ),
-    );
+    errors.push(invalidValue(labelSelectorPath, '', accessorError(labelSelectorPath, selector, 'string')));
   return errors;
+}
+
+function accessorError(path: string, value: unknown, expected: string): string {
+  const type = value === null ? '<nil>' : goTypeName(value);
+  return `${path} accessor error: ${goPrint(value)} is of the type ${type}, expected ${expected}`;
 }

@@ -1,4 +1,5 @@
 /** Which requests are recorded, how much of them, and when. The first rule that fits decides. Upstream: audit/policy. */
+import { shown } from '../../base/shown.ts';
 import { isObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { withoutNulls } from '../../api/codec/without-nulls.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -52,7 +53,7 @@ export function checkPolicy(document: unknown): AuditPolicy {
   if (!isObject(value)) throw new Error('the audit policy is not an object');
   if (value['apiVersion'] !== 'audit.k8s.io/v1' || value['kind'] !== 'Policy')
     throw new Error(
-      `unknown group version field ${String(value['apiVersion'])} or kind ${String(value['kind'])} in policy; it must be audit.k8s.io/v1 Policy`,
+      `unknown group version field ${shown(value['apiVersion'])} or kind ${shown(value['kind'])} in policy; it must be audit.k8s.io/v1 Policy`,
     );
   const rules = value['rules'];
   if (!Array.isArray(rules) || rules.length === 0) throw new Error('loaded illegal policy with 0 rules');

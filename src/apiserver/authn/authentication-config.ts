@@ -2,6 +2,7 @@
  * AuthenticationConfiguration: any number of token issuers, and for which paths nobody needs to say who they are. Upstream:
  * `--authentication-config`, apis/apiserver/v1 and its validation.
  */
+import { shown } from '../../base/shown.ts';
 import { listAt, objectAt } from '../config-values.ts';
 import { isObject, type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { readClaimExpressions } from './claim-expressions.ts';
@@ -19,8 +20,8 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
 /** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthenticationConfig(value: unknown): AuthenticationConfig {
   const { apiVersion, kind, jwt = [], anonymous } = objectAt(value, 'the configuration');
-  if (!versions.includes(String(apiVersion)) || kind !== 'AuthenticationConfiguration')
-    throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthenticationConfiguration`);
+  if (!versions.includes(shown(apiVersion)) || kind !== 'AuthenticationConfiguration')
+    throw new Error(`${shown(apiVersion)} ${shown(kind)} is not ${versions[0]} AuthenticationConfiguration`);
   refuseUnknownFields(value as JsonObject, ['apiVersion', 'kind', 'jwt', 'anonymous'], '');
   const issuers = listAt(jwt, 'jwt').map((one, index) => issuerOf(one, `jwt[${index}]`));
   checkUnique(

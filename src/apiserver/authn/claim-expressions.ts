@@ -2,6 +2,7 @@
  * Expressions of an AuthenticationConfiguration: what a token's claims make of its user, and which tokens and users count.
  * Compiled once, when the configuration is read. Upstream: apiserver/pkg/authentication/cel and the oidc authenticator.
  */
+import { shown } from '../../base/shown.ts';
 import { compile, type Program } from '../../api/cel/compile.ts';
 import { type CelEnvironment, createEnvironment } from '../../api/cel/environment.ts';
 import { DYN, listType, mapType, STRING, structOf } from '../../api/cel/value-types.ts';
@@ -102,7 +103,7 @@ function rulesOf(value: unknown, { environment, place }: Compiling): Rule[] {
     if (program === undefined) return [];
     if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
       throw new Error(`${at}: Invalid value: ${JSON.stringify(expression)}: must evaluate to bool`);
-    return [{ expression: String(expression), message: String(message), program }];
+    return [{ expression: String(expression), message: shown(message), program }];
   });
 }
 

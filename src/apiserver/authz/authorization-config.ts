@@ -2,6 +2,7 @@
  * AuthorizationConfiguration: authorizers in order, with any number of webhooks. Upstream: `--authorization-config`,
  * apis/apiserver/v1 and its validation. Differs: webhooks in the cluster itself (`InClusterConfig`) are refused.
  */
+import { shown } from '../../base/shown.ts';
 import { objectAt } from '../config-values.ts';
 import { type JsonObject, refuseUnknownFields } from '../../api/codec/own-property.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -38,8 +39,8 @@ const LONGEST_TIMEOUT_MS = 30_000;
 /** Checks a decoded configuration. Throws an Error that names the mistake. */
 export function readAuthorizationConfig(value: unknown): readonly ConfiguredAuthorizer[] {
   const { apiVersion, kind, authorizers } = objectAt(value, 'the configuration');
-  if (!versions.includes(String(apiVersion)) || kind !== 'AuthorizationConfiguration')
-    throw new Error(`${String(apiVersion)} ${String(kind)} is not ${versions[0]} AuthorizationConfiguration`);
+  if (!versions.includes(shown(apiVersion)) || kind !== 'AuthorizationConfiguration')
+    throw new Error(`${shown(apiVersion)} ${shown(kind)} is not ${versions[0]} AuthorizationConfiguration`);
   refuseUnknownFields(value as JsonObject, ['apiVersion', 'kind', 'authorizers'], '');
   if (!Array.isArray(authorizers) || authorizers.length === 0)
     throw new Error('authorizers: Required value: at least one authorization mode must be defined');

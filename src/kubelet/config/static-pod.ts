@@ -2,6 +2,7 @@
  * Makes a static pod of a manifest: identity, name, namespace, node and the annotations by which the kubelet knows it.
  * Pure. Upstream: applyDefaults in pkg/kubelet/config/common.go.
  */
+import { shown } from '../../base/shown.ts';
 import type { Pod } from '../../api/gen/core-v1.ts';
 import { formatMicroTime } from '../../api/time.ts';
 import { stableStringify } from '../../base/stable-json.ts';
@@ -38,7 +39,7 @@ function asPod(value: unknown): Pod {
   const object = value as { kind?: unknown; apiVersion?: unknown; metadata?: unknown; spec?: unknown } | null;
   if (object === null || typeof object !== 'object') throw new ManifestError('manifest is not an object');
   if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
-    throw new ManifestError(`invalid pod: apiVersion ${String(object.apiVersion)}, kind ${String(object.kind)}`);
+    throw new ManifestError(`invalid pod: apiVersion ${shown(object.apiVersion)}, kind ${shown(object.kind)}`);
   if (object.metadata === null || typeof object.metadata !== 'object')
     throw new ManifestError('invalid pod: metadata is missing');
   if (object.spec === null || typeof object.spec !== 'object') throw new ManifestError('invalid pod: spec is missing');

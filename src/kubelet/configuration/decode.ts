@@ -2,6 +2,7 @@
  * Reads KubeletConfiguration strictly: unknown fields, keys that occur twice and values of the wrong type are errors that
  * name the field's path. Upstream: pkg/kubelet/kubeletconfig/configfiles with a strict codec.
  */
+import { shown } from '../../base/shown.ts';
 import { isObject } from '../../api/codec/own-property.ts';
 import type { ParsedJson } from '../../api/codec/json-parser.ts';
 import { parseDurationMs } from '../../api/duration.ts';
@@ -90,7 +91,7 @@ export function decodeConfiguration({ value, duplicates }: ParsedJson, file: str
   if (!isObject(value)) return fail('the file is empty or not an object');
   const { apiVersion, kind, ...fields } = value;
   if (apiVersion !== KUBELET_CONFIG_API_VERSION || kind !== 'KubeletConfiguration') {
-    const [actualKind, version] = [String(kind ?? ''), String(apiVersion ?? '')];
+    const [actualKind, version] = [shown(kind ?? ''), shown(apiVersion ?? '')];
     return fail(
       actualKind === ''
         ? "Object 'Kind' is missing"

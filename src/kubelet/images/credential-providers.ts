@@ -5,6 +5,7 @@
  * Invariants: a program is asked once at a time for one thing to know; a program that fails is told of in the log and
  * gives nothing, as upstream, so that the pull goes on with what others know.
  */
+import { shown } from '../../base/shown.ts';
 import { parseDurationMs } from '../../api/duration.ts';
 import type { Pod, ServiceAccount } from '../../api/gen/core-v1.ts';
 import type { TokenRequest } from '../../api/gen/authentication-v1.ts';
@@ -200,7 +201,7 @@ function answerOf(text: string, provider: CredentialProvider): Answer {
   const { kind, apiVersion, cacheKeyType, cacheDuration, auth } = response;
   if (kind !== 'CredentialProviderResponse' || apiVersion !== provider.apiVersion)
     throw new Error(
-      `apiVersion from credential plugin response did not match expected apiVersion:${provider.apiVersion}, actual apiVersion:${String(apiVersion)}`,
+      `apiVersion from credential plugin response did not match expected apiVersion:${provider.apiVersion}, actual apiVersion:${shown(apiVersion)}`,
     );
   if (!KEY_TYPES.includes(cacheKeyType as KeyType))
     throw new Error(`credential provider plugin did not return a valid cacheKeyType: ${JSON.stringify(cacheKeyType)}`);

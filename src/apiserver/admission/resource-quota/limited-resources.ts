@@ -2,6 +2,7 @@
  * What may not be used without a quota that covers it: the configuration of the ResourceQuota plugin. Upstream:
  * resourcequota/apis and limitedByDefault in its controller.
  */
+import { shown } from '../../../base/shown.ts';
 import { isObject, type JsonObject } from '../../../api/codec/own-property.ts';
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from '../../../api/gen/core-v1.ts';
 import type { KubernetesObject } from '../../../api/object.ts';
@@ -65,7 +66,7 @@ const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
 /** Reads the plugin's configuration. Throws an Error that names the mistake. */
 export function readLimitedResources(own: JsonObject): LimitedResource[] {
-  const kind = `${String(own['apiVersion'])} ${String(own['kind'])}`;
+  const kind = `${shown(own['apiVersion'])} ${shown(own['kind'])}`;
   if (!KINDS.includes(kind)) throw new Error(`${kind} is not ${KINDS[0]}`);
   const listOf = (value: unknown, place: string): unknown[] => {
     if (value === undefined || value === null) return [];
