@@ -3,7 +3,15 @@ import { test } from 'node:test';
 import { shown } from './shown.ts';
 
 test('every value has a text', () => {
-  const values = ['a', 1, 9_007_199_254_740_993n, null, undefined, { toString: 0 }, { a: [9_007_199_254_740_993n] }];
+  const values: readonly unknown[] = [
+    'a',
+    1,
+    9_007_199_254_740_993n,
+    null,
+    undefined,
+    { toString: 0 },
+    { a: [9_007_199_254_740_993n] },
+  ];
   assert.deepEqual(values.map(shown), [
     'a',
     '1',
