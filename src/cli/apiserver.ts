@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { apiServerFlags, parseApiServerOptions, type ApiServerOptions } from '../apiserver/command-line/list.ts';
 import { componentCommand } from './component-command.ts';
 import { logContained } from './last-net.ts';
-import { UserError } from './usage-error.ts';
 
 export function apiServerCommand(): Command {
   return componentCommand({
@@ -20,7 +19,6 @@ async function run(options: ApiServerOptions): Promise<number> {
   for (const warning of options.warnings) process.stderr.write(`keelson: ${warning}\n`);
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
   const { createApiServerProcess } = await import('../cluster/alone/api-server-process.ts');
-  const { PreflightError } = await import('../cluster/preflight-error.ts');
   const platform = createNodePlatform({ log: options.log });
   logContained(platform.log);
   const server = createApiServerProcess(platform, options);
@@ -33,8 +31,6 @@ async function run(options: ApiServerOptions): Promise<number> {
     await stopped.promise;
     await started.catch(() => undefined); // Cut short by the signal.
     return 0;
-  } catch (error) {
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
     await server.stop();
     platform.close();

@@ -6,7 +6,6 @@ import type { CertificateService } from '../cluster/certificates/rotate-certific
 import { requestControl } from '../cluster/instance/control-client.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
-import { inUsersWords } from './run-once.ts';
 import { UserError } from './usage-error.ts';
 
 export function certificateCommand(): Command {
@@ -44,7 +43,7 @@ function rotateCommand(): Command {
       const dataDir = resolve(raw.dataDir);
       const services = await parseServices(raw.service);
       const { files } = await certificateDeps();
-      const renewed = await inUsersWords(() => rotateCertificates(files, `${dataDir}/pki`, services));
+      const renewed = await rotateCertificates(files, `${dataDir}/pki`, services);
       if (renewed.length === 0) process.stdout.write('nothing to make anew: the next start does that already\n');
       for (const name of renewed) process.stdout.write(`the next start makes ${name} anew\n`);
       const running = (await requestControl(dataDir, 'pid')) as { pid?: number } | undefined;

@@ -7,7 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { StoredEntry } from '../storage/store.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
-import { inUsersWords, withPlatform } from './run-once.ts';
+import { withPlatform } from './run-once.ts';
 import { snapshotConfigOption } from './snapshot/schedule-options.ts';
 import { UserError } from './usage-error.ts';
 
@@ -24,17 +24,13 @@ export function encryptionCommand(): Command {
       .option('--encryption-provider-config <file>', 'EncryptionConfiguration that the server was started with');
   return new Command('encryption')
     .description('the keys of encryption at rest')
-    .addCommand(
-      withFile(new Command('status').description('show with which keys values are stored')).action(
-        (raw: RawEncryption) => inUsersWords(() => status(raw)),
-      ),
-    )
+    .addCommand(withFile(new Command('status').description('show with which keys values are stored')).action(status))
     .addCommand(
       withFile(
         new Command('rotate').description(
           'a new key, everything written anew with it, the old keys dropped; goes on where it was cut short',
         ),
-      ).action((raw: RawEncryption) => inUsersWords(() => rotate(raw))),
+      ).action(rotate),
     );
 }
 

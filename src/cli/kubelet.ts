@@ -74,7 +74,6 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
   const { collectFlags } = await import('./kubelet-flags.ts');
   const { loadConfiguration } = await import('../kubelet/configuration/load.ts');
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { PreflightError } = await import('../cluster/preflight-error.ts');
   const { createNodeFiles } = await import('../platform/node/files.ts');
   const files = createNodeFiles();
   const fileSettings = await configFile(files, flags);
@@ -94,8 +93,6 @@ async function run(flags: KubeletFlags, rest: readonly string[]): Promise<number
       file === undefined ? local : await loadConfiguration(files, { file, flags: flagged });
     await runKubelets(platform, { flags, local, dynamic: await dynamicOf(platform, flags, load) });
     return 0;
-  } catch (error) {
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
   } finally {
     stopLooking();
     platform.close();

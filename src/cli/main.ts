@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander';
 import { errorMessage } from '../base/errors.ts';
 import { VERSION } from '../base/version.ts';
+import { PreflightError } from '../cluster/preflight-error.ts';
 import { installLastNet } from './last-net.ts';
 import { failureCode } from './supervision.ts';
 import { UserError } from './usage-error.ts';
@@ -99,13 +100,10 @@ export async function main(args: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? 0);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof UserError) {
-      process.stderr.write(oneLine(error.message));
-      return failureCode(error.exitCode);
-    }
-    process.stderr.write(oneLine(errorMessage(error)));
-    if (process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
-    return failureCode(1);
+    const isForUser = error instanceof UserError || error instanceof PreflightError;
+    process.stderr.write(oneLine(isForUser ? error.message : errorMessage(error)));
+    if (!isForUser && process.env['KEELSON_DEBUG'] !== undefined) console.error(error);
+    return failureCode(error instanceof UserError ? error.exitCode : 1);
   } finally {
     clearInterval(alive);
   }

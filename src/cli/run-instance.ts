@@ -11,7 +11,6 @@ import type { ClusterStatus, InstanceStatus } from '../cluster/cluster-status.ts
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { instanceHash } from '../cluster/instance/instance.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
-import { PreflightError } from '../cluster/preflight-error.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import type { CancelTimer } from '../platform/clock.ts';
 import { createNodePlatform, type NodePlatform } from '../platform/node/node-platform.ts';
@@ -58,8 +57,7 @@ export async function runInstance(run: InstanceRun): Promise<number> {
   const hash = instanceHash(run.dataDir, (text) => createHash('sha256').update(text).digest('hex'));
   const lock = await acquireControlLock(run.dataDir).catch((error: unknown) => {
     // Somebody else has started it meanwhile: its supervisor has nothing left to do.
-    if (error instanceof InstanceRunningError) throw new UserError(error.message, supervision?.restarts ? 2 : 1);
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
+    throw error instanceof InstanceRunningError ? new UserError(error.message, supervision?.restarts ? 2 : 1) : error;
   });
   const platform = createNodePlatform({ cgroupRoot: `/keelson-${hash}`, log: { level: run.start.logLevel } });
   logContained(platform.log);
@@ -68,7 +66,7 @@ export async function runInstance(run: InstanceRun): Promise<number> {
     return await runLocked(run, { platform, lock, progress });
   } catch (error) {
     progress.finish('failed', errorMessage(error));
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
+    throw error;
   } finally {
     await lock.release();
     platform.close();

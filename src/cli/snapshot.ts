@@ -1,7 +1,6 @@
 /** `keelson snapshot`: a cluster's state to a file and back, and the files that are kept. */
 import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
-import { InstanceRunningError } from '../cluster/instance/control-socket.ts';
 import type { StoreChoice } from '../cluster/store/store-options.ts';
 import { dataDirOption, parseStore, type RawStoreOptions } from './cluster-options.ts';
 import {
@@ -12,7 +11,7 @@ import {
   pruneCommand,
   type RawFolder,
 } from './snapshot/folder-commands.ts';
-import { inUsersWords, withPlatform } from './run-once.ts';
+import { withPlatform } from './run-once.ts';
 import { withBucket, withSnapshotFile } from './snapshot/bucket.ts';
 import { withS3Options, type RawS3Options } from './snapshot/s3-options.ts';
 import { snapshotConfigOption, snapshotDirOption } from './snapshot/schedule-options.ts';
@@ -40,20 +39,16 @@ export function snapshotCommand(): Command {
       .argument('[file]', 'where to (default: a new file in the folder of snapshots)')
       .addOption(snapshotDirOption())
       .addOption(baseNameOption())
-      .action((file: string | undefined, raw: RawSave) =>
-        inSnapshotWords(async () => {
-          const path = file === undefined ? await onDemandFile(raw) : resolve(file);
-          await save(path, raw);
-          await upload(path, raw);
-        }),
-      ),
+      .action(async (file: string | undefined, raw: RawSave) => {
+        const path = file === undefined ? await onDemandFile(raw) : resolve(file);
+        await save(path, raw);
+        await upload(path, raw);
+      }),
   );
   snapshot.addCommand(
     options(new Command('restore').description("put a snapshot in the place of a stopped cluster's state"))
       .argument('<file>', 'the snapshot; with --s3 its name')
-      .action((file: string, raw: Raw & RawS3Options) =>
-        inSnapshotWords(() => withSnapshotFile(raw, file, (path) => restore(path, raw))),
-      ),
+      .action((file: string, raw: Raw & RawS3Options) => withSnapshotFile(raw, file, (path) => restore(path, raw))),
   );
   for (const command of [verifyCommand(), lsCommand(), pruneCommand(), deleteCommand()]) snapshot.addCommand(command);
   return snapshot;
@@ -120,14 +115,5 @@ async function restoreOwn(file: string, raw: Raw): Promise<void> {
   const kept = keptAs === undefined ? '' : `; what was there is kept as ${keptAs}`;
   process.stdout.write(
     `restored ${file} as the state of this server alone${kept}; other servers join it with empty data directories\n`,
-  );
-}
-
-/** A cluster that runs where it may not is one line for the user too. */
-function inSnapshotWords(work: () => Promise<void>): Promise<void> {
-  return inUsersWords(() =>
-    work().catch((error: unknown) => {
-      throw error instanceof InstanceRunningError ? new UserError(error.message) : error;
-    }),
   );
 }

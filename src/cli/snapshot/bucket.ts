@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { S3Bucket } from '../../cluster/snapshots/s3/s3-bucket.ts';
-import { inUsersWords, withPlatform } from '../run-once.ts';
+import { withPlatform } from '../run-once.ts';
 import { UserError } from '../usage-error.ts';
 import { parseS3Options, type RawS3Options } from './s3-options.ts';
 
@@ -16,9 +16,7 @@ export async function withBucket<T>(raw: RawBucket, work: (bucket: S3Bucket) => 
   const { openS3 } = await import('../../cluster/snapshots/s3/open-s3.ts');
   const kube = options.configSecret === undefined ? undefined : await clientOf(raw);
   try {
-    return await inUsersWords(() =>
-      withPlatform(async (platform) => work(await openS3({ ...platform, client: kube?.client }, options))),
-    );
+    return await withPlatform(async (platform) => work(await openS3({ ...platform, client: kube?.client }, options)));
   } finally {
     kube?.close();
   }

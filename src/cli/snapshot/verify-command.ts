@@ -1,11 +1,8 @@
 /** `keelson snapshot verify`: whether a snapshot can be started, and serves what it holds. */
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { PreflightError } from '../../cluster/preflight-error.ts';
 import type { Verification } from '../../cluster/snapshots/verify/verify-snapshot.ts';
-import { hasErrorCode, errorMessage } from '../../base/errors.ts';
 import { dataDirOption } from '../cluster-options.ts';
-import { UserError } from '../usage-error.ts';
 import { withSnapshotFile } from './bucket.ts';
 import { withS3Options, type RawS3Options } from './s3-options.ts';
 import { snapshotConfigOption } from './schedule-options.ts';
@@ -47,10 +44,6 @@ async function verify(file: string, raw: RawVerify): Promise<Verification> {
   const encryptionConfigFile = encryptionProviderConfig && resolve(encryptionProviderConfig);
   try {
     return await verifySnapshot(platform, { file, encryptionConfigFile, runtimeConfig });
-  } catch (error) {
-    if (error instanceof PreflightError || hasErrorCode(error, 'ENOENT', 'EACCES', 'EISDIR', 'ENOSPC'))
-      throw new UserError(errorMessage(error));
-    throw error;
   } finally {
     platform.close();
   }

@@ -22,7 +22,7 @@ export interface ControlLock {
 }
 
 /** Someone else holds the instance. */
-export class InstanceRunningError extends Error {
+export class InstanceRunningError extends PreflightError {
   readonly pid: number;
   constructor(dataDir: string, pid: number) {
     // Of an instance that was started by another path to the directory, the process is not known.
