@@ -8,7 +8,7 @@ import { createHistoryHere } from '../../storage/sqlite/history/history-here-fix
 import type { AuthorizationAttributes } from '../authz/contract.ts';
 import { createDeferred } from '../../base/deferred.ts';
 import { createServerStorage } from '../server-storage.ts';
-import { MOST_CHANGED_KEYS } from './past-list.ts';
+import { MOST_CHANGED_KEYS } from './past-candidates.ts';
 import { startTestServer, testPlatform, type TestServer } from '../server-fixture.ts';
 import { changedLog } from './history-log-fixture.ts';
 
