@@ -32,6 +32,8 @@ export interface HistoryRecord {
 /** `events`: what changes often and is worth little. It has a share of its own, so that it never pushes out the rest. */
 export type HistoryLane = 'objects' | 'events';
 
+export const HISTORY_LANES: readonly HistoryLane[] = ['objects', 'events'];
+
 /** Changes that were not recorded: those after the first revision, up to the second. */
 export interface HistoryGap {
   readonly lane: HistoryLane;

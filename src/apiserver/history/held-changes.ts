@@ -2,7 +2,13 @@
  * Changes that wait for the next batch of the history, with their authors, and the gaps that those leave for which there was no
  * room. What is held is bounded in bytes.
  */
-import type { HistoryAuthor, HistoryGap, HistoryLane, HistoryStatus } from '../../storage/history-log.ts';
+import {
+  HISTORY_LANES,
+  type HistoryAuthor,
+  type HistoryGap,
+  type HistoryLane,
+  type HistoryStatus,
+} from '../../storage/history-log.ts';
 import type { StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
 import type { HeldChange } from './catch-up.ts';
@@ -14,7 +20,6 @@ const MAX_HELD_BYTES = 16 * 1024 * 1024;
 const MAX_AUTHORS = 20_000;
 /** A writer names itself as author just after its change was taken: no more changes than a commit has lie between. */
 const RECENT_CHANGES = 64;
-const LANES: readonly HistoryLane[] = ['objects', 'events'];
 const NO_VALUE = new Uint8Array();
 
 /** Changes and gaps that are written together. */
@@ -62,7 +67,7 @@ export class HeldChanges {
 
   startAt(revision: number): void {
     this.#seen = Math.max(this.#seen, revision);
-    for (const lane of LANES) this.#raise(lane, revision);
+    for (const lane of HISTORY_LANES) this.#raise(lane, revision);
   }
 
   /** False when the change is not held. */
@@ -97,7 +102,7 @@ export class HeldChanges {
 
   takeGap(after: number, until: number): void {
     if (until <= after) return;
-    for (const lane of LANES) this.#addGap({ lane, after, until, changes: 0 });
+    for (const lane of HISTORY_LANES) this.#addGap({ lane, after, until, changes: 0 });
     this.#seen = Math.max(this.#seen, until);
   }
 
@@ -157,7 +162,7 @@ export class HeldChanges {
 
   /** Takes over what the log has recorded. `isOpen`: it has answered before. */
   raiseBaselines({ lanes }: HistoryStatus, isOpen: boolean): void {
-    for (const lane of LANES) {
+    for (const lane of HISTORY_LANES) {
       // The first answer may be lower than assumed: what an earlier life has recorded needs no copy.
       if (!isOpen) this.#baselines[lane] = this.#gaps.findLast((gap) => gap.lane === lane)?.until ?? 0;
       this.#raise(lane, lanes[lane].baseline);

@@ -10,12 +10,13 @@ import type { CancelTimer, Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Counter, Metrics } from '../../platform/metrics.ts';
 import { background } from '../../platform/unexpected.ts';
-import type {
-  HistoryAuthor,
-  HistoryLane,
-  HistoryLog,
-  HistoryRecord,
-  HistoryStatus,
+import {
+  HISTORY_LANES,
+  type HistoryAuthor,
+  type HistoryLane,
+  type HistoryLog,
+  type HistoryRecord,
+  type HistoryStatus,
 } from '../../storage/history-log.ts';
 import type { Store, StoreEvent } from '../../storage/store.ts';
 import type { RevisionCell } from '../watch-cache/revision-cell.ts';
@@ -39,8 +40,6 @@ export interface HistoryRecorderDeps {
   readonly logger: Log;
   readonly metrics: Metrics;
 }
-
-const LANES: readonly HistoryLane[] = ['objects', 'events'];
 
 /** Records the changes of one server. */
 export class HistoryRecorder implements ChangeRecorder {
@@ -80,7 +79,7 @@ export class HistoryRecorder implements ChangeRecorder {
       labels: ['lane'],
     });
     metrics.beforeExpose(() => {
-      for (const lane of LANES) size.set(this.#status?.lanes[lane].sizeBytes ?? 0, { lane });
+      for (const lane of HISTORY_LANES) size.set(this.#status?.lanes[lane].sizeBytes ?? 0, { lane });
     });
   }
 

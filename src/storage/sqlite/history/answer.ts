@@ -5,7 +5,7 @@ import { StoreError } from '../../store.ts';
 import { storeErrorOf } from '../errors.ts';
 import { toColumns } from './columns.ts';
 import { HistoryDatabase } from './history-database.ts';
-import type { HistoryCall, HistoryRequests } from './history-protocol.ts';
+import type { HistoryCall, HistoryRequests, Spares } from './history-protocol.ts';
 
 /** Answers one question after the other. */
 export class HistoryAnswers {
@@ -27,7 +27,7 @@ export class HistoryAnswers {
     const { nowMs } = call.ask;
     switch (call.op) {
       case 'append':
-        return this.#database.append(call.ask, nowMs);
+        return { ...this.#database.append(call.ask, nowMs), spares: sparesOf(call.ask) };
       case 'read': {
         const { records, ...page } = this.#database.read(call.ask, nowMs);
         return { ...page, ...toColumns(records) };
@@ -66,6 +66,10 @@ export class HistoryAnswers {
     this.#database = undefined;
     return {};
   }
+}
+
+function sparesOf({ lanes: { objects, events } }: HistoryRequests['append']['ask']): Spares {
+  return { objects: objects?.bytes.buffer, events: events?.bytes.buffer };
 }
 
 function inColumns({ records, ...found }: HistoryFound): object {

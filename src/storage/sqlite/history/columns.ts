@@ -4,13 +4,17 @@
  */
 import type { HistoryAuthor, HistoryChange, HistoryRecord } from '../../history-log.ts';
 
-/** Records of equal index; their values lie packed one after the other. */
-export interface RecordColumns {
+/** Records of equal index, without their values. */
+export interface RecordHead {
   /** The keys, joined by NUL, which no recorded key contains. */
   readonly keys: string;
   /** For each record: revision, time, code of the change, index of the author (-1: unknown), length of the value. */
   readonly numbers: Float64Array<ArrayBuffer>;
   readonly authors: readonly HistoryAuthor[];
+}
+
+export interface RecordColumns extends RecordHead {
+  /** Packed one after the other. */
   readonly values: Uint8Array<ArrayBuffer>;
 }
 
@@ -20,16 +24,21 @@ const SEPARATOR = '\0';
 const CHANGES: readonly HistoryChange[] = ['created', 'changed', 'deleted', 'known'];
 
 export function toColumns(records: readonly HistoryRecord[]): RecordColumns {
+  // Memory of its own: it changes threads.
+  const values = new Uint8Array(records.reduce((sum, { value }) => sum + value.length, 0));
+  let at = 0;
+  for (const { value } of records) {
+    values.set(value, at);
+    at += value.length;
+  }
+  return { ...headOf(records), values };
+}
+
+export function headOf(records: readonly HistoryRecord[]): RecordHead {
   const numbers = new Float64Array(records.length * WIDTH);
   const authors = new Authors();
   const keys: string[] = [];
-  let bytes = 0;
-  for (const { value } of records) bytes += value.length;
-  // Uninitialized memory: every byte is written below.
-  const { buffer, byteOffset } = Buffer.allocUnsafeSlow(bytes);
-  const values = new Uint8Array(buffer, byteOffset, bytes);
   let at = 0;
-  let offset = 0;
   for (const { key, revision, timeMs, change, author, value } of records) {
     keys.push(key);
     numbers[at] = revision;
@@ -37,11 +46,9 @@ export function toColumns(records: readonly HistoryRecord[]): RecordColumns {
     numbers[at + 2] = CHANGES.indexOf(change);
     numbers[at + AUTHOR] = author === undefined ? -1 : authors.indexOf(author);
     numbers[at + 4] = value.length;
-    values.set(value, offset);
     at += WIDTH;
-    offset += value.length;
   }
-  return { keys: keys.join(SEPARATOR), numbers, authors: authors.list, values };
+  return { keys: keys.join(SEPARATOR), numbers, authors: authors.list };
 }
 
 /** The authors of some records, each once. */
@@ -67,17 +74,17 @@ function isSame(a: HistoryAuthor, b: HistoryAuthor): boolean {
 }
 
 /** How many records there are. */
-export function countOf({ numbers }: RecordColumns): number {
+export function countOf({ numbers }: RecordHead): number {
   return numbers.length / WIDTH;
 }
 
 /** The keys, one for each record. */
-function keysOf(columns: RecordColumns): readonly string[] {
+function keysOf(columns: RecordHead): readonly string[] {
   return countOf(columns) === 0 ? [] : columns.keys.split(SEPARATOR);
 }
 
 /** The greatest revision, and the latest time. */
-export function newestOf({ numbers }: RecordColumns): { readonly revision: number; readonly timeMs: number } {
+export function newestOf({ numbers }: RecordHead): { readonly revision: number; readonly timeMs: number } {
   let revision = 0;
   let timeMs = 0;
   for (let at = 0; at < numbers.length; at += WIDTH) {
@@ -88,7 +95,7 @@ export function newestOf({ numbers }: RecordColumns): { readonly revision: numbe
 }
 
 /** The records without their values. */
-export function* changesOf(columns: RecordColumns): Generator<Omit<HistoryRecord, 'value' | 'author'>> {
+export function* changesOf(columns: RecordHead): Generator<Omit<HistoryRecord, 'value' | 'author'>> {
   const { numbers } = columns;
   let at = 0;
   for (const key of keysOf(columns)) {

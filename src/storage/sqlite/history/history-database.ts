@@ -5,6 +5,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { fnv32a } from '../../../base/fnv.ts';
 import {
+  HISTORY_LANES,
   EVENTS_SHARE,
   type HistoryGap,
   type HistoryLane,
@@ -18,9 +19,10 @@ import {
 import { PreparedStatements } from '../prepared-statements.ts';
 import { HistoryGaps } from './history-gaps.ts';
 import { makePrivate } from '../private-file.ts';
-import { countOf, fromColumns, joinColumns, newestOf, type RecordColumns } from './columns.ts';
+import { fromColumns, joinColumns } from './columns.ts';
 import { LaneReader } from './lane-reader.ts';
 import { openHistorySchema } from './history-schema.ts';
+import { packColumns, type PackedSegment } from './packed-segment.ts';
 import { PageBuilder } from './page-builder.ts';
 import { decodeSegment, encodeSegment, mayHold } from './segment.ts';
 import { SegmentSums } from './segment-sums.ts';
@@ -34,10 +36,8 @@ const MERGEABLE_RAW_BYTES = SEGMENT_RAW_BYTES / 2;
 /** The level of segments that are never merged. */
 const LAST_LEVEL = 9;
 
-const LANES: readonly HistoryLane[] = ['objects', 'events'];
-
-export interface ColumnBatch {
-  readonly lanes: Readonly<Record<HistoryLane, RecordColumns>>;
+export interface PackedBatch {
+  readonly lanes: Readonly<Partial<Record<HistoryLane, PackedSegment>>>;
   readonly gaps: readonly HistoryGap[];
   readonly covered: number;
 }
@@ -94,17 +94,18 @@ export class HistoryDatabase {
   }
 
   #begin(revision: number, nowMs: number): void {
-    for (const lane of LANES)
+    for (const lane of HISTORY_LANES)
       this.#run('INSERT OR REPLACE INTO lane VALUES (?, ?, ?)', lane, revision, Math.ceil(nowMs));
     this.#run('INSERT INTO covered VALUES (?)', revision);
   }
 
-  append({ lanes, gaps, covered }: ColumnBatch, nowMs: number): HistoryStatus {
+  append({ lanes, gaps, covered }: PackedBatch, nowMs: number): HistoryStatus {
     this.#atomically(() => {
       for (const gap of gaps) this.#gaps.add(gap);
-      for (const lane of LANES) {
-        if (countOf(lanes[lane]) === 0) continue;
-        this.#insert(lane, lanes[lane], 0);
+      for (const lane of HISTORY_LANES) {
+        const packed = lanes[lane];
+        if (packed === undefined) continue;
+        this.#insert(lane, packed, 0);
         this.#mergeTail(lane);
       }
       this.#run('UPDATE covered SET revision = max(revision, ?)', covered);
@@ -113,18 +114,19 @@ export class HistoryDatabase {
     return this.status();
   }
 
-  #insert(lane: HistoryLane, columns: RecordColumns, level: number): void {
-    const { bytes, rawBytes, hashes } = encodeSegment(columns);
-    const { revision, timeMs } = newestOf(columns);
+  #insert(lane: HistoryLane, packed: PackedSegment, level: number): void {
+    const { records, newest } = packed;
+    const { bytes, hashes } = encodeSegment(packed);
+    const rawBytes = packed.bytes.length;
     const index = new Uint8Array(hashes.buffer);
-    const sums = { records: countOf(columns), size: bytes.length + index.length };
+    const sums = { records, size: bytes.length + index.length };
     const { lastInsertRowid: id } = this.#run(
       'INSERT INTO segment (lane, level, newest, ended, records, raw, size) VALUES (?, ?, ?, ?, ?, ?, ?)',
       lane,
       rawBytes > MERGEABLE_RAW_BYTES ? LAST_LEVEL : level,
-      revision,
-      Math.ceil(timeMs),
-      sums.records,
+      newest.revision,
+      Math.ceil(newest.timeMs),
+      records,
       rawBytes,
       sums.size,
     );
@@ -148,7 +150,7 @@ export class HistoryDatabase {
         if (isTooMuch) this.#run('UPDATE segment SET level = ? WHERE id = ?', LAST_LEVEL, id);
         else this.#drop(id);
       if (isTooMuch) return;
-      this.#insert(lane, joinColumns(merged), level + 1);
+      this.#insert(lane, packColumns(joinColumns(merged)), level + 1);
     }
   }
 
@@ -174,7 +176,7 @@ export class HistoryDatabase {
   #pruneAll(nowMs: number): void {
     const { sizeBytes, ageMs } = this.#limits;
     let dropped = 0;
-    for (const lane of LANES) {
+    for (const lane of HISTORY_LANES) {
       const most = sizeBytes * (lane === 'events' ? EVENTS_SHARE : 1 - EVENTS_SHARE);
       for (;;) {
         const [oldest] = this.#rows<{ id: number; ended: number; newest: number }>(

@@ -2,7 +2,6 @@
 import type {
   ChangedKeysQuery,
   HistoryFound,
-  HistoryGap,
   HistoryLane,
   HistoryLimits,
   HistoryMoment,
@@ -12,8 +11,12 @@ import type {
   StatesQuery,
 } from '../../history-log.ts';
 import type { RecordColumns } from './columns.ts';
+import type { PackedBatch } from './history-database.ts';
 
 type FoundColumns = RecordColumns & Omit<HistoryFound, 'records'>;
+
+/** Memory that the next batch is packed in. */
+export type Spares = Readonly<Partial<Record<HistoryLane, ArrayBuffer>>>;
 
 /** What can be asked. `nowMs`: the caller's wall clock. */
 export interface HistoryRequests {
@@ -27,13 +30,9 @@ export interface HistoryRequests {
     answer: HistoryStatus & { readonly discarded: string };
   };
   append: {
-    ask: {
-      readonly lanes: Readonly<Record<HistoryLane, RecordColumns>>;
-      readonly gaps: readonly HistoryGap[];
-      readonly covered: number;
-      readonly nowMs: number;
-    };
-    answer: HistoryStatus;
+    ask: PackedBatch & { readonly nowMs: number };
+    /** `spares`: the buffers of the batch, which the worker no longer needs. */
+    answer: HistoryStatus & { readonly spares: Spares };
   };
   read: {
     ask: HistoryQuery & { readonly nowMs: number };

@@ -6,22 +6,25 @@ import { Worker } from 'node:worker_threads';
 import type { CancelTimer, Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import { background } from '../../../platform/unexpected.ts';
-import type {
-  ChangedKeysQuery,
-  HistoryBatch,
-  HistoryFound,
-  HistoryLimits,
-  HistoryLog,
-  HistoryMoment,
-  HistoryPage,
-  HistoryQuery,
-  HistoryStatus,
-  StatesQuery,
+import {
+  HISTORY_LANES,
+  type ChangedKeysQuery,
+  type HistoryBatch,
+  type HistoryFound,
+  type HistoryLane,
+  type HistoryLimits,
+  type HistoryLog,
+  type HistoryMoment,
+  type HistoryPage,
+  type HistoryQuery,
+  type HistoryStatus,
+  type StatesQuery,
 } from '../../history-log.ts';
 import { StoreError } from '../../store.ts';
 import { WorkerClient } from '../worker-client.ts';
-import { fromColumns, toColumns } from './columns.ts';
+import { fromColumns } from './columns.ts';
 import type { HistoryRequests } from './history-protocol.ts';
+import { packRecords, type PackedSegment } from './packed-segment.ts';
 
 export interface SqliteHistoryOptions {
   /** The file, made when missing; `:memory:` keeps it in the memory of the worker, which then never ends. */
@@ -32,6 +35,8 @@ export interface SqliteHistoryOptions {
 }
 
 const IDLE_MS = 10_000;
+/** Longer ones, of rare large batches, are not kept. */
+const MAX_SPARE_BYTES = 4 * 1024 * 1024;
 
 type Ask = <Op extends keyof HistoryRequests>(
   op: Op,
@@ -68,14 +73,15 @@ function workerAnswerer(clock: Clock): Answerer {
 /** The buffers that are transferred to the worker: those of a batch. Other calls have none. */
 function buffersOf(ask: HistoryRequests[keyof HistoryRequests]['ask']): readonly ArrayBuffer[] {
   if (!('lanes' in ask)) return [];
-  const { objects, events } = ask.lanes;
-  return [objects, events].flatMap(({ numbers, values }) => [numbers.buffer, values.buffer]);
+  return Object.values(ask.lanes).map(({ bytes }) => bytes.buffer);
 }
 
 class SqliteHistory implements HistoryLog {
   readonly #options: SqliteHistoryOptions;
   readonly #start: () => Answerer;
   #running: Running | undefined;
+  /** Buffers that the worker gave back: memory that is new to the process costs more than packing a batch. */
+  #spares: Partial<Record<HistoryLane, ArrayBuffer>> = {};
   #nowRevision = 0;
   #underWay = 0;
   #cancelIdle: CancelTimer | undefined;
@@ -92,11 +98,27 @@ class SqliteHistory implements HistoryLog {
     return this.prune();
   }
 
-  append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
-    const lanes = { objects: toColumns(records.objects), events: toColumns(records.events) };
-    const ask = { lanes, gaps, covered, nowMs: this.#nowMs };
+  async append({ records, gaps, covered }: HistoryBatch): Promise<HistoryStatus> {
+    const ask = { lanes: this.#packed(records), gaps, covered, nowMs: this.#nowMs };
     this.#nowRevision = Math.max(this.#nowRevision, covered);
-    return this.#with(({ answerer }) => answerer.ask('append', ask));
+    const { spares, ...status } = await this.#with(({ answerer }) => answerer.ask('append', ask));
+    for (const lane of HISTORY_LANES) this.#keep(lane, spares[lane]);
+    return status;
+  }
+
+  #packed(records: HistoryBatch['records']): Partial<Record<HistoryLane, PackedSegment>> {
+    const lanes: Partial<Record<HistoryLane, PackedSegment>> = {};
+    for (const lane of HISTORY_LANES) {
+      if (records[lane].length === 0) continue;
+      lanes[lane] = packRecords(records[lane], this.#spares[lane]);
+      delete this.#spares[lane];
+    }
+    return lanes;
+  }
+
+  #keep(lane: HistoryLane, spare: ArrayBuffer | undefined): void {
+    if (spare !== undefined && spare.byteLength <= MAX_SPARE_BYTES && this.#running !== undefined)
+      this.#spares[lane] = spare;
   }
 
   async read(query: HistoryQuery): Promise<HistoryPage> {
@@ -180,6 +202,7 @@ class SqliteHistory implements HistoryLog {
     this.#cancelIdle?.();
     const running = this.#running;
     this.#running = undefined;
+    this.#spares = {};
     if (running !== undefined) this.#ending = this.#ending.then(() => endOf(running.answerer));
     return this.#ending;
   }
