@@ -3,13 +3,13 @@
 // costs the server.
 //
 //   node bench/console.ts [--pods 50000] [--nodes 5000] [--changes 500]
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { Cluster, Nodes, Pods } from '../src/testing/index.ts';
 import { openBrowser } from '../test/console/browser.ts';
 import { build } from '../tools/build.ts';
 import { repositoryRoot } from '../tools/repository.ts';
+import { BareTab } from './console/bare-tab.ts';
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ await createNodes();
 await createPods();
 const beforeMb = memoryMb();
 await using browser = await openBrowser();
-const { page, context } = browser;
+const { page } = browser;
 const link = await cluster.console();
 await page.goto(link);
 await page.locator('#content').waitFor();
@@ -52,12 +52,6 @@ async function opened(): Promise<void> {
   print('all rows after', `${Math.round(performance.now() - startMs)} ms`);
 }
 
-const session = await context.newCDPSession(page);
-await session.send('HeapProfiler.collectGarbage');
-const heapMb = Number(await page.evaluate('performance.memory.usedJSHeapSize')) / 2 ** 20;
-print('JavaScript heap of the tab', `${heapMb.toFixed(0)} MB`);
-print('memory of its process', `${((await rendererBytes()) / 2 ** 20).toFixed(0)} MB`);
-
 const changing = new AbortController();
 const changes = changePods(changing.signal);
 print('frames a second at rest', await frames('.grid', 0));
@@ -73,15 +67,17 @@ for (const size of [4, 11, 24]) {
   const what = `map: scrolling, tiles of ${size} pixels, changes as above`;
   print(what, await frames('.topology-map', 120));
 }
-await session.send('HeapProfiler.collectGarbage');
-print('map: memory of its process', `${((await rendererBytes()) / 2 ** 20).toFixed(0)} MB`);
+await page.goto('about:blank');
+await printMemory();
 changing.abort();
 print('changes made a second', `${(await changes).toFixed(0)}`);
 
-await page.evaluate(`location.hash = '#/'`);
+await page.goto(`${new URL(link).origin}/console/#/`);
+await page.locator('#content').waitFor();
 const shares: Record<string, number> = { overview: await cpuShare() };
 for (const at of ['list/pods', 'charts/pods', 'charts/api']) {
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${at}`)}`);
+  if (at === 'list/pods') await page.locator('.liveness.live').waitFor({ timeout: 120_000 });
   shares[at] = await cpuShare();
 }
 const withCharts = memoryMb();
@@ -179,18 +175,29 @@ async function cpuShare(): Promise<number> {
   return (user + system) / 1000 / (performance.now() - beganMs);
 }
 
-/** Proportional memory of the renderer that has the page. */
-async function rendererBytes(): Promise<number> {
-  const root = await context.browser()?.newBrowserCDPSession();
-  if (root === undefined) return Number.NaN;
-  const { processInfo } = await root.send('SystemInfo.getProcessInfo');
-  const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => pssBytes(id));
-  return Math.max(...sizes);
+/** Memory of a user's tab with the list, and with the map after it, while pods change. */
+async function printMemory(): Promise<void> {
+  await using tab = await BareTab.open(await cluster.console());
+  const measure = async (what: string): Promise<void> => {
+    const now = await tab.memory({ collects: false });
+    const { process, heap } = await tab.memory({ collects: true });
+    const text = `${megabytes(process)}, ${megabytes(heap)} of it objects; ${megabytes(now.process)} before a collection`;
+    print(`memory of the tab, ${what}`, text);
+  };
+  await tab.until(`document.querySelector('#content') !== null`);
+  await measure('overview');
+  for (const [what, at, view] of [
+    ['list of all pods', '#/list/pods', 'section.list'],
+    ['map of all pods', '#/topology/nodes?group=zone', '.topology'],
+  ] as const) {
+    await tab.evaluate(`location.hash = '${at}'`);
+    await tab.until(`document.querySelector('${view} .liveness.live') !== null`);
+    await measure(what);
+  }
 }
 
-function pssBytes(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
+function megabytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(0)} MB`;
 }
 
 function print(what: string, figure: string): void {

@@ -94,6 +94,13 @@ export interface SubresourceOptions {
   readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
+export interface RawAnswer {
+  readonly status: number;
+  /** By names in lower case. Absent where a client has none. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
 export interface Client {
   resource<T extends KubernetesObject>(info: ResourceInfo<T>): ResourceClient<T>;
   /** Any request with raw path (and query): discovery, logs, version. Rejects on a status of 400 and above. */
@@ -104,7 +111,7 @@ export interface Client {
     body?: unknown;
     headers?: Readonly<Record<string, string>>;
     signal?: AbortSignal;
-  }): Promise<{ status: number; body: Uint8Array }>;
+  }): Promise<RawAnswer>;
   /** Opens an upgraded connection (exec, attach, port-forward) where the transport can. */
   upgrade(request: { path: string; headers: Readonly<Record<string, string>>; signal?: AbortSignal }): Promise<Duplex>;
 }

@@ -128,7 +128,7 @@ export function createTransportClient(transport: ClientTransport, clock: Clock):
       const [path = '', query = ''] = splitOnce(request.path, '?');
       const answer = await transport.raw({ ...request, method: request.method ?? 'GET', path, query });
       if (answer.status >= 400) throw errorOfAnswer(answer.status, decodeErrorBody(answer.body));
-      return { status: answer.status, body: answer.body };
+      return answer;
     },
     upgrade(request) {
       const [path = '', query = ''] = splitOnce(request.path, '?');

@@ -4,7 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
-const CHROMIUM = '/usr/bin/chromium';
+export const CHROMIUM = '/usr/bin/chromium';
+/** As root, and without requests of the browser's own. */
+export const CHROMIUM_ARGUMENTS: readonly string[] = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 /** Why such tests cannot run here; false when they can. */
 export const skipBrowser: string | false = existsSync(CHROMIUM) ? false : `needs ${CHROMIUM}`;
@@ -27,15 +37,7 @@ export async function openBrowser(
     ignoreHTTPSErrors: true,
     viewport: { width: options.width ?? 1280, height: options.height ?? 800 },
     colorScheme: options.dark === true ? 'dark' : 'light',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: [...CHROMIUM_ARGUMENTS],
   });
   const [page] = context.pages();
   const problems: string[] = [];

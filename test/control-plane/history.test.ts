@@ -146,6 +146,23 @@ for (const kind of kinds) {
   });
 }
 
+/** The list at the tenth edit has what the object of then has. */
+async function checkLists(command: (...args: string[]) => Promise<string>, tenth: string): Promise<void> {
+  const list = (...args: string[]): Promise<string> => command('get', 'deploy', `--at=${tenth}`, ...args);
+  assert.match(await list(), /^NAME +READY +UP-TO-DATE +AVAILABLE +AGE\nweb +0\/8 +0 +0 +\S+\n$/);
+  assert.match(await list('-A', '-o', 'wide'), /^NAMESPACE +NAME .* IMAGES .*\ndefault +web .* web:9 /);
+  assert.equal(await list('-o', 'name'), 'deployment.apps/web\n');
+  const { kind, items } = JSON.parse(await list('-o', 'json')) as {
+    kind: string;
+    items: { apiVersion: string; kind: string; spec: { replicas: number } }[];
+  };
+  assert.deepEqual(
+    [kind, items.map((item) => [item.apiVersion, item.kind, item.spec.replicas])],
+    ['List', [['apps/v1', 'Deployment', 8]]],
+  );
+  assert.equal(await list('-l', 'app=other'), '');
+}
+
 async function checkCommands(
   plane: ControlPlaneFixture,
   { tenth, last }: { readonly tenth: string; readonly last: string },
@@ -161,6 +178,7 @@ async function checkCommands(
   assert.match(diff, /^-  replicas: 8\n\+  replicas: 20$/m);
   assert.match(diff, new RegExp(`^# spec\\.replicas: alice \\(kubectl patch scale\\), revision ${last}`, 'm'));
   assert.match(await command('get', 'deploy', 'web', '--at', tenth), /^ {4}round: "8"$/m);
+  await checkLists(command, tenth);
   const dry = await command('restore', 'deployment/web', `--to=${tenth}`, '--dry-run');
   assert.match(dry, /^\+  replicas: 8$[\s\S]*\(dry run\)$/m);
   assert.deepEqual(await stateAt(plane, '999999999').catch(() => 'too large'), 'too large');

@@ -2,6 +2,7 @@
 import { parseDurationMs } from '../../api/duration.ts';
 import { dateOf, parseTime } from '../../api/time.ts';
 import { StatusError } from '../../api/status-error.ts';
+import { warningTexts } from '../../api/warning-header.ts';
 import type { ObjectAt, ObjectHistory } from '../../apiserver/history/history-view.ts';
 import type { RevisionEntry } from '../../apiserver/history/revision-entry.ts';
 import { encodeQuery } from '../../client/request-path.ts';
@@ -36,13 +37,21 @@ export function askAt(object: NamedObject, moment: string): Promise<ObjectAt> {
   return ask<ObjectAt>(object, { at: momentParam(moment, object.nowMs) });
 }
 
-async function ask<T>(
-  { client, path }: NamedObject,
+async function ask<T>(object: NamedObject, query: Readonly<Record<string, string | number | undefined>>): Promise<T> {
+  return (await askPath<T>(object, query)).answer;
+}
+
+/** What the server answers at a path of its history. Rejects with `UserError` where it keeps none. */
+export async function askPath<T>(
+  { client, path }: Pick<NamedObject, 'client' | 'path'>,
   query: Readonly<Record<string, string | number | undefined>>,
-): Promise<T> {
+  accept = 'application/json',
+): Promise<{ readonly answer: T; readonly warnings: readonly string[] }> {
   try {
-    const { body } = await client.raw({ path: `/keelson/v1/history${path}?${encodeQuery(query)}` });
-    return JSON.parse(Buffer.from(body).toString('utf8')) as T;
+    const request = { path: `/keelson/v1/history${path}?${encodeQuery(query)}`, headers: { accept } };
+    const { body, headers } = await client.raw(request);
+    const answer = JSON.parse(Buffer.from(body).toString('utf8')) as T;
+    return { answer, warnings: warningTexts(headers?.['warning'] ?? '') };
   } catch (error) {
     if (error instanceof StatusError && error.status.reason === 'NotFound' && error.status.details?.name === undefined)
       throw new UserError('this server keeps no history of objects: it was switched off, or it is not Keelson');

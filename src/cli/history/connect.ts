@@ -14,21 +14,26 @@ import { UserError } from '../usage-error.ts';
 /** Options that say which object of which cluster. */
 export type RawObjectOptions = ClusterChoice;
 
-/** An object by its name; it may be gone. */
-export interface NamedObject {
+/** A kind that a command names, and the namespace that is meant. */
+export interface NamedKind {
   readonly client: Client;
   readonly info: ResourceInfo<KubernetesObject>;
   readonly resources: readonly ResourceInfo<KubernetesObject>[];
-  readonly key: ObjectKey;
-  /** Its path in the API. */
-  readonly path: string;
+  readonly namespace: string;
   readonly nowMs: number;
 }
 
+/** An object by its name; it may be gone. */
+export interface NamedObject extends Omit<NamedKind, 'namespace'> {
+  readonly key: ObjectKey;
+  /** Its path in the API. */
+  readonly path: string;
+}
+
 /** Adds the argument and the options. */
-export function withObjectOptions(command: Command): Command {
+export function withObjectOptions(command: Command, target = 'KIND/NAME, or KIND NAME'): Command {
   return command
-    .argument('<target...>', 'KIND/NAME, or KIND NAME')
+    .argument('<target...>', target)
     .option('-n, --namespace <namespace>', 'namespace of the object (default: the one of the kubeconfig)')
     .option('--kubeconfig <file>', 'how to reach the API (default: KUBECONFIG, or that of the cluster on --data-dir)')
     .addOption(dataDirOption());
@@ -46,13 +51,25 @@ export async function withNamedObject<T>(
   work: (object: NamedObject) => Promise<T>,
 ): Promise<T> {
   const { kind, name } = targetOf(words);
+  return await withNamedKind(kind, options, ({ namespace, ...named }) => {
+    const { info } = named;
+    const key = info.namespaced ? { namespace, name } : { name };
+    return work({ ...named, key, path: objectPath(info, key) });
+  });
+}
+
+/** Does something with a kind and the namespace that is meant; what the server refuses is a `UserError`. */
+export async function withNamedKind<T>(
+  kind: string,
+  options: RawObjectOptions,
+  work: (kind: NamedKind) => Promise<T>,
+): Promise<T> {
   const { client, namespace, nowMs, close } = await openKubeClient(options, 'keelson-history');
   try {
     const { resources } = await discoverResources(client);
     const info = findResource(kind, resources);
     if (info === undefined) throw new UserError(`the server has no kind ${kind}`);
-    const key = info.namespaced ? { namespace, name } : { name };
-    return await work({ client, info, resources, key, path: objectPath(info, key), nowMs: nowMs() });
+    return await work({ client, info, resources, namespace, nowMs: nowMs() });
   } catch (error) {
     throw error instanceof StatusError ? new UserError(error.message) : error;
   } finally {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { momentParam } from './ask-history.ts';
 import { targetOf } from './connect.ts';
 import { asNew, overPresent } from './restored-object.ts';
+import { tableText } from './table-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 test('a moment is a revision, a time or an age', () => {
@@ -18,6 +19,24 @@ test('one object is named as KIND/NAME or KIND NAME', () => {
   assert.deepEqual(targetOf(['deploy', 'web']), { kind: 'deploy', name: 'web' });
   for (const wrong of [['deploy'], ['deploy/'], ['a/b/c'], ['a/b', 'c/d'], ['a', 'b', 'c']])
     assert.throws(() => targetOf(wrong), /KIND\/NAME/);
+});
+
+test('pages of a table stand below one head, and no cell writes to the terminal', () => {
+  const column = (name: string, priority: number) => ({ name, type: 'string', format: '', description: '', priority });
+  const columnDefinitions = [column('Name', 0), column('Restarts', 0), column('Node', 1)];
+  const page = (namespace: string, ...cells: unknown[]) => ({
+    metadata: {},
+    columnDefinitions,
+    rows: [{ cells, object: { metadata: { namespace } } }],
+  });
+  const pages = [page('a', 'one', 3, 'n1'), page('b', '\u001b[2Jtwo\u009b\nmore', null, 'n2')];
+  const text = (isWide: boolean, showsNamespaces: boolean): string[][] =>
+    tableText(pages, { isWide, showsNamespaces })
+      .split('\n')
+      .map((line) => line.split(/ {3,}/));
+  assert.deepEqual(text(false, false), [['NAME', 'RESTARTS'], ['one', '3'], ['^[[2Jtwo\\x9b...'], ['']]);
+  assert.deepEqual(text(true, true)[1], ['a', 'one', '3', 'n1']);
+  assert.equal(tableText([], { isWide: false, showsNamespaces: true }), '');
 });
 
 const lines = (...texts: readonly string[]): string => texts.map((text) => `${text}\n`).join('');

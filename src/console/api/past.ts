@@ -1,5 +1,6 @@
 /** Keelson's own answers of the past: `/keelson/v1/history` before the path of an object or a list. */
 import type { KubernetesObject, Stored } from '../../api/object.ts';
+import { warningTexts } from '../../api/warning-header.ts';
 import { sendJson } from './http.ts';
 import { type ObjectRef, objectPath } from './kinds.ts';
 
@@ -35,7 +36,7 @@ export async function readObjectAt(
   return object;
 }
 
-/** What the server warns of, as `Warning` has it: code, agent and text. */
+/** What the server warns of. */
 export function warningOf({ headers }: Response): string {
-  return /^299 \S+ "(.*)"$/.exec(headers.get('warning') ?? '')?.[1] ?? '';
+  return warningTexts(headers.get('warning') ?? '').join('; ');
 }

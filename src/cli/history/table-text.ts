@@ -1,0 +1,37 @@
+/** A server's table as text. Upstream: kubectl's table printer. Pure. */
+import type { Table, TableRow } from '../../api/gen/meta-v1.ts';
+import { columns } from '../columns.ts';
+
+interface Shown {
+  /** Also columns for which there is room on wide screens alone. */
+  readonly isWide: boolean;
+  readonly showsNamespaces: boolean;
+}
+
+/** The pages of one list below one head; '' without rows. */
+export function tableText(pages: readonly Table[], { isWide, showsNamespaces }: Shown): string {
+  const definitions = pages[0]?.columnDefinitions ?? [];
+  const shown = definitions.flatMap(({ priority }, index) => (isWide || priority === 0 ? [index] : []));
+  const head = shown.map((index) => definitions[index]!.name.toUpperCase());
+  const rows = pages.flatMap((page) => page.rows ?? []);
+  if (rows.length === 0) return '';
+  const lines = rows.map((row) => shown.map((index) => cellText(row.cells[index])));
+  if (!showsNamespaces) return columns([head, ...lines]);
+  return columns([['NAMESPACE', ...head], ...lines.map((line, index) => [namespaceOf(rows[index]!), ...line])]);
+}
+
+function namespaceOf({ object }: TableRow): string {
+  return (object as { readonly metadata?: { readonly namespace?: string } } | undefined)?.metadata?.namespace ?? '';
+}
+
+/** The first line of a cell. Controls are written out: texts of others reach a terminal. Upstream: printers.WriteEscaped. */
+function cellText(cell: unknown): string {
+  if (cell === null || cell === undefined) return '';
+  const [first = '', ...more] = (typeof cell === 'string' ? cell : JSON.stringify(cell)).split(/[\f\n\r]/);
+  return first.replaceAll(/\p{Cc}/gu, controlText) + (more.length > 0 ? '...' : '');
+}
+
+function controlText(control: string): string {
+  const code = control.charCodeAt(0);
+  return code < 0x20 ? `^${String.fromCharCode(code + 0x40)}` : `\\x${code.toString(16)}`;
+}
