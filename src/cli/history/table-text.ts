@@ -1,5 +1,5 @@
 /** A server's table as text. Upstream: kubectl's table printer. Pure. */
-import type { Table, TableRow } from '../../api/gen/meta-v1.ts';
+import type { ObjectMeta, Table, TableRow } from '../../api/gen/meta-v1.ts';
 import { columns } from '../columns.ts';
 
 interface Shown {
@@ -21,7 +21,8 @@ export function tableText(pages: readonly Table[], { isWide, showsNamespaces }: 
 }
 
 function namespaceOf({ object }: TableRow): string {
-  return (object as { readonly metadata?: { readonly namespace?: string } } | undefined)?.metadata?.namespace ?? '';
+  const { namespace = '' } = (object as { readonly metadata: ObjectMeta }).metadata;
+  return namespace;
 }
 
 /** The first line of a cell. Controls are written out: texts of others reach a terminal. Upstream: printers.WriteEscaped. */
