@@ -185,7 +185,11 @@ module.exports = {
       comment: 'browser code takes types of api/, and what computes from texts alone',
       severity: 'error',
       from: { path: '^src/console/', pathNot: testCode },
-      to: { path: '^src/api/', pathNot: '^src/api/(age|quantity|time|warning-header)\\.ts$', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^src/api/',
+        pathNot: '^src/api/(age|quantity|time|warning-header)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     sibling('registry', '^src/apiserver/registry', 2),
     sibling('admission', '^src/apiserver/admission', 1),
