@@ -85,3 +85,21 @@ test('jest, without flags', async () => {
   const { stderr } = await npm(folder, 'run', 'jest');
   assert.match(stderr, /Tests: +2 passed, 2 total/);
 });
+
+test('node:test, with its hook on promises switched off', async () => {
+  const lines = [
+    "import { test } from 'node:test';",
+    "import { Cluster } from 'keelson/testing';",
+    "test('a cluster comes up', async () => {",
+    '  await using cluster = await Cluster.start();',
+    "  await cluster.waitFor('node/node-1', 'Ready');",
+    '});',
+  ];
+  await writeFile(join(folder, 'plain.test.mjs'), lines.join('\n'));
+  const flags = ['--import', 'keelson/testing/node-test', '--test', '--test-reporter=tap', 'plain.test.mjs'];
+  const { stdout } = await run(process.execPath, flags, {
+    cwd: folder,
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+  });
+  assert.match(stdout, /^# pass 1$/m);
+});

@@ -209,8 +209,35 @@ test('a rejection before the first test of a file fails a run of files apart', (
       await new Promise(setImmediate);
       const { test } = await import('node:test');\ntest('passes', () => {});\n`,
   });
-  const untracked = join(repositoryRoot, 'tools/run-tests/untracked.ts');
-  const { status, stdout } = runNode(tree.root, ['--test', `--import=${untracked}`, '*.test.mjs']);
+  const preload = join(repositoryRoot, 'bin/node-test.cjs');
+  const { status, stdout } = runNode(tree.root, ['--test', `--import=${preload}`, '*.test.mjs']);
   assert.equal(status, 1, stdout);
   assert.match(stdout, /nobody awaits this/);
+});
+
+test('node:test follows no promise after keelson/testing/node-test; hooks of the program are as they were', () => {
+  using tree = plantTree({
+    // Prints what each hook is made with, by whoever makes it.
+    'spy.cjs': `const hooks = require('node:async_hooks');
+      const create = hooks.createHook;
+      hooks.createHook = (made) => {
+        console.log('HOOK', Object.keys(made).toSorted().join(), made.trackPromises);
+        return create(made);
+      };\n`,
+    'own.test.mjs': `import { test } from 'node:test';
+      import hooks from 'node:async_hooks';
+      test('passes', () => {});
+      let seen = 0;
+      hooks.createHook({ init: () => void seen++, destroy() {} }).enable();
+      await Promise.resolve();
+      console.log('SEEN', seen > 0);\n`,
+  });
+  const hooksOf = (...preloads: readonly string[]): readonly string[] => {
+    const { stdout } = runNode(tree.root, [...preloads.map((path) => `--import=${path}`), 'own.test.mjs']);
+    return stdout.split('\n').filter((line) => /^(HOOK|SEEN)/.test(line));
+  };
+  const spy = join(tree.root, 'spy.cjs');
+  const own = ['HOOK destroy,init undefined', 'SEEN true'];
+  assert.deepEqual(hooksOf(spy), ['HOOK destroy,init undefined', ...own]);
+  assert.deepEqual(hooksOf(spy, join(repositoryRoot, 'bin/node-test.cjs')), ['HOOK init,trackPromises false', ...own]);
 });

@@ -2,7 +2,7 @@
 // on. Each file is a run of its own: its hooks are for its tests alone, and nothing of it starts before its turn.
 //
 //   node tools/run-tests/shared.ts TIMEOUT_MS FILE...
-import './untracked.ts';
+import '../../bin/node-test.cjs';
 import { resolve } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { TestEvent } from 'node:test/reporters';

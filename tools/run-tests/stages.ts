@@ -54,7 +54,7 @@ function isolatedTests(name: string, run: IsolatedTestRun): Stage {
   const ordered = new Set([...first.filter((file) => files.includes(file)), ...files]);
   const args = [
     ...NODE_ARGUMENTS,
-    ...(isSimulated ? ['--import=./tools/run-tests/untracked.ts', '--import=./tools/run-tests/patient.ts'] : []),
+    ...(isSimulated ? ['--import=./bin/node-test.cjs', '--import=./tools/run-tests/patient.ts'] : []),
     ...['tools/run-tests/isolated.ts', String(concurrency), String(timeoutMs)],
   ];
   return { name, commands: [[...args, ...ordered]], files };
