@@ -27,6 +27,7 @@ import {
   runDetached,
   stubDomainOption,
 } from './server-options.ts';
+import { parseRegistry, registryOption, type RawRegistry } from './registry-option.ts';
 import { UserError } from './usage-error.ts';
 
 /** Options of `keelson agent` before they are checked. */
@@ -42,6 +43,7 @@ export interface RawAgentOptions extends RawJoinToken, RawKubeletSettings {
   readonly logLevel: string;
   readonly restart?: string;
   readonly detach?: boolean;
+  readonly registry?: RawRegistry;
 }
 
 export function agentCommand(): Command {
@@ -73,6 +75,7 @@ export function agentOptions(command: Command): Command {
     .addOption(kubeletArgOption())
     .addOption(nodeLabelOption())
     .addOption(nodeTaintOption())
+    .addOption(registryOption())
     .addOption(configOption())
     .addOption(stubDomainOption())
     .addOption(proxyModeOption())
@@ -97,6 +100,7 @@ export async function parseAgentOptions(raw: RawAgentOptions): Promise<AgentOpti
     ...parseNodePortAddresses(raw.nodeportAddresses),
     nodeIp: raw.nodeIp,
     containerRuntimeEndpoint: endpoint,
+    ...parseRegistry(raw.registry),
     ...(await parseKubeletSettings(raw)),
   };
 }

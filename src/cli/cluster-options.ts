@@ -19,6 +19,7 @@ import { checkClusterName, DEFAULT_DATA_DIR, nameOfDataDir } from './arguments/c
 import { flagValues } from './flags.ts';
 import type { RawKubeletSettings } from './kubelet-settings.ts';
 import type { RawSnapshotOptions } from './snapshot/schedule-options.ts';
+import { parseRegistry, type RawRegistry } from './registry-option.ts';
 import { UserError } from './usage-error.ts';
 
 const MIN_HISTORY_BYTES = 4 * 1024 * 1024;
@@ -98,6 +99,7 @@ export interface RawServerOptions
   readonly detach?: boolean;
   readonly runtimeConfig?: string;
   readonly console?: 'true' | 'false';
+  readonly registry?: RawRegistry;
 }
 
 /** Checks everything that can be checked without looking at the machine. Throws `UserError` with exit code 2. */
@@ -127,6 +129,7 @@ export function parseServerOptions(raw: RawServerOptions): ClusterOptions {
     ...parseStubDomains(raw.dnsStubDomain),
     ...parseGateway(raw),
     ...parseHelm(raw),
+    ...parseRegistry(raw.registry),
     proxyMode: raw.proxyMode,
     ...parseNodePortAddresses(raw.nodeportAddresses),
     ...addresses(raw),

@@ -8,6 +8,7 @@ import { withHelmOptions, withProxies } from './helm-options.ts';
 import { dataDirOption } from './cluster-options.ts';
 import type { InstanceStart } from './instance-start.ts';
 import { withSnapshotOptions } from './snapshot/schedule-options.ts';
+import { registryOption } from './registry-option.ts';
 import { UserError } from './usage-error.ts';
 
 /** Adds the options. */
@@ -37,6 +38,7 @@ export function withServerOptions(command: Command): Command {
     .addOption(nodeTaintOption())
     .option('--kubeconfig-mode <mode>', 'mode of the file that --write-kubeconfig writes (default: 0600)')
     .option('--runtime-config <list>', 'API versions to serve or not, e.g. resource.k8s.io/v1beta1=true')
+    .addOption(registryOption())
     .addOption(consoleOption())
     .addOption(logLevelOption())
     .addOption(restartOption());

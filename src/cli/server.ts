@@ -63,6 +63,8 @@ export async function parseServerCommand(raw: RawServerCommand): Promise<Cluster
     throw new UserError('--disable-agent: there is no kubelet to configure on a server without a node', 2);
   if (raw.disableAgent === true && options.gateway !== undefined)
     throw new UserError('--disable-agent: routes are served by the node of this machine, which it leaves out', 2);
+  if (raw.disableAgent === true && options.registryPort !== undefined)
+    throw new UserError('--disable-agent: the registry is served by the node of this machine, which it leaves out', 2);
   if (etcd !== undefined && options.store.kind !== 'sqlite')
     throw new UserError('--cluster-init and --join bring a store of their own: leave --store out', 2);
   return options;

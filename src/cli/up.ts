@@ -102,6 +102,7 @@ const OF_REAL_MACHINES = [
   'nodeName',
   'nodeportAddresses',
   'proxyMode',
+  'registry',
   'schedulerConfig',
   'serviceCidr',
   'tlsSan',

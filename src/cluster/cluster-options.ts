@@ -57,6 +57,8 @@ export interface ClusterOptions {
   readonly nodePortAddresses?: readonly string[];
   /** The ports of routes (Ingress) on this machine's addresses. Absent: routes are not served by Keelson. */
   readonly gateway?: { readonly http: number; readonly https: number };
+  /** Where a registry is served on loopback. */
+  readonly registryPort?: number | undefined;
   /** How HelmCharts are run, once they are defined. */
   readonly helm?: HelmOptions;
   /** A control plane without a node on this machine. */

@@ -91,6 +91,7 @@ class RunningCluster implements Cluster {
       this.#node = createLocalNode(platform, {
         ...node,
         containerRuntimeEndpoint: containerRuntimeEndpoint || undefined,
+        registryPort: options.registryPort,
         ...(options.kubelet && { kubelet: options.kubelet }),
       });
   }

@@ -16,4 +16,6 @@ export interface AgentOptions {
   readonly nodePortAddresses?: readonly string[];
   readonly containerRuntimeEndpoint?: string;
   readonly kubelet?: KubeletSettings;
+  /** Where a registry is served on loopback. */
+  readonly registryPort?: number | undefined;
 }

@@ -57,6 +57,7 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     nodePortAddresses: options.nodePortAddresses ?? [],
     dnsStubDomains: options.dnsStubDomains ?? [],
     containerRuntimeEndpoint: containerRuntimeEndpoint || undefined,
+    registryPort: options.registryPort,
     ...(options.kubelet && { kubelet: options.kubelet }),
   });
   let [joined, keeping, started]: [boolean, Promise<void>, Promise<void>] = [

@@ -35,6 +35,8 @@ export interface LocalNodeConfig {
   readonly proxyMode: ProxyMode;
   readonly nodePortAddresses: readonly string[];
   readonly dnsStubDomains: readonly string[];
+  /** Where a registry is served on loopback; undefined: there is none. */
+  readonly registryPort?: number | undefined;
   readonly progress: Progress;
 }
 
@@ -71,6 +73,7 @@ class Machine implements LocalNode {
   #node: ClusterNode | undefined;
   #services: NodeServices | undefined;
   #serving: Promise<void> = Promise.resolve();
+  #registry: Promise<() => Promise<void>> | undefined;
   /** The kubelet's configuration, where the user gives settings. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
@@ -92,7 +95,8 @@ class Machine implements LocalNode {
   prepare(signal: AbortSignal): void {
     this.#networkUp = this.#network.start();
     this.#runtime = this.#config.progress.phase('container runtime', () => this.#startRuntime(signal));
-    for (const started of [this.#networkUp, this.#runtime]) started.catch(() => undefined); // Awaited in `join`.
+    this.#registry = this.#startRegistry(signal);
+    for (const started of [this.#networkUp, this.#runtime, this.#registry]) started.catch(() => undefined); // Awaited in `join`.
   }
 
   async join(connection: NodeConnection, signal: AbortSignal): Promise<void> {
@@ -114,6 +118,7 @@ class Machine implements LocalNode {
     );
     const cri = await this.#runtime;
     await this.#networkUp;
+    await this.#registry;
     if (cri === undefined) throw new Error('join comes after prepare');
     await this.#keepImageFolder(signal);
     const node = await this.#createNode(connection, cri);
@@ -140,6 +145,9 @@ class Machine implements LocalNode {
     await this.#services?.stop();
     await this.#node?.stop();
     await this.#runtime?.catch(() => undefined);
+    await (
+      await this.#registry?.catch(() => undefined)
+    )?.();
   }
 
   announce(reason: 'KeelsonRestarted', message: string): void {
@@ -193,11 +201,21 @@ class Machine implements LocalNode {
     await keepImageFolder(this.#platform, `${instance.dataDir}/images`, open, signal);
   }
 
+  async #startRegistry(signal: AbortSignal): Promise<() => Promise<void>> {
+    const { registryPort: port, instance } = this.#config;
+    if (port === undefined) return async () => undefined;
+    const { startRegistry } = await import('../registry/run-registry.ts');
+    return await startRegistry(this.#platform, { dataDir: instance.dataDir, port }, signal);
+  }
+
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {
     const { instance, containerRuntimeEndpoint, cniBinDirs } = this.#config;
     if (containerRuntimeEndpoint !== undefined)
       return createCriClient({ clock: this.#platform.clock }, { endpoint: containerRuntimeEndpoint });
-    const auth = await applyRegistries(this.#platform.files, instance.dataDir);
+    const { registryPort } = this.#config;
+    const own =
+      registryPort === undefined ? {} : (await import('../registry/run-registry.ts')).registryHosts(registryPort);
+    const auth = await applyRegistries(this.#platform.files, instance.dataDir, own);
     const supervisor = createInstanceContainerd(this.#platform, instance, cniBinDirs, auth);
     await supervisor.start(signal);
     return supervisor.client;

@@ -31,6 +31,8 @@ export interface NodeServicesDeps {
   readonly connection: NodeConnection;
   readonly instance: Instance;
   readonly kubeletPort: number;
+  /** Port of the registry on loopback. */
+  readonly registryPort?: number | undefined;
   /** The kubelet's configuration, where the user gives settings. */
   readonly kubeletDocument?: KubeletConfigurationV1Beta1 | undefined;
   readonly nodeIp: string;
@@ -60,7 +62,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
   const loopback = instance.cni === 'none' ? {} : { routeLoopback: () => network.routeLoopback() };
   const { proxyMode, nodePortAddresses } = deps;
   // A port of 0: nothing listens.
-  const ownTcpPorts = [instance.httpsPort, deps.kubeletPort].filter((port) => port > 0);
+  const ownTcpPorts = [instance.httpsPort, deps.kubeletPort, deps.registryPort ?? 0].filter((port) => port > 0);
   const config = { ...proxyConfig(instance, proxyMode), nodePortAddresses, ownTcpPorts };
   const proxy = createServiceProxy({ informers, platform, recorder, ...loopback }, config);
   const running = Promise.all([

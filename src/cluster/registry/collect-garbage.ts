@@ -1,0 +1,89 @@
+/**
+ * Removes what nothing leads to any more: manifests without a tag that no index and no living subject has, a week after their
+ * push, and blobs that no manifest names, an hour after they came.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { BlobStore } from './blob-store.ts';
+import { tryDigest, type Digest } from './oci-names.ts';
+import type { ManifestRecord, Repositories } from './repositories.ts';
+
+/** A push brings its blobs first. */
+const BLOB_GRACE_MS = 3_600_000;
+const UNTAGGED_GRACE_MS = 7 * 86_400_000;
+
+export interface Collected {
+  readonly manifests: number;
+  readonly blobs: number;
+}
+
+export async function collectGarbage(
+  { repositories, blobs, clock }: { repositories: Repositories; blobs: BlobStore; clock: Clock },
+  signal: AbortSignal,
+): Promise<Collected> {
+  const used = new Set<string>();
+  let manifests = 0;
+  const names = await repositories.names();
+  for (const name of names) {
+    if (signal.aborted) return { manifests, blobs: 0 };
+    manifests += await repositories.exclusively(() => collectManifests(repositories, name, clock.nowMs(), used));
+  }
+  const removed = await repositories.exclusively(async () => {
+    // Pushed since its repository was read.
+    for (const name of await repositories.names()) await addUsed(repositories, name, used);
+    let count = 0;
+    for (const { digest, mtimeMs } of await blobs.list()) {
+      if (signal.aborted) break;
+      if (used.has(digest.text) || clock.nowMs() - mtimeMs < BLOB_GRACE_MS) continue;
+      await blobs.remove(digest);
+      count++;
+    }
+    return count;
+  });
+  for (const name of names)
+    for (const digest of await repositories.layers(name))
+      if ((await blobs.size(digest)) === undefined) await repositories.unlinkBlob(name, digest);
+  return { manifests, blobs: removed };
+}
+
+/** Adds all that the repository's manifests name. */
+async function addUsed(repositories: Repositories, name: string, used: Set<string>): Promise<void> {
+  for (const digest of await repositories.manifests(name)) {
+    used.add(digest.text);
+    for (const reference of (await repositories.manifest(name, digest))?.references ?? []) used.add(reference);
+  }
+}
+
+async function collectManifests(
+  repositories: Repositories,
+  name: string,
+  nowMs: number,
+  used: Set<string>,
+): Promise<number> {
+  const records = new Map<string, ManifestRecord>();
+  for (const digest of await repositories.manifests(name)) {
+    const record = await repositories.manifest(name, digest);
+    if (record !== undefined) records.set(digest.text, record);
+  }
+  const kept = new Set<string>();
+  for (const tag of await repositories.tags(name)) keep((await repositories.tagged(name, tag))?.text);
+  for (const text of records.keys())
+    if (nowMs - (await repositories.pushedAtMs(name, tryDigest(text)!)) < UNTAGGED_GRACE_MS) keep(text);
+  // Referrers of what is kept are kept, and theirs.
+  for (let before = -1; before < kept.size;) {
+    before = kept.size;
+    for (const [text, { subject }] of records) if (subject !== undefined && kept.has(subject)) keep(text);
+  }
+  function keep(text: string | undefined): void {
+    if (text === undefined || kept.has(text) || !records.has(text)) return;
+    kept.add(text);
+    for (const reference of records.get(text)!.references) keep(reference);
+  }
+  let removed = 0;
+  for (const [text, record] of records) {
+    if (kept.has(text)) continue;
+    await repositories.removeManifest(name, tryDigest(text) as Digest, record);
+    removed++;
+  }
+  await addUsed(repositories, name, used);
+  return removed;
+}

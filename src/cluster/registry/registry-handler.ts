@@ -1,0 +1,81 @@
+/**
+ * An OCI registry over HTTP: distribution spec v1.1 (pull, push, discovery, management) and Docker's catalog. npm has clients of
+ * registries but no server; Debian's docker-registry would be one more program to install. Requests that come by way
+ * of a browser are refused, as whoever reaches the registry may push.
+ */
+import { BodyBrokenOffError, type HttpHandler, type HttpRequest, type HttpResponse } from '../../platform/http.ts';
+import type { Log } from '../../platform/log.ts';
+import { answerBlob, answerUpload, type BlobDeps } from './blob-requests.ts';
+import { answerCatalog, answerManifest, answerReferrers, answerTags } from './manifest-requests.ts';
+import { parseTarget, type Target } from './oci-names.ts';
+import { hasErrorCode } from '../../base/errors.ts';
+import { emptyResponse, errorResponse, RegistryError } from './registry-error.ts';
+
+const VERSION_HEADER = { 'docker-distribution-api-version': 'registry/2.0' };
+const METHODS: Readonly<Record<Target['kind'], readonly string[]>> = {
+  base: ['GET', 'HEAD'],
+  catalog: ['GET'],
+  tags: ['GET'],
+  referrers: ['GET'],
+  blob: ['GET', 'HEAD', 'DELETE'],
+  uploads: ['POST', 'GET', 'PATCH', 'PUT', 'DELETE'],
+  manifest: ['GET', 'HEAD', 'PUT', 'DELETE'],
+};
+
+export function createRegistryHandler(deps: BlobDeps, log: Log): HttpHandler {
+  return async (request) => {
+    try {
+      checkLocal(request);
+      return await answer(deps, request);
+    } catch (error) {
+      if (request.signal.aborted || error instanceof BodyBrokenOffError)
+        return emptyResponse(400, { connection: 'close' });
+      if (error instanceof RegistryError) return refusal(request, error);
+      if (hasErrorCode(error, 'ENOSPC', 'EDQUOT'))
+        return refusal(request, new RegistryError(507, 'DENIED', 'the disk of the registry is full'));
+      log.unexpected('a request of the registry failed', error, { method: request.method, path: request.path });
+      return emptyResponse(500, { connection: 'close' });
+    }
+  };
+}
+
+/** The rest of a refused request's body is not read, so its connection ends. */
+function refusal({ method }: HttpRequest, error: RegistryError): HttpResponse {
+  const hasBody = !['GET', 'HEAD', 'DELETE'].includes(method);
+  return errorResponse(hasBody ? error.closing() : error);
+}
+
+async function answer(deps: BlobDeps, request: HttpRequest): Promise<HttpResponse> {
+  const target = parseTarget(request.path);
+  if (!METHODS[target.kind].includes(request.method))
+    throw new RegistryError(405, 'UNSUPPORTED', 'the method is not supported here', {
+      allow: METHODS[target.kind].join(', '),
+    });
+  switch (target.kind) {
+    case 'base':
+      return emptyResponse(200, VERSION_HEADER);
+    case 'catalog':
+      return await answerCatalog(deps, request);
+    case 'tags':
+      return await answerTags(deps, request, target.name);
+    case 'referrers':
+      return await answerReferrers(deps, request, target.name, target.reference);
+    case 'blob':
+      return await answerBlob(deps, request, target.name, target.reference);
+    case 'manifest':
+      return await answerManifest(deps, request, target.name, target.reference);
+    case 'uploads':
+      return await answerUpload(deps, request, target.name, target.id);
+  }
+}
+
+/**
+ * Pages of other sites reach loopback through a browser: with an Origin, with Sec-Fetch-Site, or, after they had their own name
+ * resolve to loopback (DNS rebinding), with that name as the Host.
+ */
+function checkLocal({ headers }: HttpRequest): void {
+  const host = (headers['host'] ?? '').replace(/:\d+$/, '').toLowerCase();
+  const isFetchedByPage = !['none', undefined].includes(headers['sec-fetch-site']);
+  if (!['localhost', '127.0.0.1', '[::1]'].includes(host) || headers['origin'] !== undefined || isFetchedByPage)
+    throw new RegistryError(403, 'DENIED', 'the registry is for programs of this machine, at localhost');
+}

@@ -1,0 +1,93 @@
+/** The registry of a machine: listens on loopback, stores below the data directory, collects garbage every hour. */
+import { hasErrorCode } from '../../base/errors.ts';
+import { sleepUnlessAborted } from '../../platform/clock.ts';
+import type { HttpServer } from '../../platform/http.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { background } from '../../platform/unexpected.ts';
+import { PreflightError } from '../preflight-error.ts';
+import { BlobStore } from './blob-store.ts';
+import { collectGarbage } from './collect-garbage.ts';
+import { createRegistryHandler } from './registry-handler.ts';
+import { Repositories } from './repositories.ts';
+import { Uploads } from './uploads.ts';
+
+type Deps = Pick<Platform, 'clock' | 'files' | 'listenHttp' | 'log' | 'random'>;
+
+export interface RegistryConfig {
+  readonly dataDir: string;
+  readonly port: number;
+}
+
+const COLLECT_PERIOD_MS = 3_600_000;
+/** A start is busy with other things. */
+const FIRST_COLLECT_MS = 300_000;
+const EXPIRE_PERIOD_MS = 60_000;
+const CLOSE_GRACE_MS = 2_000;
+
+/** Resolves to a function that ends it, once it listens. Rejects with `PreflightError` where the port is taken. */
+export async function startRegistry(
+  platform: Deps,
+  { dataDir, port }: RegistryConfig,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> {
+  const { clock, files, random } = platform;
+  const log = platform.log.child('registry');
+  const folder = `${dataDir}/registry`;
+  await files.makeDir(folder, { mode: 0o700 });
+  const blobs = new BlobStore(files, folder);
+  const repositories = new Repositories(files, folder, blobs);
+  const uploads = new Uploads({ files, clock, random: random.fork('registry'), blobs }, folder);
+  await blobs.open();
+  await repositories.open();
+  await uploads.open();
+  const handler = createRegistryHandler({ blobs, repositories, uploads }, log);
+  const servers = await listen(platform, port, handler);
+  log.info('Images can be pushed to and pulled from this machine', { registry: `localhost:${port}` });
+  background(
+    log,
+    'uploads that rest are not ended',
+    repeat(EXPIRE_PERIOD_MS, EXPIRE_PERIOD_MS, () => uploads.expire()),
+  );
+  background(log, 'the garbage of the registry is not collected', repeat(FIRST_COLLECT_MS, COLLECT_PERIOD_MS, collect));
+  return async () => {
+    await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)));
+  };
+
+  async function collect(): Promise<void> {
+    const { manifests, blobs: removed } = await collectGarbage({ repositories, blobs, clock }, signal);
+    if (manifests + removed > 0) log.info('Garbage of the registry was removed', { manifests, blobs: removed });
+  }
+  async function repeat(firstMs: number, periodMs: number, work: () => Promise<void>): Promise<void> {
+    for (let waitMs = firstMs; ; waitMs = periodMs) {
+      await sleepUnlessAborted(clock, waitMs, signal);
+      if (signal.aborted) return;
+      await work().catch((error: unknown) => log.warn('The registry cannot be cleaned up', { err: error }));
+    }
+  }
+}
+
+/** On both loopback addresses, where the machine has them. */
+async function listen(
+  { listenHttp }: Pick<Platform, 'listenHttp'>,
+  port: number,
+  handler: ReturnType<typeof createRegistryHandler>,
+): Promise<HttpServer[]> {
+  const servers: HttpServer[] = [];
+  for (const host of ['127.0.0.1', '::1'])
+    try {
+      servers.push(await listenHttp({ host, port }, handler));
+    } catch (error) {
+      if (host === '::1' && hasErrorCode(error, 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL')) continue;
+      await Promise.all(servers.map((server) => server.close(0)));
+      if (!hasErrorCode(error, 'EADDRINUSE')) throw error;
+      throw new PreflightError(`--registry: port ${port} of ${host} is in use; give another, as in --registry 5002`);
+    }
+  return servers;
+}
+
+/** containerd's `hosts.toml` of the registry: plain HTTP, on this machine. */
+export function registryHosts(port: number): Readonly<Record<string, string>> {
+  const url = `http://127.0.0.1:${port}`;
+  const lines = [`server = "${url}"`, '', `[host."${url}"]`, '  capabilities = ["pull", "resolve", "push"]'];
+  return Object.fromEntries([`localhost:${port}`, `127.0.0.1:${port}`].map((host) => [host, lines.join('\n')]));
+}
