@@ -65,7 +65,7 @@ export class Http2Connections {
     const request = new Http2Request(stream, head);
     const serve = (): void => {
       waitingHeads.leave(lane, bytes);
-      if (!stream.destroyed) this.#serveHttp2(stream, request);
+      if (!stream.destroyed && !head.socket.destroyed) this.#serveHttp2(stream, request);
     };
     this.#failures.watch(request, due.then(serve));
   }

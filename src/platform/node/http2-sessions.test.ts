@@ -23,6 +23,8 @@ class Session extends EventEmitter {
   }
 }
 
+const stream = () => Object.assign(new EventEmitter(), { destroy: () => undefined });
+
 function withSession() {
   const sessions = new Http2Sessions<SweptSession>();
   const session = new Session();
@@ -56,7 +58,7 @@ test('a session that has ended has no listeners but one for late errors', () => 
 
 test('a connection with quiet streams is asked for a sign of life, and given up when it answers none', () => {
   const { sessions, session, sweepAfter } = withSession();
-  sessions.began(session as unknown as SweptSession, new EventEmitter());
+  sessions.began(session as unknown as SweptSession, stream());
   assert.deepEqual([sweepAfter(91), sweepAfter(120), sweepAfter(182)], [['ping'], [], ['ping']]);
   session.canPing = false;
   assert.deepEqual(sweepAfter(273), ['ping', 'destroy']);
@@ -71,9 +73,9 @@ test('a connection whose peer has ended its side is destroyed', () => {
 
 test('a stream that ended makes the connection idle from then on', () => {
   const { sessions, session, sweepAfter } = withSession();
-  const stream = new EventEmitter();
-  sessions.began(session as unknown as SweptSession, stream);
-  stream.emit('close');
+  const ended = stream();
+  sessions.began(session as unknown as SweptSession, ended);
+  ended.emit('close');
   assert.deepEqual(sweepAfter(92), ['close']);
   session.destroy();
 });

@@ -4,6 +4,7 @@
  * after its end. Upstream: IdleTimeout of http2.Server, ReadIdleTimeout of its clients.
  */
 import type { ServerHttp2Session } from 'node:http2';
+import { endInTurns, type EndingSocket } from './end-in-turns.ts';
 
 /** Upstream's. */
 const IDLE_MS = 90_000;
@@ -11,15 +12,21 @@ const SWEEP_EVERY_MS = 30_000;
 
 interface Use {
   readonly socket: SweptSocket;
-  openStreams: number;
+  readonly streams: Set<SweptStream>;
   /** On the monotonic clock: when the last stream ended, or the connection was asked for a sign of life. */
   sinceMs: number;
 }
 
 /** What a sweep needs of a connection. */
-export interface SweptSocket {
+export interface SweptSocket extends EndingSocket {
   destroy(): unknown;
   once(event: 'end', listener: () => void): unknown;
+}
+
+/** What ends with its connection. */
+export interface SweptStream {
+  once(event: 'close', listener: () => void): unknown;
+  destroy(): unknown;
 }
 
 /** What a sweep needs of a session. */
@@ -48,7 +55,9 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
    * that its writes fail: its streams would go on writing to nobody.
    */
   add(session: S, socket: SweptSocket, nowMs = performance.now()): void {
-    this.#uses.set(session, { socket, openStreams: 0, sinceMs: nowMs });
+    const streams = new Set<SweptStream>();
+    this.#uses.set(session, { socket, streams, sinceMs: nowMs });
+    endInTurns(socket, streams);
     socket.once('end', () => socket.destroy());
     session.once('close', () => {
       this.#delete(session);
@@ -59,12 +68,12 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
   }
 
   /** A stream of a session has begun. */
-  began(session: S, stream: { once(event: 'close', listener: () => void): unknown }): void {
+  began(session: S, stream: SweptStream): void {
     const use = this.#uses.get(session);
     if (use === undefined) return;
-    use.openStreams++;
+    use.streams.add(stream);
     stream.once('close', () => {
-      use.openStreams--;
+      use.streams.delete(stream);
       use.sinceMs = performance.now();
     });
   }
@@ -80,7 +89,7 @@ export class Http2Sessions<S extends SweptSession = ServerHttp2Session> {
         use.socket.destroy();
         this.#delete(session);
       } else if (nowMs - use.sinceMs < IDLE_MS) continue;
-      else if (use.openStreams === 0) endOf(session);
+      else if (use.streams.size === 0) endOf(session);
       else {
         use.sinceMs = nowMs;
         // False: ten pings have had no answer.

@@ -1,0 +1,107 @@
+/** Connections that end at one instant: how many of their streams end in one turn of the loop. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { createMemoryLog } from '../sim/log.ts';
+import { createTestAuthority } from './certificates-fixture.ts';
+import { endInTurns } from './end-in-turns.ts';
+import { createListenHttp } from './http-server.ts';
+
+const CONNECTIONS = 20;
+const STREAMS = 100;
+const ALL = CONNECTIONS * STREAMS;
+/** More than fit into the milliseconds that such work has in a turn. */
+const MOST_IN_A_TURN = ALL / 2;
+
+/** Holds requests open on connections of HTTP/2 until it is told how to end them all. */
+const CLIENT = `
+  const { parentPort, workerData: { port, ca } } = require('node:worker_threads');
+  const http2 = require('node:http2');
+  const net = require('node:net');
+  const tls = require('node:tls');
+  const sockets = [];
+  for (let at = 0; at < ${CONNECTIONS}; at++) {
+    const socket = net.connect(port, '127.0.0.1');
+    sockets.push(socket);
+    const createConnection = () => tls.connect({ socket, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] });
+    const session = http2.connect('https://127.0.0.1:' + port, { createConnection });
+    session.on('error', () => undefined);
+    for (let stream = 0; stream < ${STREAMS}; stream++) session.request({ ':path': '/' }).on('error', () => undefined);
+  }
+  parentPort.on('message', (how) => {
+    for (const socket of sockets) socket[how]();
+  });
+`;
+
+for (const how of ['destroy', 'resetAndDestroy'])
+  test(`streams of many connections end in many turns when clients ${how}`, async () => {
+    const tls = await createTestAuthority('test CA');
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const endsByTurn = [0];
+    let open = 0;
+    const onEnd = (): void => {
+      endsByTurn.push(endsByTurn.pop()! + 1);
+      if (--open === 0) ended.resolve();
+    };
+    const options = { host: '127.0.0.1', port: 0, tls: await tls.issue('CN=server', ['127.0.0.1']) };
+    const server = await createListenHttp(createMemoryLog())(options, ({ signal }) => {
+      signal.addEventListener('abort', onEnd);
+      if (++open === ALL) begun.resolve();
+      return new Promise(() => undefined);
+    });
+    const client = new Worker(CLIENT, { eval: true, workerData: { port: server.port, ca: tls.caPem } });
+    await begun.promise;
+    const countTurns = (): void => {
+      endsByTurn.push(0);
+      if (open > 0) setImmediate(countTurns);
+    };
+    setImmediate(countTurns);
+    client.postMessage(how);
+    await ended.promise;
+    await client.terminate();
+    await server.close(0);
+    const most = Math.max(...endsByTurn);
+    assert.ok(most <= MOST_IN_A_TURN, `${most} of ${ALL} streams ended in one turn`);
+  });
+
+/** Turns that a test lets begin. */
+function manualTurns() {
+  const waiting: (() => void)[] = [];
+  const next = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
+  return {
+    turns: { begin: next, yield: next },
+    async turn(): Promise<void> {
+      waiting.shift()?.();
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+test('a connection ends once all its streams have', async () => {
+  const { turns, turn } = manualTurns();
+  const ends: string[] = [];
+  const socket = { _destroy: () => void ends.push('connection') };
+  const streams = Array.from({ length: 40 }, () => ({ destroy: () => ends.push('stream') }));
+  endInTurns(socket, new Set(streams), turns);
+  (socket._destroy as (error: null, callback: () => void) => void)(null, () => undefined);
+  const counts: number[] = [];
+  for (let count = 0; count < 4; count++) {
+    await turn();
+    counts.push(ends.length);
+  }
+  assert.deepEqual([counts, ends.at(-1)], [[32, 40, 41, 41], 'connection']);
+});
+
+test('an end that fails is told to who destroyed the connection', async () => {
+  const { turns, turn } = manualTurns();
+  const failure = new Error('no handle');
+  const socket: { _destroy: (error: Error | null, callback: (error?: Error | null) => void) => void } = {
+    _destroy: () => {
+      throw failure;
+    },
+  };
+  endInTurns(socket, new Set(), turns);
+  const told = new Promise((resolve) => socket._destroy(null, resolve));
+  await turn();
+  assert.equal(await told, failure);
+});
