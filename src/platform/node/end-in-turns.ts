@@ -16,11 +16,11 @@ interface Ended {
   destroy(): unknown;
 }
 
-type Callback = (error?: Error | null) => void;
+type OnEnd = (error?: Error | null) => void;
 
 /** A stream of Node.js: `_destroy` is what `destroy` calls, once. */
 export interface EndingSocket {
-  _destroy?(error: Error | null, callback: Callback): void;
+  _destroy?(error: Error | null, onEnd: OnEnd): void;
 }
 
 /** Holds for every way in which the connection is destroyed. `streams` are those that are open. */
@@ -31,11 +31,11 @@ export function endInTurns(
 ): void {
   const destroyNow = socket._destroy;
   if (destroyNow === undefined) return;
-  socket._destroy = (error, callback) => {
-    const end = (): void => destroyNow.call(socket, error, callback);
+  socket._destroy = (error, onEnd) => {
+    const end = (): void => destroyNow.call(socket, error, onEnd);
     const due = streams.size === 0 ? turns.begin(LANE) : endStreams([...streams], turns);
     if (due === undefined) end();
-    else due.then(end).catch((thrown: unknown) => callback(thrown as Error));
+    else due.then(end).catch((thrown: unknown) => onEnd(thrown as Error));
   };
 }
 

@@ -14,13 +14,20 @@ export interface S3Listing {
   readonly continuationToken: string | undefined;
 }
 
-/** The answer of ListObjectsV2 with `encoding-type=url`. */
-export function readListing(xml: string): S3Listing {
-  const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, text = '']) => ({
-    key: decodeUrl(element(text, 'Key') ?? ''),
-    sizeBytes: Number(element(text, 'Size') ?? 0),
-    lastModified: element(text, 'LastModified') ?? '',
-  }));
+/** What S3 puts into one page at most. */
+const PAGE_OBJECTS = 1000;
+
+/** The answer of ListObjectsV2 with `encoding-type=url`; undefined when it has more objects than a page. */
+export function readListing(xml: string): S3Listing | undefined {
+  const objects: S3Object[] = [];
+  for (const text of elements(xml, 'Contents')) {
+    if (objects.length === PAGE_OBJECTS) return undefined;
+    objects.push({
+      key: decodeUrl(element(text, 'Key') ?? ''),
+      sizeBytes: Number(element(text, 'Size') ?? 0),
+      lastModified: element(text, 'LastModified') ?? '',
+    });
+  }
   const isTruncated = element(xml, 'IsTruncated') === 'true';
   return { objects, continuationToken: isTruncated ? element(xml, 'NextContinuationToken') : undefined };
 }
@@ -32,9 +39,12 @@ export function readUploadId(xml: string): string | undefined {
 
 /** Code and message of an error; undefined when the text is none. */
 export function readError(xml: string): { readonly code: string; readonly message: string } | undefined {
-  const error = /<Error[ >].*<\/Error>/s.exec(xml)?.[0];
-  const code = error && element(error, 'Code');
-  return code === undefined ? undefined : { code, message: element(error ?? '', 'Message') ?? '' };
+  const start = /<Error[ >]/.exec(xml)?.index;
+  const end = xml.lastIndexOf('</Error>');
+  if (start === undefined || end < start) return undefined;
+  const error = xml.slice(start, end);
+  const code = element(error, 'Code');
+  return code === undefined ? undefined : { code, message: element(error, 'Message') ?? '' };
 }
 
 /** The body of CompleteMultipartUpload. */
@@ -43,6 +53,19 @@ export function completeBody(etags: readonly string[]): string {
     (etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
   );
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
+}
+
+/** What stands in each element of a name, up to the first that does not end. In time linear in the text. */
+function* elements(xml: string, name: string): Generator<string> {
+  const [open, close] = [`<${name}>`, `</${name}>`];
+  let at = 0;
+  for (;;) {
+    const start = xml.indexOf(open, at);
+    const end = start < 0 ? -1 : xml.indexOf(close, start);
+    if (end < 0) return;
+    yield xml.slice(start + open.length, end);
+    at = end + close.length;
+  }
 }
 
 function element(xml: string, name: string): string | undefined {

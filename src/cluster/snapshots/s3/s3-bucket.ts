@@ -15,6 +15,8 @@ import { s3Request, s3Stream, type S3Call, type S3Deps } from './s3-request.ts';
 /** S3 takes 10,000 parts of at least 5 MiB. */
 const PART_BYTES = 16 * 1024 * 1024;
 const MAX_PARTS = 10_000;
+/** Retention keeps tens; a listing without an end is not read on. */
+const MOST_SNAPSHOTS = 100_000;
 const LAST_REQUEST_MS = 3000;
 
 export class S3Bucket {
@@ -44,6 +46,9 @@ export class S3Bucket {
       const doing = `listing ${locationOf(this.#config, '')}`;
       const { text } = await s3Request(this.#deps, this.#config, { method: 'GET', key: '', query, doing });
       const listing = readListing(text);
+      if (listing === undefined) throw new PreflightError(`S3: ${doing}: the answer is no page of a listing`);
+      if (found.length > MOST_SNAPSHOTS)
+        throw new PreflightError(`S3: ${doing}: the folder has more than ${MOST_SNAPSHOTS} objects`);
       for (const { key, sizeBytes, lastModified } of listing.objects) {
         const name = key.slice(prefix.length);
         if (name !== '') found.push({ name, sizeBytes, createdMs: createdMsOf(name) ?? parseTime(lastModified) });

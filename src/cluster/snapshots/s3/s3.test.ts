@@ -9,6 +9,7 @@ import { s3Url } from './s3-address.ts';
 import { completeBody, readError, readListing, readUploadId } from './s3-answers.ts';
 import { readCredentials, settleS3 } from './s3-config.ts';
 import { bucketProblem, endpointProblem, folderProblem, type S3Config } from './s3-options.ts';
+import { S3Bucket } from './s3-bucket.ts';
 import { s3Request, type S3Deps } from './s3-request.ts';
 
 const EXAMPLE: S3Config = {
@@ -118,6 +119,32 @@ test('answers are read with their escapes', () => {
   assert.equal(readUploadId('<R><UploadId>x&#45;y&#x2D;z</UploadId></R>'), 'x-y-z');
   assert.equal(readError('<html>busy</html>'), undefined);
   assert.ok(completeBody(['"a<b"']).includes('<ETag>&#34;a&#60;b&#34;</ETag>'));
+});
+
+describe('hostile endpoints', () => {
+  const most = 8 * 1024 * 1024;
+  /** A text as long as an answer may be. */
+  const flood = (piece: string): string => piece.repeat(most / piece.length);
+
+  for (const piece of ['<Error>', '<Error ', '</Error>', '<Contents>', '<Key>', '<Contents><Key>', '<UploadId>', '&a', '<Code>'])
+    test(`an answer of ${piece} alone is read in time linear in its length`, async () => {
+      const { deps } = answering([200, flood(piece)]);
+      const { text } = await s3Request(deps, EXAMPLE, { method: 'GET', key: '', doing: 'listing' });
+      assert.deepEqual(readListing(text), { objects: [], continuationToken: undefined });
+      assert.equal(readUploadId(text), undefined);
+    });
+
+  test('an answer with more objects than a page is none', () => {
+    assert.equal(readListing(flood('<Contents></Contents>')), undefined);
+  });
+
+  test('a listing without an end is given up', async () => {
+    const page = `<Contents><Key>a</Key></Contents>`.repeat(1000);
+    const end = '<IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>';
+    const { deps } = answering([200, page + end]);
+    const bucket = new S3Bucket({ ...deps, files: createSimPlatform().files }, EXAMPLE);
+    await assert.rejects(bucket.list(), /the folder has more than 100000 objects/);
+  });
 });
 
 test('what names may be', () => {
