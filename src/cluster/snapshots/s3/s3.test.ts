@@ -126,7 +126,17 @@ describe('hostile endpoints', () => {
   /** A text as long as an answer may be. */
   const flood = (piece: string): string => piece.repeat(most / piece.length);
 
-  for (const piece of ['<Error>', '<Error ', '</Error>', '<Contents>', '<Key>', '<Contents><Key>', '<UploadId>', '&a', '<Code>'])
+  for (const piece of [
+    '<Error>',
+    '<Error ',
+    '</Error>',
+    '<Contents>',
+    '<Key>',
+    '<Contents><Key>',
+    '<UploadId>',
+    '&a',
+    '<Code>',
+  ])
     test(`an answer of ${piece} alone is read in time linear in its length`, async () => {
       const { deps } = answering([200, flood(piece)]);
       const { text } = await s3Request(deps, EXAMPLE, { method: 'GET', key: '', doing: 'listing' });
