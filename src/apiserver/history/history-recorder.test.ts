@@ -55,6 +55,28 @@ test('a log that does not keep up holds no more than its bound: what is left out
   assert.match((await send('GET', exact('m', current))).body.data.value, /^39 /);
 });
 
+test('a change that is made while the history is read is none whose author is not known', async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const wrap = (log: HistoryLog): HistoryLog =>
+    changedLog(log, {
+      async read(query) {
+        const page = await log.read(query);
+        await meanwhile?.();
+        return page;
+      },
+    });
+  const { send } = await start({ wrap });
+  await send('POST', MAPS, map('m', 'first'));
+  meanwhile = () => send('PUT', `${MAPS}/m`, map('m', 'second'));
+  const { body } = await send('GET', `/keelson/v1/history${MAPS}/m`);
+  meanwhile = undefined;
+  const changes = (answer: typeof body): string[] =>
+    answer.revisions.map(({ change, user }: { change: string; user?: string }) => `${change} by ${user}`);
+  assert.deepEqual(changes(body), ['created by admin']);
+  const later = await send('GET', `/keelson/v1/history${MAPS}/m`);
+  assert.deepEqual(changes(later.body), ['changed by admin', 'created by admin']);
+});
+
 test('a batch that cannot be written is a gap, and the next one is written again', async () => {
   let fails = false;
   const wrap = (log: HistoryLog): HistoryLog =>

@@ -131,9 +131,10 @@ async function serveRevisions(
   const before = numberParam(scope, 'before');
   return withinPastBudget({ store, scope }, MAX_PAGE_BYTES, async () => {
     const uid = await readableUid(store, scope);
+    // Before the history is read: what comes meanwhile may be in neither, and is for the next request.
+    const current = store.cache.get(store.keyOf(scope.info));
     const found = await readHistory(history, store, scope.info, { limit: limit + 1, before });
     const states = new StateReader(store, scope, uid);
-    const current = store.cache.get(store.keyOf(scope.info));
     const newest = found.records[0]?.revision ?? 0;
     const revisions: RevisionEntry[] = [];
     if (before === undefined && current !== undefined && current.revision > newest)
