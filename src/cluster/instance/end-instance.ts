@@ -6,6 +6,8 @@ import { supervisorOf } from './supervisor-record.ts';
 
 const STOP_TIMEOUT_MS = 60_000;
 const CHECK_PERIOD_MS = 20;
+/** From the end of its control socket to that of the process. Longer than that, the number is another process's. */
+const EXIT_TIMEOUT_MS = 5000;
 
 /** Resolves, when all has ended, to whether there was anything. Rejects when it does not end. */
 export async function endInstance(
@@ -25,6 +27,8 @@ export async function endInstance(
     if (clock.monotonicMs() > deadlineMs) throw new Error(`keelson (pid ${pid}) does not stop`);
     await clock.sleep(CHECK_PERIOD_MS);
   }
+  const exitedMs = clock.monotonicMs() + EXIT_TIMEOUT_MS;
+  while (exec.kill(pid, 0) && clock.monotonicMs() < exitedMs) await clock.sleep(CHECK_PERIOD_MS);
   return true;
 }
 
