@@ -77,6 +77,7 @@ export function createRemoteConnection(platform: Platform, config: RemoteConnect
       await Promise.all([clientCertificate.keep(signal), keepServing(serving, signal)]);
     },
     servingCertificate: (signal) => serving.ensure(signal),
+    clientCertificate: () => Promise.resolve(clientCertificate.current()),
     onServingCertificate: (listener) => serving.onRenewed(listener),
     async writeDnsKubeconfig(path) {
       const pairFile = clientCertificate.file;

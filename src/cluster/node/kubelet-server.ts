@@ -19,6 +19,8 @@ export interface KubeletServerDeps {
   /** Default: all addresses. */
   readonly address?: string;
   readonly tls: NonNullable<ListenOptions['tls']>;
+  /** What stands in front of the kubelet's handler. */
+  readonly wrap?: (kubelet: HttpHandler) => HttpHandler;
   /** Default: delegated to the API server. */
   readonly access?: Partial<DelegatedAuthConfig>;
   /** False: no exec, attach, logs, port-forward. Default true. */
@@ -48,12 +50,13 @@ export function handlerSettings(
 }
 
 export function openKubeletServer(deps: KubeletServerDeps, node: ClusterNode): Promise<HttpServer> {
-  const { platform, client, config, port, address = '0.0.0.0', tls, access } = deps;
+  const { platform, client, config, port, address = '0.0.0.0', tls, access, wrap = (handler) => handler } = deps;
   const auth = createDelegatedAuth(
     { client, platform },
     { nodeName: config.nodeName, anonymous: false, tokenWebhook: true, authorizationMode: 'Webhook', ...access },
   );
-  return platform.listenHttp({ host: address, port, tls }, kubeletHandler(deps, { node, auth, removes: true }));
+  const handler = wrap(kubeletHandler(deps, { node, auth, removes: true }));
+  return platform.listenHttp({ host: address, port, tls }, handler);
 }
 
 /** Opens the read-only server: plain HTTP without authentication; nothing can be changed. */

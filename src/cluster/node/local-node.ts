@@ -16,6 +16,7 @@ import { applyRegistries } from '../images/apply-registries.ts';
 import { keepImageFolder } from '../images/image-folder.ts';
 import type { Instance } from '../instance/instance.ts';
 import { createPodNetwork } from '../network/pod-network.ts';
+import type { RunningRegistry } from '../registry/run-registry.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
 import type { KubeletSettings } from './instance-kubelet.ts';
@@ -73,7 +74,7 @@ class Machine implements LocalNode {
   #node: ClusterNode | undefined;
   #services: NodeServices | undefined;
   #serving: Promise<void> = Promise.resolve();
-  #registry: Promise<() => Promise<void>> | undefined;
+  #registry: Promise<RunningRegistry | undefined> | undefined;
   /** The kubelet's configuration, where the user gives settings. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
@@ -112,6 +113,7 @@ class Machine implements LocalNode {
         kubeletPort: port,
         nodeIp,
         network: this.#network,
+        registry: this.#registry,
         kubeletDocument: this.#document,
       },
       signal,
@@ -145,9 +147,8 @@ class Machine implements LocalNode {
     await this.#services?.stop();
     await this.#node?.stop();
     await this.#runtime?.catch(() => undefined);
-    await (
-      await this.#registry?.catch(() => undefined)
-    )?.();
+    const registry = await this.#registry?.catch(() => undefined);
+    await registry?.close();
   }
 
   announce(reason: 'KeelsonRestarted', message: string): void {
@@ -201,9 +202,9 @@ class Machine implements LocalNode {
     await keepImageFolder(this.#platform, `${instance.dataDir}/images`, open, signal);
   }
 
-  async #startRegistry(signal: AbortSignal): Promise<() => Promise<void>> {
+  async #startRegistry(signal: AbortSignal): Promise<RunningRegistry | undefined> {
     const { registryPort: port, instance } = this.#config;
-    if (port === undefined) return async () => undefined;
+    if (port === undefined) return undefined;
     const { startRegistry } = await import('../registry/run-registry.ts');
     return await startRegistry(this.#platform, { dataDir: instance.dataDir, port }, signal);
   }

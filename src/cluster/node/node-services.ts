@@ -4,6 +4,8 @@
  */
 import { dnsAddress } from '../network/pod-network.ts';
 import { rangesOf } from '../../base/cidr.ts';
+import type { Node } from '../../api/gen/core-v1.ts';
+import { Nodes } from '../../api/gen/resources.ts';
 import { createEventBroadcaster } from '../../client/event-broadcaster.ts';
 import { createInformerFactory } from '../../client/informer-factory.ts';
 import type { KubeletConfigurationV1Beta1 } from '../../kubelet/configuration/fields.ts';
@@ -13,15 +15,16 @@ import { removeNetworkPolicies, runNetworkPolicies } from '../../proxy/network-p
 import { createServiceProxy } from '../../proxy/service-proxy.ts';
 import type { ProxyMode } from '../../proxy/proxy-config.ts';
 import type { EventRecorder } from '../../client/event-recorder.ts';
-import type { InformerFactory } from '../../client/informer.ts';
+import type { Informer, InformerFactory } from '../../client/informer.ts';
 import type { ComponentStatus } from '../cluster-status.ts';
 import { createDnsDaemon, type DnsDaemon } from './dns-daemon.ts';
 import type { Instance } from '../instance/instance.ts';
 import { runNodeRoutes } from '../network/node-routes.ts';
 import { removePodBandwidth, runPodBandwidth } from '../network/pod-bandwidth.ts';
 import type { PodNetwork } from '../network/pod-network.ts';
+import type { RunningRegistry } from '../registry/run-registry.ts';
 import { openPlainServers } from './kubelet-plain-servers.ts';
-import { handlerSettings, openKubeletServer } from './kubelet-server.ts';
+import { handlerSettings, openKubeletServer, type KubeletServerDeps } from './kubelet-server.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { ClusterNode } from './node.ts';
 import { appendAll } from '../../base/lists.ts';
@@ -33,6 +36,7 @@ export interface NodeServicesDeps {
   readonly kubeletPort: number;
   /** Port of the registry on loopback. */
   readonly registryPort?: number | undefined;
+  readonly registry?: Promise<RunningRegistry | undefined> | undefined;
   /** The kubelet's configuration, where the user gives settings. */
   readonly kubeletDocument?: KubeletConfigurationV1Beta1 | undefined;
   readonly nodeIp: string;
@@ -69,6 +73,7 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
     leaveOtherMode(deps).then(() => proxy.start(signal)),
     ...podNetworkLoops(deps, { informers, recorder }, signal),
   ]);
+  const nodes = deps.registryPort === undefined ? undefined : informers.informer(Nodes);
   informers.start(signal);
   const dns = clusterDns(deps);
   const dnsRunning = dns?.start(signal);
@@ -79,9 +84,10 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       const pair = await connection.servingCertificate(signal);
       const tls = { ...pair, clientCaPem: connection.caPem };
       const document = deps.kubeletDocument;
+      const wrap = await sharedRegistry(deps, nodes, signal);
       const settings = document === undefined ? {} : { ...handlerSettings(document), address: document.address };
       const opened = await openKubeletServer(
-        { platform, client: connection.kubelet, config: node.config, tls, port, ...settings },
+        { platform, client: connection.kubelet, config: node.config, tls, port, ...wrap, ...settings },
         node,
       );
       servers.push(opened);
@@ -100,6 +106,19 @@ export function startNodeServices(deps: NodeServicesDeps, signal: AbortSignal): 
       await Promise.all([running, dnsRunning]);
     },
   };
+}
+
+/** Shares the registry with other nodes: gives it theirs, and lets them read it at the kubelet's server. */
+async function sharedRegistry(
+  { platform, connection, instance, registry }: NodeServicesDeps,
+  nodes: Informer<Node> | undefined,
+  signal: AbortSignal,
+): Promise<Pick<KubeletServerDeps, 'wrap'>> {
+  const running = await registry;
+  if (running === undefined || nodes === undefined) return {};
+  const { shareRegistry } = await import('../registry/share-registry.ts');
+  await nodes.waitForSync(signal);
+  return { wrap: shareRegistry({ platform, connection, nodeName: instance.nodeName, nodes }, running) };
 }
 
 function proxyConfig(instance: Instance, mode: ProxyMode): Parameters<typeof createServiceProxy>[1] {

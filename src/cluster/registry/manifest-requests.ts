@@ -11,6 +11,8 @@ const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 const MAX_TAGS = 1_000;
 /** A page of referrers: clients read indexes of 4 MiB at most. */
 const MAX_PAGE_BYTES = 1024 * 1024;
+/** Milliseconds since the epoch at which the tag was pushed: other nodes take the latest. */
+export const TAGGED_AT_HEADER = 'keelson-tagged-at';
 const INDEX = 'application/vnd.oci.image.index.v1+json';
 
 export async function answerManifest(
@@ -22,7 +24,8 @@ export async function answerManifest(
   const { repositories } = deps;
   if (request.method === 'PUT') return await put(deps, request, name, reference);
   if (request.method === 'DELETE') return await repositories.exclusively(() => remove(deps, name, reference));
-  const digest = await resolve(deps, name, reference);
+  const tagged = isTag(reference) ? await repositories.taggedAt(name, reference) : undefined;
+  const digest = tagged?.digest ?? (await resolve(deps, name, reference));
   const record = digest && (await repositories.manifest(name, digest));
   if (digest === undefined || record === undefined) throw unknownManifest();
   const headers = {
@@ -30,6 +33,7 @@ export async function answerManifest(
     'content-length': String(record.size),
     'docker-content-digest': digest.text,
     etag: `"${digest.text}"`,
+    ...(tagged && { [TAGGED_AT_HEADER]: String(tagged.taggedAtMs) }),
   };
   const chunks = request.method === 'HEAD' ? [] : [await deps.blobs.read(digest)];
   return { kind: 'bytes', status: 200, headers, chunks };

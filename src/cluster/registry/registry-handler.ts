@@ -8,6 +8,9 @@ import type { Log } from '../../platform/log.ts';
 import { answerBlob, answerUpload, type BlobDeps } from './blob-requests.ts';
 import { answerCatalog, answerManifest, answerReferrers, answerTags } from './manifest-requests.ts';
 import { parseTarget, type Target } from './oci-names.ts';
+import type { ReadRegistry } from './peer-access.ts';
+import type { PeerRegistries } from './peer-registries.ts';
+import { answerShared, SHARED_PATH } from './shared-requests.ts';
 import { hasErrorCode } from '../../base/errors.ts';
 import { emptyResponse, errorResponse, RegistryError } from './registry-error.ts';
 
@@ -22,11 +25,33 @@ const METHODS: Readonly<Record<Target['kind'], readonly string[]>> = {
   manifest: ['GET', 'HEAD', 'PUT', 'DELETE'],
 };
 
-export function createRegistryHandler(deps: BlobDeps, log: Log): HttpHandler {
+export interface RegistryHandlers {
+  /** For programs of this machine. */
+  readonly local: HttpHandler;
+  /** For nodes that were let in. */
+  readonly read: ReadRegistry;
+}
+
+/** `peers`: the other nodes' registries, once they can be asked. */
+export function createRegistryHandlers(
+  deps: BlobDeps,
+  log: Log,
+  peers: () => PeerRegistries | undefined = () => undefined,
+): RegistryHandlers {
+  return {
+    local: answering(log, async (request) => {
+      checkLocal(request);
+      const shared = request.path.startsWith(`${SHARED_PATH}/`);
+      return shared ? await answerShared(deps, peers(), request) : await answer(deps, request, request.path);
+    }),
+    read: (request, path) => answering(log, () => answer(deps, request, path))(request),
+  };
+}
+
+function answering(log: Log, answerRequest: (request: HttpRequest) => Promise<HttpResponse>): HttpHandler {
   return async (request) => {
     try {
-      checkLocal(request);
-      return await answer(deps, request);
+      return await answerRequest(request);
     } catch (error) {
       if (request.signal.aborted || error instanceof BodyBrokenOffError)
         return emptyResponse(400, { connection: 'close' });
@@ -45,8 +70,8 @@ function refusal({ method }: HttpRequest, error: RegistryError): HttpResponse {
   return errorResponse(hasBody ? error.closing() : error);
 }
 
-async function answer(deps: BlobDeps, request: HttpRequest): Promise<HttpResponse> {
-  const target = parseTarget(request.path);
+async function answer(deps: BlobDeps, request: HttpRequest, path: string): Promise<HttpResponse> {
+  const target = parseTarget(path);
   if (!METHODS[target.kind].includes(request.method))
     throw new RegistryError(405, 'UNSUPPORTED', 'the method is not supported here', {
       allow: METHODS[target.kind].join(', '),

@@ -11,7 +11,7 @@ import type { HttpServer } from '../../platform/http.ts';
 import { createNodePlatform, type NodePlatform } from '../../platform/node/node-platform.ts';
 import { BlobStore } from './blob-store.ts';
 import { collectGarbage } from './collect-garbage.ts';
-import { createRegistryHandler } from './registry-handler.ts';
+import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
 import { Uploads } from './uploads.ts';
 
@@ -53,7 +53,10 @@ describe('the registry', () => {
     await repositories.open();
     await uploads.open();
     parts = { blobs, repositories, uploads };
-    server = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, createRegistryHandler(parts, platform.log));
+    server = await platform.listenHttp(
+      { host: '127.0.0.1', port: 0 },
+      createRegistryHandlers(parts, platform.log).local,
+    );
   });
   after(async () => {
     await server.close(0);
@@ -424,7 +427,7 @@ describe('the registry', () => {
         const repositories = new Repositories(used, place, blobs);
         const uploads = new Uploads({ files: used, clock, random, blobs }, place, LIMITS);
         for (const part of [blobs, repositories, uploads]) await part.open();
-        const handler = createRegistryHandler({ blobs, repositories, uploads }, platform.log);
+        const handler = createRegistryHandlers({ blobs, repositories, uploads }, platform.log).local;
         const other = await platform.listenHttp({ host: '127.0.0.1', port: 0 }, handler);
         started.push(other);
         const path = `/v2/a/blobs/uploads/?digest=${digestOf('x')}`;

@@ -20,6 +20,13 @@ export interface ManifestRecord {
   readonly references: readonly string[];
 }
 
+/** A tag as a registry has it. */
+export interface TaggedManifest {
+  readonly digest: Digest;
+  /** When it was pushed. */
+  readonly taggedAtMs: number;
+}
+
 const MAX_DEPTH = 64;
 
 export class Repositories {
@@ -119,6 +126,12 @@ export class Repositories {
 
   async tagged(name: string, tag: string): Promise<Digest | undefined> {
     return tryDigest((await this.#readText(this.#tag(name, tag))) ?? '');
+  }
+
+  async taggedAt(name: string, tag: string): Promise<TaggedManifest | undefined> {
+    const digest = await this.tagged(name, tag);
+    const stat = digest && (await this.#files.stat(this.#tag(name, tag)).catch(absent));
+    return digest && stat && { digest, taggedAtMs: stat.mtimeMs };
   }
 
   async removeTag(name: string, tag: string): Promise<void> {

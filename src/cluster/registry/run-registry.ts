@@ -1,14 +1,17 @@
 /** The registry of a machine: listens on loopback, stores below the data directory, collects garbage every hour. */
 import { hasErrorCode } from '../../base/errors.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
-import type { HttpServer } from '../../platform/http.ts';
+import type { HttpHandler, HttpServer } from '../../platform/http.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { background } from '../../platform/unexpected.ts';
 import { PreflightError } from '../preflight-error.ts';
 import { BlobStore } from './blob-store.ts';
 import { collectGarbage } from './collect-garbage.ts';
-import { createRegistryHandler } from './registry-handler.ts';
+import type { ReadRegistry } from './peer-access.ts';
+import type { PeerRegistries } from './peer-registries.ts';
+import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
+import { SHARED_PATH } from './shared-requests.ts';
 import { Uploads } from './uploads.ts';
 
 type Deps = Pick<Platform, 'clock' | 'files' | 'listenHttp' | 'log' | 'random'>;
@@ -24,12 +27,20 @@ const FIRST_COLLECT_MS = 300_000;
 const EXPIRE_PERIOD_MS = 60_000;
 const CLOSE_GRACE_MS = 2_000;
 
-/** Resolves to a function that ends it, once it listens. Rejects with `PreflightError` where the port is taken. */
+export interface RunningRegistry {
+  /** For other nodes. */
+  readonly read: ReadRegistry;
+  /** From now on this node's containerd also gets what these have. */
+  share(peers: PeerRegistries): void;
+  close(): Promise<void>;
+}
+
+/** Resolves once it listens. Rejects with `PreflightError` where the port is taken. */
 export async function startRegistry(
   platform: Deps,
   { dataDir, port }: RegistryConfig,
   signal: AbortSignal,
-): Promise<() => Promise<void>> {
+): Promise<RunningRegistry> {
   const { clock, files, random } = platform;
   const log = platform.log.child('registry');
   const folder = `${dataDir}/registry`;
@@ -40,8 +51,9 @@ export async function startRegistry(
   await blobs.open();
   await repositories.open();
   await uploads.open();
-  const handler = createRegistryHandler({ blobs, repositories, uploads }, log);
-  const servers = await listen(platform, port, handler);
+  let peers: PeerRegistries | undefined;
+  const { local, read } = createRegistryHandlers({ blobs, repositories, uploads }, log, () => peers);
+  const servers = await listen(platform, port, local);
   log.info('Images can be pushed to and pulled from this machine', { registry: `localhost:${port}` });
   background(
     log,
@@ -49,8 +61,14 @@ export async function startRegistry(
     repeat(EXPIRE_PERIOD_MS, EXPIRE_PERIOD_MS, () => uploads.expire()),
   );
   background(log, 'the garbage of the registry is not collected', repeat(FIRST_COLLECT_MS, COLLECT_PERIOD_MS, collect));
-  return async () => {
-    await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)));
+  return {
+    read,
+    share(others) {
+      peers = others;
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close(CLOSE_GRACE_MS)));
+    },
   };
 
   async function collect(): Promise<void> {
@@ -70,7 +88,7 @@ export async function startRegistry(
 async function listen(
   { listenHttp }: Pick<Platform, 'listenHttp'>,
   port: number,
-  handler: ReturnType<typeof createRegistryHandler>,
+  handler: HttpHandler,
 ): Promise<HttpServer[]> {
   const servers: HttpServer[] = [];
   for (const host of ['127.0.0.1', '::1'])
@@ -85,9 +103,18 @@ async function listen(
   return servers;
 }
 
-/** containerd's `hosts.toml` of the registry: plain HTTP, on this machine. */
+/** containerd's `hosts.toml` of the registry: pulls get what all nodes have, pushes stay on this machine. */
 export function registryHosts(port: number): Readonly<Record<string, string>> {
   const url = `http://127.0.0.1:${port}`;
-  const lines = [`server = "${url}"`, '', `[host."${url}"]`, '  capabilities = ["pull", "resolve", "push"]'];
+  const lines = [
+    `server = "${url}"`,
+    '',
+    `[host."${url}${SHARED_PATH}/v2"]`,
+    '  capabilities = ["pull", "resolve"]',
+    '  override_path = true',
+    '',
+    `[host."${url}"]`,
+    '  capabilities = ["pull", "resolve", "push"]',
+  ];
   return Object.fromEntries([`localhost:${port}`, `127.0.0.1:${port}`].map((host) => [host, lines.join('\n')]));
 }

@@ -1,0 +1,117 @@
+/**
+ * The registries of the cluster's other nodes. What was pushed to one node runs on all: a node's containerd asks its own registry,
+ * which asks those of the others at their kubelets' servers, over TLS with certificates of the cluster's authority on both sides. Model:
+ * spegel, the embedded registry mirror of k3s. Differs: only what was pushed to `--registry` is shared, not every image that
+ * containerd has, and there is no distributed table, since every node lists the others.
+ */
+import { errorMessage } from '../../base/errors.ts';
+import type { KeyPairPem } from '../../component-helpers/pki/certificates.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Log } from '../../platform/log.ts';
+import type { HttpAnswer, Net } from '../../platform/net.ts';
+import { tryDigest } from './oci-names.ts';
+import { PEER_PATH } from './peer-access.ts';
+import { TAGGED_AT_HEADER } from './manifest-requests.ts';
+import type { TaggedManifest } from './repositories.ts';
+
+/** Another node's kubelet. */
+export interface Peer {
+  readonly nodeName: string;
+  /** `https://ADDRESS:PORT`. */
+  readonly server: string;
+}
+
+export interface PeerDeps {
+  readonly net: Net;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The authority of kubelets' serving certificates. */
+  readonly caPem: string;
+  readonly peers: () => readonly Peer[];
+  /** The node's client certificate. */
+  readonly certificate: () => Promise<KeyPairPem | undefined>;
+}
+
+const HEAD_TIMEOUT_MS = 2_000;
+/** A node that did not answer is not asked for so long. */
+const REST_MS = 15_000;
+const PARALLEL_PEERS = 16;
+
+export class PeerRegistries {
+  readonly #deps: PeerDeps;
+  /** By node, the monotonic time until which it rests. */
+  readonly #resting = new Map<string, number>();
+
+  constructor(deps: PeerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The tag's latest push among the other nodes. */
+  async latest(path: string): Promise<TaggedManifest | undefined> {
+    const found = await this.#eachPeer(async (peer) => {
+      const answer = await this.#send(peer, 'HEAD', path);
+      answer?.cancel();
+      const digest = answer?.status === 200 ? tryDigest(answer.headers['docker-content-digest'] ?? '') : undefined;
+      const taggedAtMs = Number(answer?.headers[TAGGED_AT_HEADER]);
+      return digest === undefined || !Number.isFinite(taggedAtMs) ? undefined : { digest, taggedAtMs };
+    });
+    return found.sort((a, b) => b.taggedAtMs - a.taggedAtMs || (a.digest.text < b.digest.text ? -1 : 1))[0];
+  }
+
+  /** A node's answer that has the content; undefined where none has it. */
+  async open(
+    path: string,
+    { method, headers }: { readonly method: 'GET' | 'HEAD'; readonly headers: Readonly<Record<string, string>> },
+  ): Promise<HttpAnswer | undefined> {
+    const having = await this.#eachPeer(async (peer) => {
+      const answer = await this.#send(peer, 'HEAD', path);
+      answer?.cancel();
+      return answer?.status === 200 ? peer : undefined;
+    });
+    for (const peer of having) {
+      const answer = await this.#send(peer, method, path, headers);
+      if (answer !== undefined && [200, 206, 416].includes(answer.status)) return answer;
+      answer?.cancel();
+    }
+    return undefined;
+  }
+
+  /** What the peers give, some of them asked at a time. */
+  async #eachPeer<T>(ask: (peer: Peer) => Promise<T | undefined>): Promise<T[]> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const waiting = this.#deps.peers().filter(({ nodeName }) => (this.#resting.get(nodeName) ?? 0) <= nowMs);
+    const found: T[] = [];
+    const work = async (): Promise<void> => {
+      for (let peer = waiting.shift(); peer !== undefined; peer = waiting.shift()) {
+        const answer = await ask(peer);
+        if (answer !== undefined) found.push(answer);
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL_PEERS }, work));
+    return found;
+  }
+
+  /** Resolves with the head of the answer; undefined where the node does not answer in time. */
+  async #send(
+    { nodeName, server }: Peer,
+    method: 'GET' | 'HEAD',
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<HttpAnswer | undefined> {
+    const { net, clock, log, caPem, certificate } = this.#deps;
+    const ending = new AbortController();
+    const stopTimer = clock.setTimer(HEAD_TIMEOUT_MS, () =>
+      ending.abort(new Error(`no answer for ${HEAD_TIMEOUT_MS} ms`)),
+    );
+    try {
+      const tls = { caPem, ...(await certificate()) };
+      return await net.http({ method, url: `${server}${PEER_PATH}${path}`, headers, tls, signal: ending.signal });
+    } catch (error) {
+      this.#resting.set(nodeName, clock.monotonicMs() + REST_MS);
+      log.info('A node cannot be asked for images', { node: nodeName, err: errorMessage(error) });
+      return undefined;
+    } finally {
+      stopTimer();
+    }
+  }
+}
