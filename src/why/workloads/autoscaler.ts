@@ -6,7 +6,7 @@ import { conditionCause, conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
-import { isObserved, notObservedCause } from './observed.ts';
+import { diagnoseUnobserved } from './observed.ts';
 import { causesBehind } from './scale-target.ts';
 
 /** By the reason of the condition that is False. Upstream: podautoscaler's setCondition calls. */
@@ -44,8 +44,8 @@ export async function explainAutoscaler(autoscaler: HorizontalPodAutoscaler, evi
   const { currentReplicas = 0, desiredReplicas = 0, conditions = [] } = autoscaler.status ?? {};
   const { minReplicas = 1, maxReplicas } = autoscaler.spec ?? {};
   const summary = `wants ${desiredReplicas} replicas and sees ${currentReplicas} (${minReplicas} to ${maxReplicas})`;
-  if (conditions.length === 0 && !isObserved(autoscaler))
-    return { state: 'Trouble', summary, causes: [notObservedCause(HorizontalPodAutoscalers, autoscaler)] };
+  const unobserved = diagnoseUnobserved(HorizontalPodAutoscalers, autoscaler, evidence.nowMs);
+  if (conditions.length === 0 && unobserved !== undefined) return { ...unobserved, summary };
   const causes: Cause[] = [];
   for (const type of ['AbleToScale', 'ScalingActive']) appendAll(causes, await falseCauses(autoscaler, type, evidence));
   if (causes.length > 0) return { state: 'Trouble', summary, causes };

@@ -7,15 +7,15 @@ import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
-import { isObserved, notObservedCause } from './observed.ts';
+import { diagnoseUnobserved } from './observed.ts';
 import { unreadyPodCauses } from './owned-pods.ts';
 
 export async function explainBudget(budget: PodDisruptionBudget, evidence: Evidence): Promise<Diagnosis> {
   const { disruptionsAllowed = 0, currentHealthy = 0, desiredHealthy = 0, expectedPods = 0 } = budget.status ?? {};
   const evictions = disruptionsAllowed === 1 ? 'eviction' : 'evictions';
   const summary = `allows ${disruptionsAllowed} ${evictions}: ${currentHealthy} of ${expectedPods} pods are healthy, ${desiredHealthy} have to be`;
-  if (!isObserved(budget))
-    return { state: 'Trouble', summary, causes: [notObservedCause(PodDisruptionBudgets, budget)] };
+  const unobserved = diagnoseUnobserved(PodDisruptionBudgets, budget, evidence.nowMs);
+  if (unobserved !== undefined) return { ...unobserved, summary };
   const shared = await sharedPodCauses(budget, evidence);
   if (shared.length > 0) return { state: 'Trouble', summary, causes: shared };
   if (disruptionsAllowed > 0) return { state: 'Fine', summary, causes: [] };

@@ -9,7 +9,7 @@ import { selectorLacks } from '../../component-helpers/node-affinity.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Cure, type Diagnosis } from '../explanation.ts';
 import { nameOfObject } from '../object-name.ts';
-import { isObserved, notObservedCause } from './observed.ts';
+import { diagnoseUnobserved } from './observed.ts';
 import { onDeleteCause } from './on-delete.ts';
 import { ownedPods, unreadyPodCauses } from './owned-pods.ts';
 import { refusedPodCauses } from './refused-pods.ts';
@@ -17,7 +17,8 @@ import { refusedPodCauses } from './refused-pods.ts';
 export async function explainDaemonSet(set: DaemonSet, evidence: Evidence): Promise<Diagnosis> {
   const { desiredNumberScheduled = 0, numberReady = 0, updatedNumberScheduled = 0 } = set.status ?? {};
   const summary = `is ready on ${numberReady} of ${desiredNumberScheduled} nodes, ${updatedNumberScheduled} of the newest template`;
-  if (!isObserved(set)) return { state: 'Trouble', summary, causes: [notObservedCause(DaemonSets, set)] };
+  const unobserved = diagnoseUnobserved(DaemonSets, set, evidence.nowMs);
+  if (unobserved !== undefined) return { ...unobserved, summary };
   if (desiredNumberScheduled === 0) return { state: 'Trouble', summary, causes: await noNodeCauses(set, evidence) };
   const isUpdated = updatedNumberScheduled >= desiredNumberScheduled || set.spec?.updateStrategy?.type === 'OnDelete';
   if (numberReady >= desiredNumberScheduled && isUpdated) {

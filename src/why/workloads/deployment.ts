@@ -6,6 +6,7 @@ import { conditionOf } from '../conditions.ts';
 import type { Evidence } from '../evidence.ts';
 import { cause, type Cause, type Diagnosis } from '../explanation.ts';
 import { inNamespace, nameOfObject } from '../object-name.ts';
+import { diagnoseUnobserved } from './observed.ts';
 
 const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
 
@@ -14,27 +15,20 @@ export async function explainDeployment(deployment: Deployment, evidence: Eviden
   const wanted = spec?.replicas ?? 1;
   const { updatedReplicas = 0, availableReplicas = 0, replicas = 0 } = status;
   const summary = `has ${availableReplicas} of ${wanted} pods available, ${updatedReplicas} of the newest template`;
-  const isObserved = Number(status.observedGeneration ?? 0) >= Number(deployment.metadata.generation ?? 0);
-  if (isObserved && updatedReplicas >= wanted && availableReplicas >= wanted && replicas <= updatedReplicas)
+  const unobserved = diagnoseUnobserved(Deployments, deployment, evidence.nowMs);
+  if (
+    unobserved === undefined &&
+    updatedReplicas >= wanted &&
+    availableReplicas >= wanted &&
+    replicas <= updatedReplicas
+  )
     return { state: 'Fine', summary, causes: [] };
   const causes = [
-    ...unobservedCauses(deployment, isObserved),
+    ...(unobserved?.causes ?? []),
     ...pausedCauses(deployment),
     ...(await setCauses(deployment, evidence)),
   ];
   return { state: causes.length === 0 ? 'Progressing' : 'Trouble', summary, causes: stuckCauses(deployment, causes) };
-}
-
-function unobservedCauses(deployment: Deployment, isObserved: boolean): readonly Cause[] {
-  if (isObserved) return [];
-  return [
-    cause({
-      code: 'NotObserved',
-      object: nameOfObject(Deployments, deployment),
-      message: 'the deployment controller has not seen its newest generation',
-      cure: { text: 'see whether the controller manager runs' },
-    }),
-  ];
 }
 
 function pausedCauses(deployment: Deployment): readonly Cause[] {
