@@ -26,6 +26,7 @@ export type { Listening, ListenAt } from './listener.ts';
 export type { TestNodes } from './nodes.ts';
 export { image } from './option-shapes.ts';
 export type { ObjectReference, ResolvedReference } from './references.ts';
+export { servingCertificate, type ServingCertificate } from './serving-certificate.ts';
 export type { SimNodeSpec } from './sim-node-spec.ts';
 export type { ClusterSnapshot } from './snapshot.ts';
 export type { Expectation, WaitOptions } from './wait.ts';

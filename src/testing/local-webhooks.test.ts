@@ -12,6 +12,7 @@ import { KubeConfig, PortForward } from '@kubernetes/client-node';
 import { ConfigMaps, ValidatingWebhookConfigurations } from '../api/gen/resources.ts';
 import { createTestAuthority } from '../platform/node/certificates-fixture.ts';
 import { Cluster } from './cluster.ts';
+import { servingCertificate } from './serving-certificate.ts';
 
 const RULES = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE' as const], resources: ['configmaps'] }];
 
@@ -41,10 +42,8 @@ describe('a server of the test on a port of this machine', () => {
   let meanwhile = async (): Promise<void> => undefined;
 
   before(async () => {
-    const authority = await createTestAuthority('servers');
-    const names = ['localhost', '127.0.0.1', 'hooks.system.svc'];
-    const { certPem: cert, keyPem: key } = await authority.issue('CN=server', names);
-    caBundle = Buffer.from(authority.caPem).toString('base64');
+    const { cert, key, ...made } = await servingCertificate('localhost', '127.0.0.1', 'hooks.system.svc');
+    caBundle = made.caBundle;
     server = createServer({ cert, key }, async (message, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of message) chunks.push(chunk as Buffer);
