@@ -62,6 +62,8 @@ describe('--registry', () => {
     assert.equal(await runPod('two', `127.0.0.1:${port}/team/app:1`), 'first');
     const tags = await fetch(`http://localhost:${port}/v2/team/app/tags/list`);
     assert.deepEqual(await tags.json(), { name: 'team/app', tags: ['1'] });
+    const { stdout } = await keelson(['status', '--data-dir', cluster.dataDir]);
+    assert.match(stdout, /^components .*\bregistry ok/m);
   });
 
   test('a tag that moves is pulled anew where the pull policy asks for it', async () => {
@@ -110,6 +112,7 @@ describe('--registry', () => {
     other.close();
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, new RegExp(`--registry: port ${port} of 127\\.0\\.0\\.1 is in use`));
+    assert.doesNotMatch(refused.stdout + refused.stderr, /API server/, 'nothing was started');
     assert.ok(existsSync(join(cluster.dataDir, `registries/localhost:${port}/hosts.toml`)));
     const started = await keelson([...upArgs(cluster), '--detach']);
     assert.equal(started.code, 0, started.stderr);

@@ -42,7 +42,7 @@ export interface LocalNodeConfig {
 }
 
 export interface LocalNode {
-  /** Reads the kubelet's settings. Nothing is started. @throws PreflightError */
+  /** Reads the kubelet's settings and checks the registry's port. Nothing is started. @throws PreflightError */
   readFiles(): Promise<void>;
   /** The ports of the kubelet's servers of plain HTTP, once its settings are read. */
   plainPorts(): readonly number[];
@@ -75,6 +75,7 @@ class Machine implements LocalNode {
   #services: NodeServices | undefined;
   #serving: Promise<void> = Promise.resolve();
   #registry: Promise<RunningRegistry | undefined> | undefined;
+  #isRegistryOpen = false;
   /** The kubelet's configuration, where the user gives settings. */
   #document: KubeletConfigurationV1Beta1 | undefined;
 
@@ -86,6 +87,9 @@ class Machine implements LocalNode {
 
   async readFiles(): Promise<void> {
     this.#document = await this.#loadDocument();
+    const { registryPort } = this.#config;
+    if (registryPort === undefined) return;
+    await (await import('../registry/run-registry.ts')).checkRegistryPort(this.#platform, registryPort);
   }
 
   plainPorts(): readonly number[] {
@@ -160,6 +164,7 @@ class Machine implements LocalNode {
     return [
       { name: 'kubelet', healthy: problems.length === 0, message: problems.join('; ') },
       ...(this.#services?.status() ?? []),
+      ...(this.#isRegistryOpen ? [{ name: 'registry', healthy: true, message: '' }] : []),
     ];
   }
 
@@ -206,7 +211,9 @@ class Machine implements LocalNode {
     const { registryPort: port, instance } = this.#config;
     if (port === undefined) return undefined;
     const { startRegistry } = await import('../registry/run-registry.ts');
-    return await startRegistry(this.#platform, { dataDir: instance.dataDir, port }, signal);
+    const registry = await startRegistry(this.#platform, { dataDir: instance.dataDir, port }, signal);
+    this.#isRegistryOpen = true;
+    return registry;
   }
 
   async #startRuntime(signal: AbortSignal): Promise<CriClient> {

@@ -9,6 +9,7 @@ import { BlobStore } from './blob-store.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import type { ReadRegistry } from './peer-access.ts';
 import type { PeerRegistries } from './peer-registries.ts';
+import { emptyResponse } from './registry-error.ts';
 import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
 import { SHARED_PATH } from './shared-requests.ts';
@@ -82,6 +83,12 @@ export async function startRegistry(
       await work().catch((error: unknown) => log.warn('The registry cannot be cleaned up', { err: error }));
     }
   }
+}
+
+/** Rejects with `PreflightError` where the port is taken: a start should end before it has begun anything. */
+export async function checkRegistryPort(platform: Pick<Platform, 'listenHttp'>, port: number): Promise<void> {
+  const servers = await listen(platform, port, () => emptyResponse(503, { connection: 'close' }));
+  await Promise.all(servers.map((server) => server.close(0)));
 }
 
 /** On both loopback addresses, where the machine has them. */
