@@ -1,10 +1,13 @@
 /** Connections that end at one instant: how many of their streams end in one turn of the loop. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import type { HttpHandler } from '../http.ts';
 import { createMemoryLog } from '../sim/log.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
 import { endInTurns } from './end-in-turns.ts';
+import { handler } from './http-handler-fixture.ts';
 import { createListenHttp } from './http-server.ts';
 
 const CONNECTIONS = 20;
@@ -64,12 +67,58 @@ for (const how of ['destroy', 'resetAndDestroy'])
     assert.ok(most <= MOST_IN_A_TURN, `${most} of ${ALL} streams ended in one turn`);
   });
 
+/** Connections that never stop sending: switched ones of HTTP/1.1, and bodies of streams of HTTP/2. Says when all do. */
+const SENDERS = `
+  const { parentPort, workerData: { port, ca } } = require('node:worker_threads');
+  const http2 = require('node:http2');
+  const tls = require('node:tls');
+  const data = Buffer.alloc(64 * 1024);
+  let silent = 2 * 60;
+  const flood = (stream) => {
+    if (--silent === 0) parentPort.postMessage('all send');
+    const more = () => {
+      while (!stream.destroyed && stream.write(data));
+    };
+    stream.on('drain', more).on('error', () => undefined).resume();
+    more();
+  };
+  for (let at = 0; at < 60; at++) {
+    const socket = tls.connect({ host: '127.0.0.1', port, ca });
+    socket.on('error', () => undefined);
+    socket.write('GET /upgrade HTTP/1.1\\r\\nHost: a\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n');
+    socket.once('data', () => flood(socket));
+    const session = http2.connect('https://127.0.0.1:' + port, { ca });
+    session.on('error', () => undefined);
+    session.once('remoteSettings', () => {
+      for (let stream = 1; stream < 20; stream++) session.request({ ':path': '/hang' }).on('error', () => undefined);
+      flood(session.request({ ':path': '/sink', ':method': 'POST' }));
+    });
+  }
+`;
+
+test('the server ends connections amid what they send, all in one turn', async () => {
+  const authority = await createTestAuthority('test CA');
+  const tls = await authority.issue('CN=server', ['127.0.0.1']);
+  const serve: HttpHandler = async (request) => {
+    if (request.path !== '/sink') return handler(request);
+    for await (const piece of request.bodyStream()) assert.ok(piece.length > 0);
+    return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
+  };
+  const log = createMemoryLog();
+  const limits = { total: 1000, ofOneAddress: 1000 };
+  const server = await createListenHttp(log, limits)({ host: '127.0.0.1', port: 0, tls }, serve);
+  const client = new Worker(SENDERS, { eval: true, workerData: { port: server.port, ca: authority.caPem } });
+  await once(client, 'message');
+  await server.close(0);
+  await client.terminate();
+});
+
 /** Turns that a test lets begin. */
 function manualTurns() {
   const waiting: (() => void)[] = [];
   const next = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
   return {
-    turns: { begin: next, yield: next },
+    turns: { yield: next },
     async turn(): Promise<void> {
       waiting.shift()?.();
       await new Promise(setImmediate);
@@ -100,8 +149,9 @@ test('an end that fails is told to who destroyed the connection', async () => {
       throw failure;
     },
   };
-  endInTurns(socket, new Set(), turns);
+  endInTurns(socket, new Set([{ destroy: () => undefined }]), turns);
   const told = new Promise((resolve) => socket._destroy(null, resolve));
+  await turn();
   await turn();
   assert.equal(await told, failure);
 });

@@ -4,7 +4,8 @@
  * The streams of a connection are ended first, some at a time, then the connection itself.
  *
  * A connection that waits for its end is destroyed for all who ask. Its end has a lane of its own, so that it comes before what
- * its client has left waiting.
+ * its client has left waiting. Nothing is read of it: Node.js throws where data comes for a socket that is destroyed, which it
+ * expects to be closed. So only those wait whose session still reads by itself, since it has streams; all others end at once.
  */
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
 
@@ -18,25 +19,43 @@ interface Ended {
 
 type OnEnd = (error?: Error | null) => void;
 
+/** What Node.js keeps at a socket, without a public way. */
+interface Handle {
+  reading?: boolean;
+  onread?: unknown;
+  readStop(): unknown;
+}
+
 /** A stream of Node.js: `_destroy` is what `destroy` calls, once. */
 export interface EndingSocket {
   _destroy?(error: Error | null, onEnd: OnEnd): void;
 }
 
-/** Holds for every way in which the connection is destroyed. `streams` are those that are open. */
+/** Holds for every way in which the connection of a session is destroyed. `streams` are those that are open. */
 export function endInTurns(
   socket: EndingSocket,
-  streams: ReadonlySet<Ended> = new Set(),
-  turns: Pick<LoopTurns, 'begin' | 'yield'> = loopTurns,
+  streams: ReadonlySet<Ended>,
+  turns: Pick<LoopTurns, 'yield'> = loopTurns,
 ): void {
   const destroyNow = socket._destroy;
   if (destroyNow === undefined) return;
   socket._destroy = (error, onEnd) => {
     const end = (): void => destroyNow.call(socket, error, onEnd);
-    const due = streams.size === 0 ? turns.begin(LANE) : endStreams([...streams], turns);
-    if (due === undefined) end();
-    else due.then(end).catch((thrown: unknown) => onEnd(thrown as Error));
+    if (streams.size === 0) return end();
+    stopReading(socket);
+    endStreams([...streams], turns)
+      .then(end)
+      .catch((thrown: unknown) => onEnd(thrown as Error));
   };
+}
+
+/** For good: what the session leaves is not told to the socket. */
+function stopReading(socket: EndingSocket): void {
+  const { _handle: handle } = socket as { readonly _handle?: Handle | null };
+  if (handle === undefined || handle === null) return;
+  handle.reading = false;
+  handle.onread = () => undefined;
+  handle.readStop();
 }
 
 async function endStreams(streams: readonly Ended[], turns: Pick<LoopTurns, 'yield'>): Promise<void> {

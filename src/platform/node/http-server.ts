@@ -24,7 +24,6 @@ import { background } from '../unexpected.ts';
 import { ConnectionCount, type ConnectionLimits } from '../../base/connection-count.ts';
 import { ownConnectionLimits } from './connection-limits.ts';
 import { laneOf } from './client-lane.ts';
-import { endInTurns } from './end-in-turns.ts';
 import { holdHandshakes } from './held-handshakes.ts';
 import { plainAddress } from './http1.ts';
 import { readBrake } from './read-brake.ts';
@@ -139,10 +138,7 @@ class Listener implements HttpServer {
       return;
     }
     this.#sockets.add(socket);
-    if (!(this.#server instanceof https.Server)) {
-      readBrake.add(socket, plainAddress(remoteAddress));
-      endInTurns(socket);
-    }
+    if (!(this.#server instanceof https.Server)) readBrake.add(socket, plainAddress(remoteAddress));
     socket.once('close', () => {
       this.#sockets.delete(socket);
       this.#connections.leave(remoteAddress);
@@ -193,9 +189,8 @@ class Listener implements HttpServer {
     const startHttp1 = server.listeners('secureConnection').at(-1) as (socket: TLSSocket) => void;
     server.off('secureConnection', startHttp1);
     server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.alpnProtocol === 'h2') return this.#http2.start(socket);
-      endInTurns(socket);
-      startHttp1.call(server, socket);
+      if (socket.alpnProtocol === 'h2') this.#http2.start(socket);
+      else startHttp1.call(server, socket);
     });
     return server;
   }

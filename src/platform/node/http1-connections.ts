@@ -33,7 +33,7 @@ export class Http1Connections {
       else {
         readBrake.press();
         const serve = (): void => {
-          if (!response.destroyed && !message.socket.destroyed) this.#serve(message, response);
+          if (!response.destroyed) this.#serve(message, response);
         };
         background(this.#failures.log, 'a request could not be served', due.then(serve));
       }

@@ -45,6 +45,7 @@ export class Http2Connections {
     session.on('error', () => undefined); // the streams of the session end with it
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
+      if (socket.destroyed) return;
       stream.on('error', () => undefined); // shows in the request's signal and body
       const lane = laneOf(socket);
       const due = loopTurns.begin(lane);
