@@ -82,10 +82,15 @@ describe('the key of encryption', () => {
     assert.doesNotMatch(finished.stdout, /:first:|not encrypted/);
     await down();
     await up();
-    for (const each of ['a', 'b', 'c', ...Array.from({ length: made }, (_, at) => `meanwhile-${at}`)]) {
-      const found = await kubectl('get', 'secret', each, '-o', 'jsonpath={.data.name}');
-      assert.equal(Buffer.from(found.stdout, 'base64').toString(), each, found.stderr);
-    }
+    const listed = await kubectl('get', 'secrets', '-o', 'json');
+    const { items } = JSON.parse(listed.stdout) as { items: { metadata: { name: string }; data: { name: string } }[] };
+    assert.deepEqual(
+      items.map(({ metadata, data }) => [metadata.name, Buffer.from(data.name, 'base64').toString()]).toSorted(),
+      ['a', 'b', 'c', ...Array.from({ length: made }, (_, at) => `meanwhile-${at}`)]
+        .map((each) => [each, each])
+        .toSorted(),
+      listed.stderr,
+    );
     assert.match((await kubectl('-n', 'kube-system', 'get', 'secret', 'keelson-encryption-probe')).stderr, /not found/);
   });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import type { ObjectHistory } from '../../src/apiserver/history/history-view.ts';
 import { createNodePlatform } from '../../src/platform/node/node-platform.ts';
 import { startEtcd, withoutEtcd } from '../../src/storage/etcd/etcd-fixture.ts';
@@ -97,54 +97,61 @@ async function stateAt(plane: ControlPlaneFixture, revision: string): Promise<un
   return [metadata.annotations['round'], spec.replicas, spec.template.spec.containers[0]!.image];
 }
 
-for (const kind of kinds) {
-  test(`twenty edits by three users are told, compared and restored: ${kind.name}`, { skip: kind.skip }, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'keelson-history-'));
-    let plane: ControlPlaneFixture | undefined;
-    const stop = async (): Promise<void> => {
-      const running = plane;
-      plane = undefined;
-      await running?.stop();
-    };
-    t.after(() => stop().then(() => rm(folder, { recursive: true })));
-    const open = await kind.open(t, folder);
-    const start = (): Promise<ControlPlaneFixture> =>
-      startControlPlane({
-        components: false,
-        pkiDir: join(folder, 'pki'),
-        store: open,
-        history: ({ clock, log }) => createSqliteHistory({ path: join(folder, 'history.db'), limits, clock, log }),
-      });
-    plane = await start();
-    const expected = ['kubernetes-admin kubectl-client-side-apply create'];
-    await run(plane, [
-      'create',
-      'clusterrolebinding',
-      'both',
-      '--clusterrole=cluster-admin',
-      '--user=alice',
-      '--user=bob',
-    ]);
-    await run(plane, ['apply', '-f', '-'], manifest('web:start'));
-    for (let round = 0; round < 20; round++) {
-      expected.push(await edit(plane, round));
-      if (round !== 10) continue;
-      await stop();
-      plane = await start();
-    }
-    const { revisions, gaps } = await historyOf(plane);
-    const told = revisions.map(({ user, manager, verb, subresource }) =>
-      [user, manager, verb, subresource].filter((part) => part !== undefined).join(' '),
+// At the same time: each has a store, a server and a folder of its own, and mostly waits for kubectl.
+describe('the history of a Deployment', { concurrency: true }, () => {
+  for (const kind of kinds) {
+    test(
+      `twenty edits by three users are told, compared and restored: ${kind.name}`,
+      { skip: kind.skip },
+      async (t) => {
+        const folder = await mkdtemp(join(tmpdir(), 'keelson-history-'));
+        let plane: ControlPlaneFixture | undefined;
+        const stop = async (): Promise<void> => {
+          const running = plane;
+          plane = undefined;
+          await running?.stop();
+        };
+        t.after(() => stop().then(() => rm(folder, { recursive: true })));
+        const open = await kind.open(t, folder);
+        const start = (): Promise<ControlPlaneFixture> =>
+          startControlPlane({
+            components: false,
+            pkiDir: join(folder, 'pki'),
+            store: open,
+            history: ({ clock, log }) => createSqliteHistory({ path: join(folder, 'history.db'), limits, clock, log }),
+          });
+        plane = await start();
+        const expected = ['kubernetes-admin kubectl-client-side-apply create'];
+        await run(plane, [
+          'create',
+          'clusterrolebinding',
+          'both',
+          '--clusterrole=cluster-admin',
+          '--user=alice',
+          '--user=bob',
+        ]);
+        await run(plane, ['apply', '-f', '-'], manifest('web:start'));
+        for (let round = 0; round < 20; round++) {
+          expected.push(await edit(plane, round));
+          if (round !== 10) continue;
+          await stop();
+          plane = await start();
+        }
+        const { revisions, gaps } = await historyOf(plane);
+        const told = revisions.map(({ user, manager, verb, subresource }) =>
+          [user, manager, verb, subresource].filter((part) => part !== undefined).join(' '),
+        );
+        assert.deepEqual([told.toReversed(), gaps], [expected, []]);
+        assert.deepEqual(await stateAt(plane, revisions.at(-1)!.revision), [undefined, 1, 'web:start']);
+        assert.deepEqual(await stateAt(plane, revisions[0]!.revision), ['17', 20, 'web:18']);
+        const tenth = revisions.at(-11)!;
+        assert.deepEqual(await stateAt(plane, tenth.revision), ['8', 8, 'web:9']);
+        await checkCommands(plane, { tenth: tenth.revision, last: revisions[0]!.revision });
+        await stop();
+      },
     );
-    assert.deepEqual([told.toReversed(), gaps], [expected, []]);
-    assert.deepEqual(await stateAt(plane, revisions.at(-1)!.revision), [undefined, 1, 'web:start']);
-    assert.deepEqual(await stateAt(plane, revisions[0]!.revision), ['17', 20, 'web:18']);
-    const tenth = revisions.at(-11)!;
-    assert.deepEqual(await stateAt(plane, tenth.revision), ['8', 8, 'web:9']);
-    await checkCommands(plane, { tenth: tenth.revision, last: revisions[0]!.revision });
-    await stop();
-  });
-}
+  }
+});
 
 /** The list at the tenth edit has what the object of then has. */
 async function checkLists(command: (...args: string[]) => Promise<string>, tenth: string): Promise<void> {
