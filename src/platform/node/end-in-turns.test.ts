@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import type { HttpHandler } from '../http.ts';
+import type { HttpHandler, HttpResponse } from '../http.ts';
+import type { Duplex } from '../streams.ts';
 import { createMemoryLog } from '../sim/log.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
 import { endInTurns } from './end-in-turns.ts';
 import { handler } from './http-handler-fixture.ts';
 import { createListenHttp } from './http-server.ts';
+import { loopTurns } from './loop-turns.ts';
 
 const CONNECTIONS = 20;
 const STREAMS = 100;
@@ -96,10 +98,30 @@ const SENDERS = `
   }
 `;
 
-test('the server ends connections amid what they send, all in one turn', async () => {
+/** All the time that there is in one turn of the loop. */
+function takeATurn(): void {
+  const startMs = performance.now();
+  while (performance.now() - startMs < 5);
+}
+
+/** Reads what comes until the connection ends. */
+function switchTo(onSocket: (socket: Duplex) => void): HttpResponse {
+  return {
+    kind: 'upgrade',
+    async accept(socket) {
+      onSocket(socket);
+      await socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n');
+      for await (const piece of socket.incoming) assert.ok(piece.length > 0);
+    },
+  };
+}
+
+test('the server ends connections amid what they send, while others have work', async () => {
   const authority = await createTestAuthority('test CA');
   const tls = await authority.issue('CN=server', ['127.0.0.1']);
+  const switched: Duplex[] = [];
   const serve: HttpHandler = async (request) => {
+    if (request.path === '/upgrade') return switchTo((socket) => switched.push(socket));
     if (request.path !== '/sink') return handler(request);
     for await (const piece of request.bodyStream()) assert.ok(piece.length > 0);
     return { kind: 'bytes', status: 200, headers: {}, chunks: [] };
@@ -109,6 +131,9 @@ test('the server ends connections amid what they send, all in one turn', async (
   const server = await createListenHttp(log, limits)({ host: '127.0.0.1', port: 0, tls }, serve);
   const client = new Worker(SENDERS, { eval: true, workerData: { port: server.port, ca: authority.caPem } });
   await once(client, 'message');
+  const work = Array.from({ length: 60 }, () => loopTurns.yield('others').then(takeATurn));
+  for (const socket of switched) socket.destroy();
+  await Promise.all(work);
   await server.close(0);
   await client.terminate();
 });
