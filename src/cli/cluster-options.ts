@@ -50,8 +50,6 @@ export function parseNodes({
   readonly simulate?: boolean;
   readonly nodes?: string;
 }): number | undefined {
-  if (simulate !== true && nodes !== undefined)
-    throw usage('--nodes: only simulated nodes can be several; add --simulate');
   if (simulate !== true) return undefined;
   const count = Number(nodes ?? 1);
   if (!Number.isInteger(count) || count < 0 || count > MAX_SIMULATED_NODES)

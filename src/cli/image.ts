@@ -1,4 +1,4 @@
-/** `keelson image`: brings images to the node of this machine without a registry, and keeps them in order. */
+/** `keelson image`: brings images to the nodes of this machine without a registry, and keeps them in order. */
 import { Command, Option } from 'commander';
 import { columns } from './columns.ts';
 import { dataDirOption } from './cluster-options.ts';
@@ -12,7 +12,7 @@ interface RawOptions {
 
 export function imageCommand(): Command {
   return new Command('image')
-    .description('images of this machine’s node: load, build, list, remove, pull, prune')
+    .description('images of this machine’s nodes: load, build, list, remove, pull, prune')
     .addCommand(loadCommand())
     .addCommand(buildCommand())
     .addCommand(listCommand())

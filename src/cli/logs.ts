@@ -10,6 +10,7 @@ import { UserError } from './usage-error.ts';
 
 interface RawOptions {
   readonly dataDir: string;
+  readonly node?: string;
   readonly follow?: boolean;
   readonly tail: string;
   readonly output: 'text' | 'json';
@@ -25,6 +26,7 @@ export function logsCommand(): Command {
     .description('show what a cluster logged, of all components or one')
     .argument('[component]', 'scheduler, kubelet, ... as in the log; containerd, dns, etcd or gateway')
     .addOption(dataDirOption())
+    .option('--node <name>', 'of a further node of this machine (keelson up --nodes)')
     .option('-f, --follow', 'go on with what is written from now on')
     .option('--tail <lines>', 'how many of the last lines; all: everything in the file', '200')
     .addOption(
@@ -32,7 +34,7 @@ export function logsCommand(): Command {
     )
     .action(async (component: string | undefined, raw: RawOptions) => {
       const isDaemon = component !== undefined && DAEMONS.includes(component);
-      const file = `${resolve(raw.dataDir)}/logs/${isDaemon ? component : 'keelson'}.log`;
+      const file = `${logDirOf(resolve(raw.dataDir), raw.node)}/${isDaemon ? component : 'keelson'}.log`;
       if (!existsSync(file))
         throw new UserError(
           `${file} is not there: ${isDaemon ? `no ${component} ran` : 'only clusters in the background (--detach) have it'}`,
@@ -42,6 +44,14 @@ export function logsCommand(): Command {
       const selection = { component: isDaemon ? undefined : component, asText: raw.output === 'text' };
       await show(file, { tail, selection, follow: raw.follow === true });
     });
+}
+
+/** Throws `UserError` for a node that is not there. */
+function logDirOf(dataDir: string, node: string | undefined): string {
+  if (node === undefined) return `${dataDir}/logs`;
+  const dir = `${dataDir}/nodes/${node}`;
+  if (/^[a-z0-9.-]+$/.test(node) && existsSync(`${dir}/logs`)) return `${dir}/logs`;
+  throw new UserError(`--node: ${node} is no further node of this machine (keelson node ls lists them)`, 2);
 }
 
 interface Showing {

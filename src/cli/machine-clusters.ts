@@ -13,7 +13,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { hasErrorCode } from '../base/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { requestControl } from '../cluster/instance/control-client.ts';
@@ -47,7 +47,7 @@ export function noteCluster(dataDir: string, log: Pick<Log, 'warn'>, places?: Pl
   try {
     const { folder, known } = places ?? { folder: indexFolder(), known: defaultPlaces() };
     forgetClusters(folder, (target) => !existsSync(target));
-    if (known.includes(dataDir)) return;
+    if (known.includes(dataDir) || isNodeOfCluster(dataDir)) return;
     mkdirSync(folder, { recursive: true, mode: 0o755 });
     if (!linksIn(folder).some(({ target }) => target === dataDir))
       symlinkSync(dataDir, join(folder, basename(rootRunDir(dataDir))));
@@ -99,10 +99,17 @@ const STARTED: readonly string[] = ['settings.json', 'instance.json'];
 /** All of them, by name. */
 export async function machineClusters(): Promise<readonly MachineCluster[]> {
   const places = new Set([...defaultPlaces(), ...indexed(), ...running(), ...(await published())]);
-  const found = [...places].filter((dataDir) => STARTED.some((file) => existsSync(join(dataDir, file))));
+  const found = [...places].filter(
+    (dataDir) => !isNodeOfCluster(dataDir) && STARTED.some((file) => existsSync(join(dataDir, file))),
+  );
   return found
     .map((dataDir) => ({ name: readSettings(dataDir).name ?? nameOfDataDir(dataDir), dataDir }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Whether it is of a further node (`keelson up --nodes`), which is no cluster of its own. */
+function isNodeOfCluster(dataDir: string): boolean {
+  return basename(dirname(dataDir)) === 'nodes' && existsSync(join(dataDir, '../../nodes.json'));
 }
 
 /** With what each is doing. */
@@ -121,8 +128,9 @@ async function listed(cluster: MachineCluster): Promise<ListedCluster> {
   if (status === 'closed') return { ...cluster, ...remembered, state: 'of another user' };
   if (status === undefined)
     return { ...cluster, ...remembered, state: supervisorOf(dataDir) === undefined ? 'stopped' : 'restarting' };
-  const { phase = 'starting', simulated, role, version } = status;
-  const kind = simulated === true ? ' (simulated)' : role === 'agent' ? ' (agent)' : '';
+  const { phase = 'starting', simulated, role, version, machineNodes } = status;
+  const several = machineNodes === undefined ? '' : ` (${machineNodes.length + 1} nodes)`;
+  const kind = simulated === true ? ' (simulated)' : role === 'agent' ? ' (agent)' : several;
   return { ...cluster, port: remembered.port, version: version ?? remembered.version, state: `${phase}${kind}` };
 }
 

@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<() => Command>>> = {
   token: async () => (await import('./token.ts')).tokenCommand,
   proxy: async () => (await import('./proxy.ts')).proxyCommand,
   ls: async () => (await import('./ls.ts')).lsCommand,
+  node: async () => (await import('./node.ts')).nodeCommand,
   kubeconfig: async () => (await import('./kubeconfig.ts')).kubeconfigCommand,
   kubectl: async () => (await import('./kubectl.ts')).kubectlCommand,
   addons: async () => (await import('./addons.ts')).addonsCommand,

@@ -10,6 +10,7 @@ import { VERSION } from '../base/version.ts';
 import type { ClusterStatus, InstanceStatus } from '../cluster/cluster-status.ts';
 import { acquireControlLock, InstanceRunningError, type ControlLock } from '../cluster/instance/control-socket.ts';
 import { instanceHash } from '../cluster/instance/instance.ts';
+import { NODE_ACTIONS, type NodeAction } from '../cluster/nodes/node-actions.ts';
 import { createProgress, type Progress } from '../cluster/progress.ts';
 import { workingCopy } from '../cluster/store/snapshots.ts';
 import type { CancelTimer } from '../platform/clock.ts';
@@ -41,6 +42,8 @@ export interface RunnableCluster {
   underWay?(): readonly string[];
   /** Records an event for this machine's node. Absent when it has no node. */
   announce?(reason: 'KeelsonRestarted', message: string): void;
+  /** Does what a user asks of a further node of this machine. Absent: it cannot have any. */
+  actOnNode?(action: NodeAction, name: string): Promise<string>;
   /** Releases caches in a quiet time. */
   releaseMemory?(): void;
 }
@@ -96,6 +99,7 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     progress: progress.follow,
     stop: stopped.trigger,
     snapshot: () => snapshot(run.dataDir, running.cluster),
+    node: (action: string, name: string) => actOnNode(running.cluster, action, name),
   };
   lock.serve(handlers, log);
   if (!inBackground()) progress.follow(printProgress);
@@ -165,6 +169,13 @@ async function snapshot(dataDir: string, cluster: RunnableCluster | undefined): 
   await rm(file, { force: true });
   await cluster.backup(file);
   await chmod(file, 0o600);
+}
+
+async function actOnNode(cluster: RunnableCluster | undefined, action: string, name: string): Promise<string> {
+  if (cluster === undefined) throw new Error('the cluster is starting; try again when it runs');
+  const known = NODE_ACTIONS.find((each) => each === action);
+  if (cluster.actOnNode === undefined || known === undefined) throw new Error('there are no such nodes here');
+  return cluster.actOnNode(known, name);
 }
 
 /** A second signal of the same kind ends the process at once. The other kind may be the same request, sent by terminal and supervisor. */

@@ -78,6 +78,7 @@ export function statusScreen(status: WholeStatus): string {
           `${n.name} ${n.ready ? 'Ready' : `NotReady (${n.message})`}, kubelet ${n.kubeletVersion}, ${n.runtime}`,
         ] as const,
     ),
+    ...machineNodesLine(status),
     ...podsLine(status),
     ['ranges', `pods ${status.clusterCidr}, services ${status.serviceCidr}, domain ${status.clusterDomain}`],
     ['containerd', status.containerdSocket],
@@ -94,6 +95,11 @@ function restartsLine({ restarts }: ClusterStatus): Line[] {
   if (restarts === undefined) return [];
   const { count, lastTime, lastEnd, report } = restarts;
   return [['restarts', `${count}, the last ${lastTime} after ${lastEnd} (${report})`]];
+}
+
+function machineNodesLine({ machineNodes }: ClusterStatus): Line[] {
+  if (machineNodes === undefined || machineNodes.length === 0) return [];
+  return [['on machine', machineNodes.map(({ name, state, address }) => `${name} ${state} (${address})`).join(', ')]];
 }
 
 function podsLine({ podsByPhase }: ClusterStatus): Line[] {

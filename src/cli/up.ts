@@ -5,6 +5,7 @@ import { isFromCommandLine } from './arguments/settle-options.ts';
 import { parseNodes, parseServerOptions, parseStore, type RawServerOptions } from './cluster-options.ts';
 import { parseControllerManagerSettings } from './controller-manager-settings.ts';
 import { instanceStart } from './instance-start.ts';
+import { parseMachineNodes } from './machine-nodes.ts';
 import { parseKubeletSettings } from './kubelet-settings.ts';
 import { parseSnapshotOptions } from './snapshot/schedule-options.ts';
 import { MOST_SPEED } from '../testing/simulation/speeds.ts';
@@ -20,11 +21,13 @@ interface RawUpOptions extends RawServerOptions {
 }
 
 export function upCommand(): Command {
-  const command = new Command('up').description('start a cluster: control plane, one node, service proxy and DNS');
+  const command = new Command('up').description(
+    'start a cluster: control plane, one or several nodes, service proxy and DNS',
+  );
   return withServerOptions(command)
     .addOption(writeKubeconfigOption('default'))
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
-    .option('--nodes <n>', 'how many simulated nodes (with --simulate)')
+    .option('--nodes <n>', 'how many nodes: of this machine, the others in namespaces of their own; or simulated ones')
     .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
     .option('--record <file>', 'what clients do, as a scenario for keelson sim run (with --simulate)')
     .option(
@@ -58,10 +61,11 @@ export function upCommand(): Command {
       if (nodes === undefined && raw.record !== undefined)
         throw new UserError('--record records what is done to simulated nodes: add --simulate', 2);
       const speed = parseSpeed(raw, options.store.kind);
+      const machineNodes = nodes === undefined ? parseMachineNodes(raw, options) : undefined;
       if (nodes === undefined) checkPrivileges('; --simulate gives a control plane with a simulated node to any user');
       const start = instanceStart(command, raw);
       if (raw.detach === true) process.exitCode = await runDetached(options.dataDir, start);
-      else if (nodes === undefined) process.exitCode = await runServer(options, start);
+      else if (nodes === undefined) process.exitCode = await runServer({ ...options, machineNodes }, start);
       else {
         const { runSimulated } = await import('./simulate.ts');
         process.exitCode = await runSimulated(

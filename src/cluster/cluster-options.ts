@@ -5,6 +5,7 @@ import type { HistoryLimits } from '../storage/history-log.ts';
 import type { HelmOptions } from './helm/helm-options.ts';
 import type { JoinToken } from './join/join-token.ts';
 import type { SnapshotOptions } from './snapshots/snapshot-options.ts';
+import type { NodesOptions } from './nodes/nodes-options.ts';
 import type { StoreChoice } from './store/store-options.ts';
 import type { KubeletSettings } from './node/instance-kubelet.ts';
 
@@ -61,6 +62,8 @@ export interface ClusterOptions {
   readonly registryPort?: number | undefined;
   /** How HelmCharts are run, once they are defined. */
   readonly helm?: HelmOptions;
+  /** Further nodes on this machine, in namespaces of their own. */
+  readonly machineNodes?: NodesOptions | undefined;
   /** A control plane without a node on this machine. */
   readonly disableAgent?: boolean;
 }

@@ -1,4 +1,5 @@
 /** What `keelson status` shows. */
+import type { NodeStatus } from './nodes/namespace-nodes.ts';
 import type { StoreStatus } from '../storage/store.ts';
 
 /** Before the store is open. */
@@ -85,6 +86,8 @@ export interface InstanceStatus {
     readonly kubeletVersion: string;
     readonly runtime: string;
   }[];
+  /** Further nodes on this machine. */
+  readonly machineNodes?: readonly NodeStatus[];
   readonly podsByPhase?: Readonly<Record<string, number>>;
   readonly store?: StoreStatus;
   /** Absent where no schedule was given. */

@@ -17,6 +17,9 @@ import { createLocalNode, type LocalNode } from './node/local-node.ts';
 import { createLocalServer, type LocalServer } from './control-plane/local-server.ts';
 import { createLocalConnection } from './node/node-connection.ts';
 import type { PortReservation } from './instance/port-reservation.ts';
+import type { NamespaceNodes } from './nodes/namespace-nodes.ts';
+import type { NodeAction } from './nodes/node-actions.ts';
+import { PreflightError } from './preflight-error.ts';
 import type { Progress } from './progress.ts';
 
 /** How the cluster is set up, settled. */
@@ -42,6 +45,8 @@ export interface Cluster {
   status(): Promise<InstanceStatus>;
   /** Copies the store to this file while work goes on. */
   backup(file: string): Promise<void>;
+  /** Does what a user asks of a further node of this machine; resolves to the line about it. Rejects with `PreflightError`. */
+  actOnNode(action: NodeAction, name: string): Promise<string>;
   /** Records a warning event of this machine's node, where it has one. */
   announce(reason: 'KeelsonRestarted', message: string): void;
   /** Verbs and paths of the requests that are being served. */
@@ -63,6 +68,8 @@ class RunningCluster implements Cluster {
   readonly #startedMs: number;
   readonly #server: LocalServer;
   readonly #node: LocalNode | undefined;
+  /** Once they are prepared, where there are any. */
+  #nodes: NamespaceNodes | undefined;
   #started: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, config: ClusterConfig) {
@@ -106,23 +113,46 @@ class RunningCluster implements Cluster {
   }
 
   async #startParts(signal: AbortSignal): Promise<void> {
-    const { instance, options, kubeletPort } = this.#config;
+    const { instance, options, kubeletPort, progress } = this.#config;
     await this.#node?.readFiles();
     const read = await this.#server.readFiles(this.#node?.plainPorts() ?? []);
     await makeInstanceDirectories(this.#platform.files, instance, this.#platform.log);
     // containerd takes as long to start as the control plane, and the network needs neither: all start at once.
     this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
+    const preparing = this.#prepareNodes();
+    preparing?.catch(() => undefined); // Awaited below.
     const { controlPlane, pki } = await this.#server.start(read, signal);
     const server = localServerUrl(options, instance.httpsPort);
-    await this.#node?.join(createLocalConnection(this.#platform, { controlPlane, pki, instance, server }), signal);
+    const connection = createLocalConnection(this.#platform, { controlPlane, pki, instance, server });
+    await Promise.all([
+      this.#node?.join(connection, signal),
+      preparing?.then((nodes) => progress.phase('further nodes Ready', () => nodes.start(controlPlane, signal))),
+    ]);
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
+  }
+
+  /** Nothing of it is loaded where there are no further nodes. */
+  #prepareNodes(): Promise<NamespaceNodes> | undefined {
+    const { instance, options } = this.#config;
+    const { machineNodes: nodes } = options;
+    if (nodes === undefined) return undefined;
+    const interfaces = this.#platform.net.interfaces();
+    const { nodeIp } = options;
+    const [hostAddress = ''] = nodeAddresses(interfaces, { nodeIp, clusterCidr: instance.clusterCidr });
+    const server = `https://${advertisedAddress(options, interfaces)}:${instance.httpsPort}`;
+    return import('./nodes/namespace-nodes.ts').then(async ({ NamespaceNodes: Further }) => {
+      const further = new Further(this.#platform, { instance, options: nodes, hostAddress, server });
+      this.#nodes = further;
+      await further.prepare();
+      return further;
+    });
   }
 
   async stop(): Promise<void> {
     this.#lifetime.abort(new Error('keelson is stopping'));
     await this.#started; // A start that is cut short ends at its next step: nothing is opened behind the back of a stop.
-    await this.#node?.stop();
+    await Promise.all([this.#nodes?.stop(), this.#node?.stop()]);
     await this.#server.stop();
   }
 
@@ -132,6 +162,12 @@ class RunningCluster implements Cluster {
 
   announce(reason: 'KeelsonRestarted', message: string): void {
     this.#node?.announce(reason, message);
+  }
+
+  async actOnNode(action: NodeAction, name: string): Promise<string> {
+    if (this.#nodes === undefined)
+      throw new PreflightError('this cluster has no further nodes on this machine (keelson up --nodes 3)');
+    return this.#nodes.act(action, name);
   }
 
   underWay(): readonly string[] {
@@ -163,6 +199,7 @@ class RunningCluster implements Cluster {
         ...this.#server.components(),
         ...(this.#node?.status() ?? []),
       ],
+      machineNodes: await this.#nodes?.status(),
       ...(await this.#server.status()),
     };
   }

@@ -5,7 +5,6 @@
 import { errorMessage } from '../base/errors.ts';
 import { appendAll } from '../base/lists.ts';
 import type { Files } from '../platform/files.ts';
-import { createCgroups, detectCgroupVersion } from '../platform/node/cgroups.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readEtcdFile } from './etcd/etcd-file.ts';
 import { endEtcd } from './etcd/etcd-process.ts';
@@ -18,7 +17,9 @@ import { type InstanceFile, readInstanceFile } from './instance/instance-file.ts
 import { deriveInstance, type Instance } from './instance/instance.ts';
 import { createPodNetwork } from './network/pod-network.ts';
 import { createInstanceContainerd } from './node/containerd.ts';
+import { removeCgroups } from './node/remove-cgroups.ts';
 import { removeNodeServices } from './node/node-services.ts';
+import { takeDownNodes } from './nodes/take-down-nodes.ts';
 
 /** What is to be taken down. */
 export interface TakeDownOptions {
@@ -123,6 +124,7 @@ async function takeDownInstance(
   { file, step }: { file: InstanceFile; step: Step },
 ): Promise<void> {
   const { files } = platform;
+  await step('nodes', () => takeDownNodes(platform, instance));
   await step('etcd', () => endEtcd(platform, etcdDir(instance.dataDir)));
   await step('routes', () => new DataPlaneDaemon(platform, instance, () => undefined).remove());
   await step('services', () => removeNodeServices(platform, instance));
@@ -141,16 +143,4 @@ async function unmountAll({ mounter }: Platform, roots: readonly string[]): Prom
   const below = (path: string): boolean => roots.some((root) => path === root || path.startsWith(`${root}/`));
   const mounts = (await mounter.list()).map((m) => m.path).filter(below);
   for (const path of mounts.sort((a, b) => b.length - a.length)) await mounter.unmount(path, { lazy: true });
-}
-
-async function removeCgroups(platform: Platform, instance: Instance): Promise<void> {
-  const cgroups = createCgroups({
-    files: platform.files,
-    clock: platform.clock,
-    kill: (pid) => platform.exec.kill(pid, 'SIGKILL'),
-    root: instance.cgroupRoot,
-    version: detectCgroupVersion(),
-    mountRoot: '/sys/fs/cgroup',
-  });
-  await cgroups.destroy('/');
 }

@@ -19,6 +19,7 @@ export const REMEMBERED_FLAGS = [
   'service-cidr',
   'cluster-domain',
   'node-name',
+  'nodes',
   'cni',
   'dns',
   'write-kubeconfig',

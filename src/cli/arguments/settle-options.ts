@@ -14,7 +14,15 @@ import { readSettings, REMEMBERED_FLAGS, type Settings } from './settings-file.t
 const STARTING: readonly string[] = ['up', 'server', 'agent'];
 
 /** Flags whose change takes effect. A change of the others is refused by the cluster, which says why. */
-const CHANGEABLE: readonly string[] = ['name', 'https-port', 'store', 'dns', 'write-kubeconfig', 'snapshot-dir'];
+const CHANGEABLE: readonly string[] = [
+  'name',
+  'https-port',
+  'store',
+  'dns',
+  'nodes',
+  'write-kubeconfig',
+  'snapshot-dir',
+];
 
 /** Gives every command with `--data-dir` its `--name`. */
 export function addNames(commands: readonly Command[]): void {

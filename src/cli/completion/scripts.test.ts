@@ -17,10 +17,12 @@ function program(): Command {
   const image = new Command('image')
     .addCommand(new Command('load').option('-f, --file <file>', 'file'))
     .addCommand(new Command('ls'));
+  const node = new Command('node').addCommand(new Command('stop').argument('<node>', 'which'));
   const shell = new Command('completion').addArgument(new Argument('<shell>').choices(['bash', 'zsh']));
   return new Command('keelson')
     .addCommand(up)
     .addCommand(image)
+    .addCommand(node)
     .addCommand(shell)
     .addCommand(new Command('inner'), { hidden: true });
 }
@@ -30,7 +32,7 @@ const table = completionTable(program());
 function completed(...words: readonly string[]): string[] {
   const array = words.map((word) => `'${word}'`).join(' ');
   const script = `${bashScript(table)}
-keelson() { [[ "$*" == "ls -o name" ]] && printf 'dev\\nprod\\n'; }
+keelson() { [[ "$*" == "ls -o name" ]] && printf 'dev\\nprod\\n'; [[ "$*" == "node ls -o name" ]] && printf 'home-2\\nhome-3\\n'; }
 COMP_WORDS=(keelson ${array}); COMP_CWORD=${words.length}; _keelson; printf '%s\\n' "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['--noprofile', '--norc', '-c', script], { encoding: 'utf8', cwd: '/' })
     .split('\n')
@@ -56,6 +58,10 @@ describe('bash completes', () => {
     ],
     [['image', 'load', '--f'], ['--file']],
     [['completion', 'z'], ['zsh']],
+    [
+      ['node', 'stop', 'h'],
+      ['home-2', 'home-3'],
+    ],
     [['in'], []],
   ] as const)
     test(`${words.join(' ')}: ${expected.join(' ') || 'nothing'}`, () => {

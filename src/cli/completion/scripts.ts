@@ -2,6 +2,7 @@
 import type { CompletedCommand, CompletedOption } from './table.ts';
 
 const CLUSTERS = 'keelson ls -o name 2>/dev/null';
+const NODES = 'keelson node ls -o name 2>/dev/null';
 
 /** Text between single quotes. */
 function quoted(text: string): string {
@@ -18,7 +19,8 @@ function pathKey(path: readonly string[]): string {
 }
 
 function wordsOf({ commands, options, words }: CompletedCommand): string[] {
-  return [...commands.map(({ name }) => name), ...words, ...options.flatMap(({ names }) => names)];
+  const found = words === 'nodes' ? [`$(${NODES})`] : words;
+  return [...commands.map(({ name }) => name), ...found, ...options.flatMap(({ names }) => names)];
 }
 
 function optionCases(
@@ -45,6 +47,7 @@ export function bashScript(table: readonly CompletedCommand[]): string {
   const valueCase = (values: CompletedOption['values']): string => {
     if (values === 'files') return 'COMPREPLY=($(compgen -f -- "$cur")); return';
     if (values === 'clusters') return `COMPREPLY=($(compgen -W "$(${CLUSTERS})" -- "$cur")); return`;
+    if (values === 'nodes') return `COMPREPLY=($(compgen -W "$(${NODES})" -- "$cur")); return`;
     if (values === 'none') return 'return';
     return `COMPREPLY=($(compgen -W "${(values ?? []).join(' ')}" -- "$cur")); return`;
   };
@@ -71,10 +74,15 @@ complete -o bashdefault -o default -F _keelson keelson
 `;
 }
 
+function zshWords({ words }: CompletedCommand): string {
+  return words === 'nodes' ? `\${(f)"$(${NODES})"}` : words.map(quoted).join(' ');
+}
+
 export function zshScript(table: readonly CompletedCommand[]): string {
   const valueCase = (values: CompletedOption['values']): string => {
     if (values === 'files') return '_files; return';
     if (values === 'clusters') return `compadd -- \${(f)"$(${CLUSTERS})"}; return`;
+    if (values === 'nodes') return `compadd -- \${(f)"$(${NODES})"}; return`;
     if (values === 'none') return 'return';
     return `compadd -- ${(values ?? []).map(quoted).join(' ')}; return`;
   };
@@ -99,7 +107,7 @@ _keelson() {
 ${optionCases(table, valueCase)}
   esac
   case "$path_" in
-${table.map((command) => `    "${pathKey(command.path)}") entries=(${described(command)} ${command.words.map(quoted).join(' ')}) ;;`).join('\n')}
+${table.map((command) => `    "${pathKey(command.path)}") entries=(${described(command)} ${zshWords(command)}) ;;`).join('\n')}
   esac
   _describe keelson entries
 }
@@ -115,7 +123,9 @@ export function fishScript(table: readonly CompletedCommand[]): string {
       ...commands.map(
         ({ name, description }) => `complete -c keelson -f -n ${condition} -a ${name} -d ${quoted(brief(description))}`,
       ),
-      ...words.map((word) => `complete -c keelson -f -n ${condition} -a ${word}`),
+      ...(words === 'nodes' ? [quoted(`(${NODES})`)] : words).map(
+        (word) => `complete -c keelson -f -n ${condition} -a ${word}`,
+      ),
       ...(path.length === 0 ? [] : options.map((option) => fishOption(condition, option))),
     ];
   });
@@ -140,5 +150,6 @@ function fishValue(values: CompletedOption['values']): string {
   if (values === undefined) return '';
   if (values === 'files') return ' -r -F';
   if (values === 'none') return ' -x';
+  if (values === 'nodes') return ` -x -a ${quoted(`(${NODES})`)}`;
   return ` -x -a ${values === 'clusters' ? quoted(`(${CLUSTERS})`) : quoted(values.join(' '))}`;
 }

@@ -5,8 +5,8 @@ export interface CompletedOption {
   /** `--data-dir`, and `-f` where there is one. */
   readonly names: readonly string[];
   readonly description: string;
-  /** Absent for options without a value; `files` and `clusters` are looked up. */
-  readonly values?: readonly string[] | 'files' | 'clusters' | 'none';
+  /** Absent for options without a value; `files`, `clusters` and `nodes` are looked up. */
+  readonly values?: readonly string[] | 'files' | 'clusters' | 'nodes' | 'none';
 }
 
 export interface CompletedCommand {
@@ -14,8 +14,8 @@ export interface CompletedCommand {
   readonly path: readonly string[];
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly CompletedOption[];
-  /** Values of its first argument. */
-  readonly words: readonly string[];
+  /** Values of its first argument; `nodes` are looked up. */
+  readonly words: readonly string[] | 'nodes';
 }
 
 /** Every command, the program first. */
@@ -30,12 +30,16 @@ export function completionTable(root: Command): readonly CompletedCommand[] {
         path,
         commands: visible.map((each) => ({ name: each.name(), description: each.description() })),
         options: command.createHelp().visibleOptions(command).map(completedOption),
-        words: command.registeredArguments[0]?.argChoices ?? [],
+        words: wordsOf(command),
       },
       ...visible.flatMap((each) => walk(each, [...path, each.name()])),
     ];
   };
   return walk(root, []);
+}
+
+function wordsOf({ registeredArguments: [first] }: Command): CompletedCommand['words'] {
+  return first?.name() === 'node' ? 'nodes' : (first?.argChoices ?? []);
 }
 
 function completedOption(option: Option): CompletedOption {
@@ -47,5 +51,6 @@ function completedOption(option: Option): CompletedOption {
 function valuesOf({ argChoices, long, flags }: Option): CompletedOption['values'] {
   if (argChoices !== undefined) return argChoices;
   if (long === '--name') return 'clusters';
+  if (long === '--node') return 'nodes';
   return /<(file|dir|folder)|\[file\]/.test(flags) ? 'files' : 'none';
 }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorMessage } from '../../base/errors.ts';
-import type { MachineImages } from '../../cluster/images/machine-images.ts';
+import type { Images } from '../../cluster/images/machine-images.ts';
 import { UserError } from '../usage-error.ts';
 import { loadText } from './with-machine-images.ts';
 
@@ -21,7 +21,7 @@ export interface BuildOptions {
 }
 
 /** Builds and loads; resolves to the lines about the image. The builder's own output goes to stderr. */
-export async function buildImage(images: MachineImages, options: BuildOptions): Promise<string> {
+export async function buildImage(images: Images, options: BuildOptions): Promise<string> {
   const builder = options.builder ?? BUILDERS.find(works);
   if (builder === undefined)
     throw new UserError(
@@ -49,10 +49,7 @@ function sharedArgs({ buildArg = [], target }: BuildOptions): string[] {
 }
 
 /** BuildKit hands out an archive itself: no second store is filled. */
-async function buildByBuildctl(
-  images: MachineImages,
-  options: BuildOptions & { readonly file: string },
-): Promise<string> {
+async function buildByBuildctl(images: Images, options: BuildOptions & { readonly file: string }): Promise<string> {
   const { context, file, tag, buildArg = [], target } = options;
   const opts = [
     `filename=${basename(file)}`,

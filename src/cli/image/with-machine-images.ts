@@ -1,16 +1,13 @@
-/** The runtime of a running cluster's node on this machine, for the `keelson image` commands. */
+/** The runtimes of a running cluster's nodes on this machine, for the `keelson image` commands. */
 import { resolve } from 'node:path';
 import type { ClusterStatus } from '../../cluster/cluster-status.ts';
-import type { MachineImages } from '../../cluster/images/machine-images.ts';
+import type { Images } from '../../cluster/images/machine-images.ts';
 import { requestControl } from '../../cluster/instance/control-client.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { UserError } from '../usage-error.ts';
 
 /** Does something with the images. What the runtime or a registry refuses is a `UserError`. */
-export async function withMachineImages(
-  dataDir: string,
-  work: (images: MachineImages) => Promise<void>,
-): Promise<void> {
+export async function withMachineImages(dataDir: string, work: (images: Images) => Promise<void>): Promise<void> {
   const dir = resolve(dataDir);
   const status = (await requestControl(dir, 'status')) as Partial<ClusterStatus> | undefined;
   if (status?.containerdSocket === undefined)
@@ -18,10 +15,19 @@ export async function withMachineImages(
   if (status.simulated === true)
     throw new UserError('the containers of this cluster are simulated: images of any name run without being loaded');
   const { createNodePlatform } = await import('../../platform/node/node-platform.ts');
-  const { MachineImages: Images } = await import('../../cluster/images/machine-images.ts');
+  const { MachineImages } = await import('../../cluster/images/machine-images.ts');
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
   try {
-    await work(new Images(platform, status.containerdSocket));
+    const { machineNodes = [] } = status;
+    const stopped = machineNodes.filter(({ state }) => state === 'stopped').map(({ name }) => name);
+    const sockets = machineNodes.filter(({ state }) => state !== 'stopped').map((node) => node.containerdSocket);
+    const [own, ...others] = [status.containerdSocket, ...sockets].map((socket) => new MachineImages(platform, socket));
+    if (others.length === 0) await work(own!);
+    else {
+      const { SeveralMachinesImages } = await import('../../cluster/images/several-machines-images.ts');
+      await work(new SeveralMachinesImages([own!, ...others]));
+    }
+    if (stopped.length > 0) process.stderr.write(`keelson: left out, as it is stopped: ${stopped.join(', ')}\n`);
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(errorMessage(error), 1, { cause: error });
   } finally {
@@ -30,7 +36,7 @@ export async function withMachineImages(
 }
 
 /** Loads one source; resolves to the lines about it. */
-export async function loadText(images: MachineImages, source: string, name?: string): Promise<string> {
+export async function loadText(images: Images, source: string, name?: string): Promise<string> {
   const { openArchive } = await import('../../cluster/images/open-archive.ts');
   const startedMs = performance.now();
   try {

@@ -55,7 +55,9 @@ async function loadFolder(deps: Deps, folder: string, open: () => Promise<Machin
   const { files, log } = deps;
   const names = (await files.readDir(folder)).filter((name) => ARCHIVE.test(name) && !name.startsWith('.'));
   if (names.length === 0) return;
-  const notesFile = `${folder}/.loaded.json`;
+  // A folder that nodes share is a link: what each has loaded stands beside the link.
+  const isShared = (await files.lstat(folder)).kind === 'symlink';
+  const notesFile = isShared ? `${folder}.loaded.json` : `${folder}/.loaded.json`;
   const before = await readNotes(files, notesFile);
   const images = await open();
   const there = new Set((await images.list()).flatMap(({ repoTags }) => repoTags));

@@ -25,7 +25,19 @@ export interface LoadOptions {
 const SEEN_TIMEOUT_MS = 10_000;
 const SEEN_PERIOD_MS = 10;
 
-export class MachineImages {
+export interface Images {
+  /** Loads an archive; resolves when pods can use its images. */
+  load(chunks: AsyncIterable<Uint8Array>, options?: LoadOptions): Promise<LoadOutcome>;
+  list(): Promise<readonly Image[]>;
+  /** False when there is none of this name or id. */
+  remove(text: string): Promise<boolean>;
+  /** Pulls it as a pod without pull secrets would; resolves to its id. */
+  pull(text: string): Promise<string>;
+  /** Removes images that no container has and that are not pinned; resolves to them. */
+  prune(): Promise<readonly Image[]>;
+}
+
+export class MachineImages implements Images {
   readonly #deps: Deps;
   readonly #socketPath: string;
   readonly #images: CriImageService;
@@ -40,7 +52,6 @@ export class MachineImages {
     this.#runtime = runtime;
   }
 
-  /** Loads an archive; resolves when pods can use its images. */
   async load(chunks: AsyncIterable<Uint8Array>, options: LoadOptions = {}): Promise<LoadOutcome> {
     const { clock, host, random } = this.#deps;
     const suffix = Buffer.from(random.bytes(6)).toString('hex');
@@ -68,7 +79,6 @@ export class MachineImages {
     return (await this.#images.listImages({})).images;
   }
 
-  /** False when there is none of this name or id. */
   async remove(text: string): Promise<boolean> {
     const image = (await this.#status(text)) ?? (await this.#byId(text));
     if (image === undefined) return false;
@@ -76,12 +86,11 @@ export class MachineImages {
     return true;
   }
 
-  /** Pulls it as a pod without pull secrets would; resolves to its id. */
   async pull(text: string): Promise<string> {
     return (await this.#images.pullImage({ image: { image: wholeName(text) } }, { timeoutMs: 0 })).imageRef;
   }
 
-  /** Removes images that no container has and that are not pinned; resolves to them. containerd 1.6 tells nobody what is pinned. */
+  /** containerd 1.6 tells nobody what is pinned. */
   async prune(): Promise<readonly Image[]> {
     const { containers } = await this.#runtime.listContainers({});
     const own = await import('../../cri/pause-image.ts');

@@ -5,7 +5,7 @@ import { controlDirOf, socketAddress } from './control-place.ts';
 /** Sends one command and returns the first line of the answer; undefined when no instance runs. */
 export async function requestControl(
   dataDir: string,
-  command: 'pid' | 'stop' | 'status' | 'snapshot',
+  command: 'pid' | 'stop' | 'status' | 'snapshot' | `node ${string} ${string}`,
 ): Promise<object | undefined> {
   for await (const line of controlLines(dataDir, command)) return line;
   return undefined;

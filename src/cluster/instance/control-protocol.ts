@@ -10,6 +10,8 @@ export interface ControlHandlers {
   stop(): void;
   /** Makes a snapshot of the store in its fixed place in the data directory. */
   snapshot(): Promise<void>;
+  /** Does what a user asks of a further node of this machine; resolves to the line about it. */
+  node(action: string, name: string): Promise<string>;
 }
 
 /** A step of the start-up. */

@@ -153,7 +153,15 @@ async function respond(socket: Socket, command: string, handlers: ControlHandler
         (error: unknown) => ({ error: errorMessage(error) }),
       ),
     );
-  else if (command === 'progress' && handlers !== undefined) {
+  else if (command.startsWith('node ') && handlers !== undefined) {
+    const [, action = '', name = ''] = command.split(' ');
+    send(
+      await handlers.node(action, name).then(
+        (done) => ({ done }),
+        (error: unknown) => ({ error: errorMessage(error) }),
+      ),
+    );
+  } else if (command === 'progress' && handlers !== undefined) {
     const end = handlers.progress((line) => {
       send(line);
       if (line.outcome !== undefined) socket.end();

@@ -5,7 +5,7 @@ import type { PkiNames } from '../../component-helpers/pki/cluster-pki.ts';
 import type { Instance } from './instance.ts';
 
 /** Devices that hold addresses of pods or of other software, never the machine's own. */
-const NOT_OURS = /^(lo|docker|br-|virbr|veth|cni|flannel|cali|k[lsv][0-9a-f]{6})/;
+const NOT_OURS = /^(lo|docker|br-|virbr|veth|cni|flannel|cali|k[lnsv][0-9a-f]{6})/;
 
 /** The first address of a real device; loopback where the machine has none. */
 export function hostAddress(interfaces: ReturnType<Net['interfaces']>): string {

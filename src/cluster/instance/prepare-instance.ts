@@ -136,7 +136,7 @@ export async function makeDataDir({ files }: Pick<Platform, 'files'>, dataDir: s
 /** Devices of this instance: their routes are no collision. */
 export function ownDevices({ crypto }: Pick<Platform, 'crypto'>, dataDir: string): string[] {
   const hash = instanceHash(dataDir, (text) => crypto.sha256Hex(text));
-  return [`kl${hash}`, `ks${hash}`, `kv${hash}`];
+  return [`kl${hash}`, `kn${hash}`, `ks${hash}`, `kv${hash}`];
 }
 
 /** The kubelet's port may differ between instances of a machine: the Node object has it. Throws `PreflightError`. */

@@ -22,7 +22,39 @@ function acceptRules(instance: Instance, range: string): readonly (readonly stri
     ['-m', 'mark', '--mark', `0x${masqueradeMark.toString(16)}/0xffff0000`],
     ['-m', 'conntrack', '--ctstate', 'RELATED,ESTABLISHED'],
   ];
-  return matches.map((match) => ['FORWARD', ...match, '-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT']);
+  return matches.map((match) => taggedAccept(instance, match));
+}
+
+const taggedAccept = (instance: Instance, match: readonly string[]): readonly string[] => [
+  ...['FORWARD', ...match, '-m', 'comment', '--comment', tag(instance), '-j', 'ACCEPT'],
+];
+
+/** Further accepts of the same kind, for IPv4. */
+export async function insertForwardRules(
+  deps: Deps,
+  instance: Instance,
+  matches: readonly (readonly string[])[],
+): Promise<void> {
+  const listing = await iptables(deps, 'iptables', ['-S', 'FORWARD']);
+  if (listing === undefined || !dropsForwarded(listing)) return;
+  for (const match of matches) await insert(deps, 'iptables', taggedAccept(instance, match));
+}
+
+/** Removes what `insertForwardRules` inserted. */
+export async function removeForwardRules(
+  deps: Deps,
+  instance: Instance,
+  matches: readonly (readonly string[])[],
+): Promise<void> {
+  for (const match of matches) await removeAllOf(deps, 'iptables', taggedAccept(instance, match));
+}
+
+async function insert(deps: Deps, program: string, rule: readonly string[]): Promise<void> {
+  if ((await iptables(deps, program, ['-C', ...rule])) === undefined) await iptables(deps, program, ['-I', ...rule]);
+}
+
+async function removeAllOf(deps: Deps, program: string, rule: readonly string[]): Promise<void> {
+  while ((await iptables(deps, program, ['-C', ...rule])) !== undefined) await iptables(deps, program, ['-D', ...rule]);
 }
 
 /** Inserts the accepts where they are needed and missing. A chain that others must open is told once per `told`. */
@@ -30,9 +62,7 @@ export async function insertForwardAccepts(deps: Deps, instance: Instance, logge
   for (const { program, range } of programsOf(instance)) {
     const listing = await iptables(deps, program, ['-S', 'FORWARD']);
     if (listing === undefined || !dropsForwarded(listing)) continue;
-    for (const rule of acceptRules(instance, range))
-      if ((await iptables(deps, program, ['-C', ...rule])) === undefined)
-        await iptables(deps, program, ['-I', ...rule]);
+    for (const rule of acceptRules(instance, range)) await insert(deps, program, rule);
   }
   for (const chain of await foreignDroppingChains(deps)) {
     if (logged.has(chain)) continue;
@@ -47,9 +77,7 @@ export async function insertForwardAccepts(deps: Deps, instance: Instance, logge
 /** Removes what was inserted. */
 export async function removeForwardAccepts(deps: Deps, instance: Instance): Promise<void> {
   for (const { program, range } of programsOf(instance))
-    for (const rule of acceptRules(instance, range))
-      while ((await iptables(deps, program, ['-C', ...rule])) !== undefined)
-        await iptables(deps, program, ['-D', ...rule]);
+    for (const rule of acceptRules(instance, range)) await removeAllOf(deps, program, rule);
 }
 
 /** One per family of the pods. */

@@ -67,7 +67,7 @@ export async function runNodeRoutes(
         const ownCidrs = nodes.get({ name: nodeName })?.spec?.podCIDRs ?? [];
         const { paths, refused } = nodePaths(nodes.list(), {
           nodeName,
-          links: linksOf(deps, config),
+          links: [...linksOf(deps, config), ...(nodes.list().length > 1 ? await routedLinks(deps) : [])],
           addresses: new Set(deps.platform.net.interfaces().map(({ address }) => address)),
           clusterRanges: rangesOf(clusterCidr),
           podCidrs: ownCidrs,
@@ -101,6 +101,18 @@ function linksOf({ platform }: NodeRoutesDeps, { instance }: NodeRoutesConfig): 
     .interfaces()
     .filter(({ internal, name }) => !internal && !ours.includes(name) && !name.startsWith('veth'))
     .map(({ cidr }) => cidr);
+}
+
+/** Addresses that a route of ours puts on a link: the machine's, as its further nodes find them. */
+async function routedLinks({ platform }: Pick<NodeRoutesDeps, 'platform'>): Promise<string[]> {
+  const { stdout } = await platform.exec.run('ip', [
+    ...['-4', '-json', 'route', 'show'],
+    ...['proto', ROUTE_PROTOCOL, 'scope', 'link'],
+  ]);
+  const routes = JSON.parse(stdout === '' ? '[]' : stdout) as Route[];
+  return routes
+    .filter(({ gateway }) => gateway === undefined)
+    .map(({ dst }) => (dst.includes('/') ? dst : `${dst}/32`));
 }
 
 interface DesiredRoutes {

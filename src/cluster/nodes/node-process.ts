@@ -1,0 +1,71 @@
+/**
+ * The process that makes a namespace a node: `keelson agent`, below a supervisor of its own, in a session of its own. It outlives
+ * this process; a start adopts one that has the same command line.
+ */
+import { errorMessage } from '../../base/errors.ts';
+import { LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { requestControl } from '../instance/control-client.ts';
+import { endInstance } from '../instance/end-instance.ts';
+import { supervisorOf } from '../instance/supervisor-record.ts';
+import { NodeNamespaces } from './namespaces.ts';
+import type { NodePlace } from './nodes-file.ts';
+import type { KeelsonCommand } from './nodes-options.ts';
+
+export class NodeProcess {
+  readonly #platform: Platform;
+  readonly #place: NodePlace;
+  readonly #command: KeelsonCommand;
+  #started = 0;
+
+  constructor(platform: Platform, place: NodePlace, command: KeelsonCommand) {
+    this.#platform = platform;
+    this.#place = place;
+    this.#command = command;
+  }
+
+  /** Whether it runs, or its supervisor is about to start it again. */
+  async isAlive(): Promise<boolean> {
+    if (this.#started > 0 && this.#platform.exec.kill(this.#started, 0)) return true;
+    const { dataDir } = this.#place;
+    return supervisorOf(dataDir) !== undefined || (await requestControl(dataDir, 'pid')) !== undefined;
+  }
+
+  /** Adopts or starts it. */
+  async ensure(holder: number, args: readonly string[]): Promise<void> {
+    const { crypto, exec, files } = this.#platform;
+    const { dataDir, recordDir } = this.#place;
+    const command = NodeNamespaces.inside(holder, this.#command(args));
+    const recordFile = `${recordDir}/agent`;
+    const hash = crypto.sha256Hex(JSON.stringify(command));
+    if (await this.isAlive()) {
+      if ((await files.readText(recordFile).catch(() => '')) === hash) return;
+      await this.end();
+    }
+    const logFile = `${dataDir}/logs/keelson.log`;
+    const env = { [LOG_FILE_VARIABLE]: logFile };
+    this.#started = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile, env });
+    await files.writeFileAtomic(recordFile, hash);
+  }
+
+  /** Ends it in order; its pods and containerd stay. */
+  async end(): Promise<void> {
+    await endInstance(this.#platform, this.#place.dataDir);
+    this.#started = 0;
+  }
+
+  /** Ends the node's pods and programs in order, as `keelson down` on a machine; resolves to what could not be done. */
+  async takeDown(holder: number): Promise<string | undefined> {
+    const { exec } = this.#platform;
+    const args = [process.execPath, process.argv[1] ?? '', 'down', '--data-dir', this.#place.dataDir];
+    const [program = '', ...rest] = NodeNamespaces.inside(holder, args);
+    try {
+      const { exitCode, stderr } = await exec.run(program, rest, { timeoutMs: TAKE_DOWN_TIMEOUT_MS });
+      return exitCode === 0 ? undefined : stderr.trim();
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+}
+
+const TAKE_DOWN_TIMEOUT_MS = 120_000;

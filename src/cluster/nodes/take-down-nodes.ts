@@ -1,0 +1,17 @@
+/** `keelson down` of a cluster with further nodes on its machine: everything of them but their data. */
+import type { Platform } from '../../platform/platform.ts';
+import type { Instance } from '../instance/instance.ts';
+import { NamespaceNode } from './namespace-node.ts';
+import { removeNodeNetwork } from './node-network.ts';
+import { readNodesFile } from './nodes-file.ts';
+
+/** Resolves to the problems met. A cluster that never had further nodes has nothing to take down. */
+export async function takeDownNodes(platform: Platform, instance: Instance): Promise<readonly string[]> {
+  const file = await readNodesFile(platform.files, instance.dataDir);
+  if (file === undefined) return [];
+  const setting = { instance, network: file.network, hostAddress: '', command: () => [] };
+  const problems = await Promise.all(file.nodes.map((entry) => new NamespaceNode(platform, setting, entry).stop()));
+  await platform.files.remove(`${instance.runDir}/nodes`);
+  await removeNodeNetwork(platform, instance);
+  return problems.flatMap((problem) => problem ?? []);
+}
