@@ -10,6 +10,7 @@ import type { InformerFactory } from '../../client/informer.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { logFailedRound } from '../../platform/unexpected.ts';
 import type { Instance } from '../instance/instance.ts';
+import { createNodeLinks, ROUTE_PROTOCOL } from './node-links.ts';
 import { nodePaths, tunnelEnd, type NodePath } from './node-paths.ts';
 import { appendAll } from '../../base/lists.ts';
 
@@ -28,8 +29,6 @@ export interface NodeRoutesConfig {
   readonly vni: number;
 }
 
-/** The routing protocol number of our routes: `ip route` shows `proto 199`. */
-export const ROUTE_PROTOCOL = '199';
 /** flannel's port, which firewalls of clusters let through. */
 const VXLAN_PORT = 8472;
 const VXLAN_OVERHEAD = 50;
@@ -54,20 +53,27 @@ export async function runNodeRoutes(
   const kick = (): void => wake.resolve();
   nodes.addHandler({ onAdd: kick, onUpdate: kick, onDelete: kick });
   onAbort(signal, kick);
-  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, kick);
+  let due = true;
+  const stopTicker = clock.setTicker(CHECK_PERIOD_MS, () => {
+    due = true;
+    kick();
+  });
+  const linksTo = createNodeLinks(deps.platform, config.instance);
   try {
     await nodes.waitForSync(signal);
     let last = '';
     let lastRefused = '';
-    let checkedMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       wake = Promise.withResolvers();
+      const checking = due;
+      due = false;
       try {
         const { nodeName, clusterCidr } = config.instance;
         const ownCidrs = nodes.get({ name: nodeName })?.spec?.podCIDRs ?? [];
+        const links = await linksTo(nodes.list(), checking);
         const { paths, refused } = nodePaths(nodes.list(), {
           nodeName,
-          links: [...linksOf(deps, config), ...(nodes.list().length > 1 ? await routedLinks(deps) : [])],
+          links,
           addresses: new Set(deps.platform.net.interfaces().map(({ address }) => address)),
           clusterRanges: rangesOf(clusterCidr),
           podCidrs: ownCidrs,
@@ -76,12 +82,11 @@ export async function runNodeRoutes(
           log.warn('ranges of nodes are not routed: they are outside the cluster’s or another node’s', { refused });
         lastRefused = refused.join();
         const wanted = JSON.stringify([paths, ownCidrs]);
-        if (wanted !== last || clock.monotonicMs() - checkedMs >= CHECK_PERIOD_MS) {
-          await apply(deps, config, { paths, ownCidrs });
-          [last, checkedMs] = [wanted, clock.monotonicMs()];
-        }
+        if (wanted !== last || checking) await apply(deps, config, { paths, ownCidrs });
+        last = wanted;
       } catch (error) {
         if (signal.aborted) return;
+        due = true;
         logFailedRound(log, 'cannot route to other nodes, again later', { err: error });
         await clock.sleep(RETRY_MS, signal);
         continue;
@@ -93,26 +98,6 @@ export async function runNodeRoutes(
   } finally {
     stopTicker();
   }
-}
-
-function linksOf({ platform }: NodeRoutesDeps, { instance }: NodeRoutesConfig): string[] {
-  const ours = [instance.bridge, instance.serviceDevice, instance.tunnelDevice];
-  return platform.net
-    .interfaces()
-    .filter(({ internal, name }) => !internal && !ours.includes(name) && !name.startsWith('veth'))
-    .map(({ cidr }) => cidr);
-}
-
-/** Addresses that a route of ours puts on a link: the machine's, as its further nodes find them. */
-async function routedLinks({ platform }: Pick<NodeRoutesDeps, 'platform'>): Promise<string[]> {
-  const { stdout } = await platform.exec.run('ip', [
-    ...['-4', '-json', 'route', 'show'],
-    ...['proto', ROUTE_PROTOCOL, 'scope', 'link'],
-  ]);
-  const routes = JSON.parse(stdout === '' ? '[]' : stdout) as Route[];
-  return routes
-    .filter(({ gateway }) => gateway === undefined)
-    .map(({ dst }) => (dst.includes('/') ? dst : `${dst}/32`));
 }
 
 interface DesiredRoutes {

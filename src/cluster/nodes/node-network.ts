@@ -8,7 +8,7 @@ import { foreignRoutes } from '../instance/preflight.ts';
 import { ownDevices } from '../instance/prepare-instance.ts';
 import type { Instance } from '../instance/instance.ts';
 import { insertForwardRules, removeForwardRules } from '../network/forward-accepts.ts';
-import { ROUTE_PROTOCOL } from '../network/node-routes.ts';
+import { ROUTE_PROTOCOL } from '../network/node-links.ts';
 import { addressIn, nodeBridge, type NodePlace } from './nodes-file.ts';
 import { PreflightError } from '../preflight-error.ts';
 

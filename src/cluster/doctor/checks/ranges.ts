@@ -1,7 +1,7 @@
 /** Address ranges of pods and services beside the machine's routes. */
 import { cidrsOverlap, parseCidr, rangesOf } from '../../../base/cidr.ts';
 import type { MachineRoute } from '../../instance/preflight.ts';
-import { ROUTE_PROTOCOL } from '../../network/node-routes.ts';
+import { ROUTE_PROTOCOL } from '../../network/node-links.ts';
 import { warning, worstOf, type Check } from '../finding.ts';
 import type { SettledFacts } from '../machine.ts';
 
