@@ -7,20 +7,29 @@ import { describe, it } from 'node:test';
 const sources = resolve(import.meta.dirname, '..');
 
 /** Imports of values, the folder's own ones; `import type` loads nothing. */
-function importsOf(file: string): string[] {
+function importsOf(file: string, onDemand = true): string[] {
   const text = readFileSync(file, 'utf8');
   const whole = [...text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)'/gm)];
-  const lazy = [...text.matchAll(/\bimport\('(\.[^']+)'\)(?!\.)/g)];
+  const lazy = !onDemand ? [] : [...text.matchAll(/\bimport\('(\.[^']+)'\)(?!\.(?!then\b))/g)];
   return [...whole, ...lazy].map(([, path = '']) => resolve(file, '..', path));
 }
 
 function reachedFrom(...entries: string[]): Set<string> {
+  return walk(entries, importsOf);
+}
+
+/** Without what is loaded on demand. */
+function loadedBy(...entries: string[]): Set<string> {
+  return walk(entries, (file) => importsOf(file, false));
+}
+
+function walk(entries: readonly string[], imports: (file: string) => string[]): Set<string> {
   const reached = new Set<string>();
   const waiting = entries.map((entry) => join(sources, entry));
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (reached.has(file)) continue;
     reached.add(file);
-    waiting.push(...importsOf(file));
+    waiting.push(...imports(file));
   }
   return new Set([...reached].map((file) => relative(sources, file)));
 }
@@ -41,6 +50,16 @@ describe('modules that a command loads', () => {
       'component-helpers/pki/read-certificate.ts',
     ])
       assert.ok(!reachedFrom(entry).has('component-helpers/pki/certificates.ts'), entry);
+  });
+
+  it('a cluster without further nodes on its machine loads nothing that makes them', () => {
+    const makers = [...reachedFrom('cluster/cluster.ts')].filter((path) => path.startsWith('cluster/nodes/'));
+    assert.ok(makers.includes('cluster/nodes/namespace-nodes.ts'), 'on demand they are reached');
+    const loaded = [...loadedBy('cli/up.ts', 'cli/run-instance.ts', 'cluster/cluster.ts')];
+    assert.deepEqual(
+      loaded.filter((path) => path.startsWith('cluster/nodes/')),
+      ['cluster/nodes/node-actions.ts'],
+    );
   });
 
   it('the command line loads each command when it is used', () => {
