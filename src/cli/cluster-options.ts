@@ -51,9 +51,13 @@ export function parseNodes({
   readonly nodes?: string;
 }): number | undefined {
   if (simulate !== true) return undefined;
-  const count = Number(nodes ?? 1);
-  if (!Number.isInteger(count) || count < 0 || count > MAX_SIMULATED_NODES)
-    throw usage(`--nodes: ${nodes} is not a number between 0 and ${MAX_SIMULATED_NODES}`);
+  return nodeCount(nodes ?? '1', 0, MAX_SIMULATED_NODES);
+}
+
+/** The number of `--nodes`, in decimal digits. Throws `UserError` with exit code 2. */
+export function nodeCount(text: string, least: number, most: number): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : -1;
+  if (count < least || count > most) throw usage(`--nodes: ${text} is not a number between ${least} and ${most}`);
   return count;
 }
 

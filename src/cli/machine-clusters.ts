@@ -129,7 +129,7 @@ async function listed(cluster: MachineCluster): Promise<ListedCluster> {
   if (status === undefined)
     return { ...cluster, ...remembered, state: supervisorOf(dataDir) === undefined ? 'stopped' : 'restarting' };
   const { phase = 'starting', simulated, role, version, machineNodes } = status;
-  const several = machineNodes === undefined ? '' : ` (${machineNodes.length + 1} nodes)`;
+  const several = machineNodes === undefined || machineNodes.length === 0 ? '' : ` (${machineNodes.length + 1} nodes)`;
   const kind = simulated === true ? ' (simulated)' : role === 'agent' ? ' (agent)' : several;
   return { ...cluster, port: remembered.port, version: version ?? remembered.version, state: `${phase}${kind}` };
 }

@@ -1,7 +1,8 @@
 /** `--nodes` of a real cluster: how many nodes this machine has, and what their agents are started with. */
+import { formatCidr, parseCidr, rangeFamily } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { NodesOptions } from '../cluster/nodes/nodes-options.ts';
-import type { RawServerOptions } from './cluster-options.ts';
+import { nodeCount, type RawServerOptions } from './cluster-options.ts';
 import { supervisedCommand } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
@@ -9,21 +10,41 @@ const MAX_NODES = 20;
 
 /** Undefined where `--nodes` was never given. Throws `UserError` with exit code 2. */
 export function parseMachineNodes(
-  raw: RawServerOptions & { readonly nodes?: string },
+  raw: RawServerOptions & { readonly nodes?: string; readonly nodesNetwork?: string },
   options: ClusterOptions,
 ): NodesOptions | undefined {
-  if (raw.nodes === undefined) return undefined;
-  const count = Number(raw.nodes);
-  if (!Number.isInteger(count) || count < 1 || count > MAX_NODES)
-    throw usage(`--nodes: ${raw.nodes} is not a number between 1 and ${MAX_NODES}`);
+  if (raw.nodes === undefined) {
+    if (raw.nodesNetwork !== undefined) throw usage('--nodes-network connects several nodes: add --nodes');
+    return undefined;
+  }
+  const count = nodeCount(raw.nodes, 1, MAX_NODES);
   if (count > 1) refuseUnsupported(raw, options);
+  else if (raw.nodesNetwork !== undefined) throw usage('--nodes-network connects several nodes: --nodes 2 or more');
   const isSupervised = raw.restart !== 'never';
   return {
     count,
+    network: parseNetwork(raw.nodesNetwork),
+    clusters: async () =>
+      (await (await import('./machine-clusters.ts')).machineClusters()).map(({ dataDir }) => dataDir),
     agentArgs: agentArgs(raw),
     command: (args) =>
       isSupervised ? ['/bin/sh', ...supervisedCommand(args)] : [process.execPath, process.argv[1] ?? '', ...args],
   };
+}
+
+/** Room for the machine, the most nodes there can be, and the two addresses that are nobody's. */
+const LONGEST_PREFIX = 27;
+const SHORTEST_PREFIX = 8;
+
+function parseNetwork(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const range = text.includes(',') ? undefined : parseCidr(text);
+  if (range === undefined || rangeFamily(text) !== 4)
+    throw usage(`--nodes-network: ${text} is no range of IPv4 such as 172.29.240.0/24`);
+  const { prefixLength } = range;
+  if (prefixLength < SHORTEST_PREFIX || prefixLength > LONGEST_PREFIX)
+    throw usage(`--nodes-network: ${text} must be between /${SHORTEST_PREFIX} and /${LONGEST_PREFIX}`);
+  return formatCidr(range);
 }
 
 function refuseUnsupported(

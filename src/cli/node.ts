@@ -5,9 +5,12 @@ import { Command, Option } from 'commander';
 import { requestControl } from '../cluster/instance/control-client.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import type { NodeAction } from '../cluster/nodes/node-actions.ts';
-import { readNodesFile, nodePlace } from '../cluster/nodes/nodes-file.ts';
+import type { NodeStatus } from '../cluster/nodes/node-status.ts';
+import { PreflightError } from '../cluster/preflight-error.ts';
+import type { Platform } from '../platform/platform.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
+import { checkPrivileges } from './server-options.ts';
 import { UserError } from './usage-error.ts';
 
 interface RawOptions {
@@ -41,6 +44,8 @@ function listCommand(): Command {
       else {
         const rows = nodes.map(({ name, state, address, dataDir: own }) => [name, state, address, own]);
         process.stdout.write(columns([['NAME', 'STATE', 'ADDRESS', 'DATA DIRECTORY'], ...rows]));
+        for (const { name, problem } of nodes)
+          if (problem !== undefined) process.stderr.write(`keelson: ${name} cannot be started: ${problem}\n`);
       }
     });
 }
@@ -56,29 +61,42 @@ function actionCommand(action: NodeAction, description: string): Command {
       const answer = (await requestControl(dataDir, `node ${action} ${name}`)) as
         | { readonly done?: string; readonly error?: string }
         | undefined;
-      if (answer === undefined) throw new UserError(`no cluster runs on ${dataDir} (keelson ls lists those there are)`);
-      if (answer.done === undefined) throw new UserError(answer.error ?? 'the cluster gave no answer');
-      process.stdout.write(`${answer.done}\n`);
+      if (answer === undefined) process.stdout.write(`${await withoutServer(dataDir, action, name)}\n`);
+      else if (answer.done === undefined) throw new UserError(answer.error ?? 'the cluster gave no answer');
+      else process.stdout.write(`${answer.done}\n`);
     });
 }
 
-interface ListedNode {
-  readonly name: string;
-  readonly state: string;
-  readonly address: string;
-  readonly dataDir: string;
+/** No server runs. Its nodes may; what cannot be done now is recorded for the next start. */
+async function withoutServer(dataDir: string, action: NodeAction, name: string): Promise<string> {
+  if (!existsSync(dataDir)) throw new UserError(`no cluster is in ${dataDir} (keelson ls lists those there are)`);
+  checkPrivileges();
+  const { actOffline } = await import('../cluster/nodes/offline-nodes.ts');
+  return withPlatform((platform) => actOffline(platform, dataDir, { action, name }));
 }
 
-async function machineNodes(dataDir: string): Promise<readonly ListedNode[]> {
+async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promise<T> {
+  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
+  const platform = createNodePlatform({ log: { level: 'warn' } });
+  try {
+    return await work(platform);
+  } catch (error) {
+    throw error instanceof PreflightError ? new UserError(error.message) : error;
+  } finally {
+    platform.close();
+  }
+}
+
+async function machineNodes(dataDir: string): Promise<readonly NodeStatus[]> {
   if (!existsSync(dataDir)) throw new UserError(`no cluster is in ${dataDir} (keelson ls lists those there are)`);
   const status = (await requestControl(dataDir, 'status')) as Partial<ClusterStatus> | undefined;
-  if (status?.machineNodes !== undefined) return status.machineNodes;
-  const { readFile } = await import('node:fs/promises');
-  const file = await readNodesFile({ readText: (path) => readFile(path, 'utf8') }, dataDir);
-  if (file === undefined)
+  const nodes = status?.machineNodes ?? (await statusWithoutServer(dataDir));
+  if (nodes === undefined || nodes.length === 0)
     throw new UserError('this cluster has no further nodes on this machine (keelson up --nodes 3)');
-  return file.nodes.map((entry) => ({
-    ...nodePlace({ dataDir, runDir: '', hash: '' }, file.network, entry),
-    state: 'stopped',
-  }));
+  return nodes;
+}
+
+async function statusWithoutServer(dataDir: string): Promise<readonly NodeStatus[] | undefined> {
+  const { offlineStatus } = await import('../cluster/nodes/offline-nodes.ts');
+  return withPlatform((platform) => offlineStatus(platform, dataDir));
 }

@@ -99,7 +99,11 @@ function restartsLine({ restarts }: ClusterStatus): Line[] {
 
 function machineNodesLine({ machineNodes }: ClusterStatus): Line[] {
   if (machineNodes === undefined || machineNodes.length === 0) return [];
-  return [['on machine', machineNodes.map(({ name, state, address }) => `${name} ${state} (${address})`).join(', ')]];
+  const shown = machineNodes.map(({ name, state, address }) => `${name} ${state} (${address})`).join(', ');
+  const problems = machineNodes.flatMap(({ name, problem }): Line[] =>
+    problem === undefined ? [] : [['trouble', `the node ${name} cannot be started: ${problem}`]],
+  );
+  return [['on machine', shown], ...problems];
 }
 
 function podsLine({ podsByPhase }: ClusterStatus): Line[] {

@@ -15,6 +15,7 @@ import { checkPrivileges, runDetached, runServer, withServerOptions, writeKubeco
 interface RawUpOptions extends RawServerOptions {
   readonly simulate?: boolean;
   readonly nodes?: string;
+  readonly nodesNetwork?: string;
   readonly images?: string;
   readonly record?: string;
   readonly speed?: string;
@@ -28,6 +29,10 @@ export function upCommand(): Command {
     .addOption(writeKubeconfigOption('default'))
     .option('--simulate', 'simulated nodes instead of this machine: no root, no containers; for load tests and demos')
     .option('--nodes <n>', 'how many nodes: of this machine, the others in namespaces of their own; or simulated ones')
+    .option(
+      '--nodes-network <cidr>',
+      'range of IPv4 that connects the nodes of this machine; default: one that is free',
+    )
     .option('--images <file>', 'what containers of which image do (with --simulate): see docs/testing.md')
     .option('--record <file>', 'what clients do, as a scenario for keelson sim run (with --simulate)')
     .option(
@@ -105,6 +110,7 @@ const OF_REAL_MACHINES = [
   'nodeIp',
   'nodeName',
   'nodeportAddresses',
+  'nodesNetwork',
   'proxyMode',
   'registry',
   'schedulerConfig',

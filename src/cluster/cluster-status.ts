@@ -1,5 +1,5 @@
 /** What `keelson status` shows. */
-import type { NodeStatus } from './nodes/namespace-nodes.ts';
+import type { NodeStatus } from './nodes/node-status.ts';
 import type { StoreStatus } from '../storage/store.ts';
 
 /** Before the store is open. */

@@ -14,6 +14,7 @@ import { advertisedAddress, localServerUrl } from './instance/server-addresses.t
 import { makeInstanceDirectories } from './instance/instance-directories.ts';
 import type { Instance } from './instance/instance.ts';
 import { createLocalNode, type LocalNode } from './node/local-node.ts';
+import type { ControlPlane } from './control-plane/control-plane.ts';
 import { createLocalServer, type LocalServer } from './control-plane/local-server.ts';
 import { createLocalConnection } from './node/node-connection.ts';
 import type { PortReservation } from './instance/port-reservation.ts';
@@ -113,7 +114,7 @@ class RunningCluster implements Cluster {
   }
 
   async #startParts(signal: AbortSignal): Promise<void> {
-    const { instance, options, kubeletPort, progress } = this.#config;
+    const { instance, options, kubeletPort } = this.#config;
     await this.#node?.readFiles();
     const read = await this.#server.readFiles(this.#node?.plainPorts() ?? []);
     await makeInstanceDirectories(this.#platform.files, instance, this.#platform.log);
@@ -121,32 +122,37 @@ class RunningCluster implements Cluster {
     this.#node?.prepare(signal);
     if (this.#node === undefined) await kubeletPort.release();
     const preparing = this.#prepareNodes();
-    preparing?.catch(() => undefined); // Awaited below.
+    preparing.catch(() => undefined); // Awaited below.
     const { controlPlane, pki } = await this.#server.start(read, signal);
     const server = localServerUrl(options, instance.httpsPort);
     const connection = createLocalConnection(this.#platform, { controlPlane, pki, instance, server });
     await Promise.all([
       this.#node?.join(connection, signal),
-      preparing?.then((nodes) => progress.phase('further nodes Ready', () => nodes.start(controlPlane, signal))),
+      preparing.then((nodes) => nodes && this.#startNodes(nodes, controlPlane, signal)),
     ]);
     await whenPodsAreTaken({ objects: controlPlane.server.objects, clock: this.#platform.clock }, signal);
   }
 
-  /** Nothing of it is loaded where there are no further nodes. */
-  #prepareNodes(): Promise<NamespaceNodes> | undefined {
+  /** Nothing of it is loaded where there are no further nodes, and were none. */
+  async #prepareNodes(): Promise<NamespaceNodes | undefined> {
     const { instance, options } = this.#config;
-    const { machineNodes: nodes } = options;
+    const { machineNodes: nodes, nodeIp } = options;
     if (nodes === undefined) return undefined;
+    if (nodes.count === 1 && !(await this.#platform.files.exists(`${instance.dataDir}/nodes.json`))) return undefined;
     const interfaces = this.#platform.net.interfaces();
-    const { nodeIp } = options;
     const [hostAddress = ''] = nodeAddresses(interfaces, { nodeIp, clusterCidr: instance.clusterCidr });
     const server = `https://${advertisedAddress(options, interfaces)}:${instance.httpsPort}`;
-    return import('./nodes/namespace-nodes.ts').then(async ({ NamespaceNodes: Further }) => {
-      const further = new Further(this.#platform, { instance, options: nodes, hostAddress, server });
-      this.#nodes = further;
-      await further.prepare();
-      return further;
-    });
+    const { NamespaceNodes: Further } = await import('./nodes/namespace-nodes.ts');
+    this.#nodes = new Further(this.#platform, { instance, options: nodes, hostAddress, server });
+    await this.#nodes.prepare();
+    return this.#nodes;
+  }
+
+  async #startNodes(nodes: NamespaceNodes, controlPlane: ControlPlane, signal: AbortSignal): Promise<void> {
+    const late = await nodes.start(controlPlane, signal);
+    if (late === undefined) return;
+    const step = late.length === 0 ? 'further nodes Ready' : `further nodes: not Ready yet: ${late.join(', ')}`;
+    await this.#config.progress.phase(step, () => undefined);
   }
 
   async stop(): Promise<void> {
@@ -165,6 +171,8 @@ class RunningCluster implements Cluster {
   }
 
   async actOnNode(action: NodeAction, name: string): Promise<string> {
+    if (this.#nodes === undefined && this.#config.options.machineNodes !== undefined && !this.#server.ready())
+      throw new PreflightError('the cluster is starting; try again when it runs');
     if (this.#nodes === undefined)
       throw new PreflightError('this cluster has no further nodes on this machine (keelson up --nodes 3)');
     return this.#nodes.act(action, name);

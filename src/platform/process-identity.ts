@@ -38,6 +38,12 @@ export async function recordedProcess(
   return startTime === undefined || found?.startTime === startTime ? found : undefined;
 }
 
+/** Whether the recorded process runs, by its start time alone: one file is read. False where no start time was recorded. */
+export async function stillRuns(files: Pick<Files, 'readText'>, { pid, startTime }: RecordedProcess): Promise<boolean> {
+  if (!(pid > 0) || startTime === undefined) return false;
+  return startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === startTime;
+}
+
 /** The start time in a process's `stat`; '' for one that has ended. */
 export function startTimeIn(stat: string): string {
   const [state = 'Z', ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -7,6 +7,7 @@ import { directory } from './checks/directory.ts';
 import { disk } from './checks/disk.ts';
 import { kernel } from './checks/kernel.ts';
 import { modules } from './checks/modules.ts';
+import { nodes } from './checks/nodes.ts';
 import { ports } from './checks/ports.ts';
 import { programs } from './checks/programs.ts';
 import { time } from './checks/time.ts';
@@ -17,8 +18,52 @@ import { NETWORK_ROWS } from './network-rows-fixture.ts';
 import { examine, reportText } from './report.ts';
 import { isAtLeast, versionIn } from './versions.ts';
 
+const SEVERAL = {
+  network: '10.58.0.0/24',
+  entries: [
+    { name: 'a-2', number: 2 },
+    { name: 'a-3', number: 3 },
+  ],
+};
+
 const ROWS: readonly Row[] = [
   ...NETWORK_ROWS,
+  ['one node', nodes, HEALTHY, 'ok', /^one; --nodes makes others$/],
+  [
+    'one node, and no programs for others',
+    nodes,
+    withPart('nodes', { missing: ['nsenter (Debian: util-linux)'] }),
+    'ok',
+    /^one; others \(--nodes\) need nsenter \(Debian: util-linux\)$/,
+  ],
+  ['several nodes', nodes, withPart('nodes', SEVERAL), 'ok', /^1 \+ 2 on this machine, connected by 10\.58\.0\.0\/24/],
+  [
+    'several nodes, and no programs for them',
+    nodes,
+    withPart('nodes', { ...SEVERAL, missing: ['nsenter (Debian: util-linux)'] }),
+    'error',
+    /missing: nsenter .*apt-get install util-linux/,
+  ],
+  [
+    'a node that is stopped and one that is cut off',
+    nodes,
+    withPart('nodes', {
+      ...SEVERAL,
+      entries: [
+        { name: 'a-2', number: 2, stopped: true },
+        { name: 'a-3', number: 3, partitioned: true },
+      ],
+    }),
+    'warning',
+    /a-2 is stopped; a-3 is partitioned.*keelson node start a-2; keelson node heal a-3/,
+  ],
+  [
+    'a route to the network of nodes',
+    nodes,
+    { ...withPart('nodes', SEVERAL), routes: [{ cidr: '10.0.0.0/8', device: 'tun0' }] },
+    'warning',
+    /10\.58\.0\.0\/24.* overlaps 10\.0\.0\.0\/8.*tun0.*--nodes-network/,
+  ],
   ['an old kernel', kernel, withPart('kernel', { release: '4.18.0-553.el8' }), 'error', /4\.18.* older than 4\.19/],
   [
     'a kernel before nftables services',

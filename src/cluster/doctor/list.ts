@@ -7,6 +7,7 @@ import { dns } from './checks/dns.ts';
 import { firewall } from './checks/firewall.ts';
 import { kernel } from './checks/kernel.ts';
 import { modules } from './checks/modules.ts';
+import { nodes } from './checks/nodes.ts';
 import { ports } from './checks/ports.ts';
 import { programs } from './checks/programs.ts';
 import { ranges } from './checks/ranges.ts';
@@ -18,6 +19,7 @@ export const CHECKS: readonly Check[] = [
   cgroups,
   modules,
   programs,
+  nodes,
   directory,
   ports,
   ranges,

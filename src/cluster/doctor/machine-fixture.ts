@@ -48,6 +48,7 @@ export const HEALTHY: Machine = {
     runc: 'runc version 1.1.5+ds1',
     nft: 'nftables v1.0.6 (Lester Gooch #5)',
   },
+  nodes: { missing: [], entries: [] },
 };
 
 export function certificate(name: string, days: number, more: Partial<CertificateFile> = {}): CertificateFile {

@@ -1,5 +1,6 @@
 /** What `keelson doctor` reads of a machine and of the cluster in a data directory, before anything is concluded. */
 import type { MachineRoute } from '../instance/preflight.ts';
+import type { NodeEntry } from '../nodes/nodes-file.ts';
 
 export interface Machine {
   readonly isRoot: boolean;
@@ -24,6 +25,16 @@ export interface Machine {
   readonly hasSystemdResolvConf: boolean;
   readonly certificates: readonly CertificateFile[];
   readonly programs: ProgramFacts;
+  readonly nodes: NodesFacts;
+}
+
+/** What is known of further nodes on the machine (`keelson up --nodes`). */
+export interface NodesFacts {
+  /** Programs they need, as `program (Debian: package)`. */
+  readonly missing: readonly string[];
+  readonly entries: readonly NodeEntry[];
+  /** The range that connects them; absent where there are none, or the record cannot be read. */
+  readonly network?: string | undefined;
 }
 
 export interface SettledFacts {

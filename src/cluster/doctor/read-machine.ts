@@ -5,9 +5,18 @@ import type { ExecResult } from '../../platform/exec.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { deriveInstance } from '../instance/instance.ts';
 import { readInstanceFile, type InstanceFile } from '../instance/instance-file.ts';
-import { findPrograms, foreignRoutes, holdsPort, portHolder, type OwnPrograms } from '../instance/preflight.ts';
+import {
+  findPrograms,
+  foreignRoutes,
+  holdsPort,
+  missingPrograms,
+  portHolder,
+  type OwnPrograms,
+} from '../instance/preflight.ts';
 import { HTTPS_PORT, KUBELET_PORT, ownDevices, programsOf } from '../instance/prepare-instance.ts';
 import { foreignDroppingChains } from '../network/forward-accepts.ts';
+import { NAMESPACE_PROGRAMS } from '../nodes/node-programs.ts';
+import { readNodesFile } from '../nodes/nodes-file.ts';
 import { dnsAddress } from '../network/pod-network.ts';
 import { SYSTEMD_RESOLV_CONF } from './checks/dns.ts';
 import type {
@@ -15,6 +24,7 @@ import type {
   DiskFacts,
   FirewallFacts,
   Machine,
+  NodesFacts,
   PortFacts,
   ProgramFacts,
   SettledFacts,
@@ -54,6 +64,7 @@ export async function readMachine(deps: Deps, subject: DoctorSubject): Promise<M
     hasSystemdResolvConf: await files.exists(SYSTEMD_RESOLV_CONF),
     certificates: await readCertificates(deps, dataDir),
     programs: await readPrograms(deps, own),
+    nodes: await readNodes(deps, dataDir),
   };
 }
 
@@ -161,6 +172,12 @@ async function readPrograms(deps: Deps, own: OwnPrograms): Promise<ProgramFacts>
     runc: await ofRuntime('runc'),
     nft: await version('nft'),
   };
+}
+
+async function readNodes({ files }: Deps, dataDir: string): Promise<NodesFacts> {
+  const file = await readNodesFile(files, dataDir).catch(() => undefined);
+  const missing = await missingPrograms(files, NAMESPACE_PROGRAMS);
+  return { missing, entries: file?.nodes ?? [], network: file?.network };
 }
 
 /** What a program prints; undefined where it is missing or fails. */

@@ -53,7 +53,8 @@ export async function acquireControlLock(dataDir: string): Promise<ControlLock> 
   }
 }
 
-function lockDataDir(dataDir: string): FileLock | undefined {
+/** Undefined where another process has it. Throws `PreflightError` when the directory is no use. */
+export function lockDataDir(dataDir: string): FileLock | undefined {
   checkOwnDataDir(dataDir);
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });

@@ -35,14 +35,22 @@ export async function findPrograms(
   { ownContainerd, ownCni }: OwnPrograms,
 ): Promise<{ readonly missing: readonly string[]; readonly cniFolders: readonly string[] }> {
   const wanted = ownContainerd ? [...PROGRAMS, ...RUNTIME_PROGRAMS] : PROGRAMS;
-  const missing: string[] = [];
-  for (const [program, debianPackage] of wanted) {
-    if (!(await inFolders(files, FOLDERS, program))) missing.push(`${program} (Debian: ${debianPackage})`);
-  }
+  const missing = [...(await missingPrograms(files, wanted))];
   const cniFolders: string[] = [];
   for (const folder of CNI_FOLDERS) if (await files.exists(`${folder}/bridge`)) cniFolders.push(folder);
   if (ownCni && cniFolders.length === 0) missing.push('CNI plugins (Debian: containernetworking-plugins)');
   return { missing, cniFolders };
+}
+
+/** Those that are not there, each with its Debian package. */
+export async function missingPrograms(
+  files: Files,
+  programs: readonly (readonly [program: string, debianPackage: string])[],
+): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const [program, debianPackage] of programs)
+    if (!(await inFolders(files, FOLDERS, program))) missing.push(`${program} (Debian: ${debianPackage})`);
+  return missing;
 }
 
 /** Fails when a program is missing. Returns the CNI plugins' folders. */

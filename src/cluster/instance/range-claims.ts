@@ -27,6 +27,8 @@ interface Note extends Ranges {
   readonly dataDir: string;
   /** Identifies the network namespace. */
   readonly network: string;
+  /** The range that connects its nodes on this machine, where it has several. */
+  readonly nodesNetwork?: string | undefined;
 }
 
 interface Deps extends Pick<Platform, 'files' | 'crypto' | 'clock'> {
@@ -45,28 +47,57 @@ export async function claimRanges<T extends Ranges>(
   dataDir: string,
   choose: (taken: readonly TakenRange[]) => Promise<T>,
 ): Promise<T> {
+  return claim(deps, dataDir, async ({ taken, own }) => {
+    const ranges = await choose(taken);
+    const { clusterCidr, serviceCidr } = ranges;
+    return { chosen: ranges, note: { clusterCidr, serviceCidr, nodesNetwork: own?.nodesNetwork } };
+  });
+}
+
+/** The same for the range that connects the nodes of an instance on this machine. */
+export async function claimNodesNetwork(
+  deps: Deps,
+  { dataDir, clusterCidr, serviceCidr }: Ranges & { readonly dataDir: string },
+  choose: (taken: readonly TakenRange[]) => Promise<string>,
+): Promise<string> {
+  return claim(deps, dataDir, async ({ taken }) => {
+    const nodesNetwork = await choose(taken);
+    return { chosen: nodesNetwork, note: { clusterCidr, serviceCidr, nodesNetwork } };
+  });
+}
+
+interface Known {
+  readonly taken: readonly TakenRange[];
+  /** What this instance noted before. */
+  readonly own: Note | undefined;
+}
+
+interface Choice<T> {
+  readonly chosen: T;
+  readonly note: Omit<Note, 'dataDir' | 'network'>;
+}
+
+async function claim<T>(deps: Deps, dataDir: string, choose: (known: Known) => Promise<Choice<T>>): Promise<T> {
   const { files, crypto } = deps;
   const lock = await takeLock(deps);
   try {
     const network = await files.readLink('/proc/self/ns/net').catch(() => '');
-    const others = (await notes(deps)).filter((note) => note.network === network && note.dataDir !== dataDir);
-    const ranges = await choose(
-      others.flatMap(({ dataDir: where, clusterCidr, serviceCidr }) =>
-        [...rangesOf(clusterCidr), ...rangesOf(serviceCidr)].map((cidr) => ({
-          cidr,
-          device: `the cluster in ${where}`,
-        })),
-      ),
-    );
-    const { clusterCidr, serviceCidr } = ranges;
+    const all = (await notes(deps)).filter((note) => note.network === network);
+    const taken = all.filter((note) => note.dataDir !== dataDir).flatMap(rangesIn);
+    const { chosen, note } = await choose({ taken, own: all.find((each) => each.dataDir === dataDir) });
     const runDir = `${RUN_DIR}/${instanceHash(dataDir, (text) => crypto.sha256Hex(text))}`;
     await files.makeDir(runDir, { mode: 0o711 });
-    const note: Note = { dataDir, network, clusterCidr, serviceCidr };
-    await files.writeFileAtomic(`${runDir}/ranges.json`, JSON.stringify(note), { mode: 0o600 });
-    return ranges;
+    const written: Note = { dataDir, network, ...note };
+    await files.writeFileAtomic(`${runDir}/ranges.json`, JSON.stringify(written), { mode: 0o600 });
+    return chosen;
   } finally {
     lock.release();
   }
+}
+
+function rangesIn({ dataDir, clusterCidr, serviceCidr, nodesNetwork }: Note): readonly TakenRange[] {
+  const ranges = [clusterCidr, serviceCidr, ...(nodesNetwork === undefined ? [] : [nodesNetwork])];
+  return ranges.flatMap(rangesOf).map((cidr) => ({ cidr, device: `the cluster in ${dataDir}` }));
 }
 
 async function notes({ files }: Deps): Promise<readonly Note[]> {

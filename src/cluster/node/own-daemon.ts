@@ -3,7 +3,7 @@
  * configuration and replaces any other. Which process it is, a file in the run directory records.
  */
 import type { Platform } from '../../platform/platform.ts';
-import { ownProcess, recordedProcess, type RecordedProcess } from '../../platform/process-identity.ts';
+import { ownProcess, recordedProcess, stillRuns, type RecordedProcess } from '../../platform/process-identity.ts';
 
 interface DaemonRecord extends RecordedProcess {
   readonly configHash: string;
@@ -39,6 +39,11 @@ export class OwnDaemon {
   /** Whether its process is there, asked of the kernel alone. */
   isRunning(): boolean {
     return this.#current.pid > 0 && this.#platform.exec.kill(this.#current.pid, 0);
+  }
+
+  /** Whether its process is there and no other has its id. */
+  stillRuns(): Promise<boolean> {
+    return stillRuns(this.#platform.files, this.#current);
   }
 
   isAlive(): Promise<boolean> {

@@ -46,31 +46,35 @@ export class NamespaceNode {
     return deriveInstance(options, (text) => this.#platform.crypto.sha256Hex(text));
   }
 
-  /** Makes or adopts its namespaces and its cable; resolves to the process that holds them. */
-  async prepare(): Promise<number> {
+  /** Makes or adopts its namespaces and its cable, which may be out; resolves to the process that holds them. */
+  async prepare(connected: boolean): Promise<number> {
     const { files } = this.#platform;
     const { instance, network, hostAddress } = this.#setting;
     await files.makeDir(this.place.dataDir, { mode: 0o700 });
     for (const name of SHARED) await this.#share(name);
     if ((await this.#namespaces.holder()) === undefined) await this.#clear();
     const holder = await this.#namespaces.ensure();
-    await connectNode(this.#platform, instance, { place: this.place, network, holder, hostAddress });
+    await connectNode(this.#platform, instance, { place: this.place, network, holder, hostAddress, connected });
     return holder;
   }
 
   /** Makes it run, whatever of it is missing. */
-  async ensure(args: readonly string[]): Promise<void> {
-    await this.#process.ensure(await this.prepare(), args);
+  async ensure(args: readonly string[], connected: boolean): Promise<void> {
+    await this.#process.ensure(await this.prepare(connected), args);
   }
 
   /** Whether its namespaces and its agent are there. */
   async isAlive(): Promise<boolean> {
-    return this.#namespaces.isHeld() && (await this.#process.isAlive());
+    return (await this.#namespaces.isHeld()) && (await this.#process.isAlive());
   }
 
   async state(): Promise<Exclude<NodeState, 'stopped'>> {
     if (!(await this.isAlive())) return 'starting';
-    return (await isConnected(this.#platform, this.place)) ? 'running' : 'partitioned';
+    return (await this.isConnected()) ? 'running' : 'partitioned';
+  }
+
+  isConnected(): Promise<boolean> {
+    return isConnected(this.#platform, this.place);
   }
 
   setConnected(connected: boolean): Promise<void> {

@@ -1,106 +1,158 @@
 /**
  * `keelson up --nodes N`: N - 1 further nodes on this machine, each in namespaces of its own with a containerd, kubelet, proxy and
  * DNS of its own, joined as other machines join. They outlive this process; a start adopts those that run, and makes the others.
- * After kind's and k3d's nodes, which are containers of Docker.
+ * A node that has joined once is no condition of a start: it is kept running beside it. After kind's and k3d's nodes, which are
+ * containers of Docker.
  */
-import { isReason } from '../../api/status-error.ts';
-import { Nodes } from '../../api/gen/resources.ts';
 import { errorMessage } from '../../base/errors.ts';
-import type { Client } from '../../client/client.ts';
-import { readCertificate } from '../../component-helpers/pki/read-certificate.ts';
-import { nodeCondition } from '../../component-helpers/nodes.ts';
+import { KeyedMutex } from '../../base/keyed-mutex.ts';
 import { sleepUnlessAborted } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { logFailedRound } from '../../platform/unexpected.ts';
 import type { ControlPlane } from '../control-plane/control-plane.ts';
-import type { Instance } from '../instance/instance.ts';
-import { requireProgram } from '../instance/preflight.ts';
-import { createBootstrapToken, deleteBootstrapToken } from '../join/bootstrap-tokens.ts';
-import { formatJoinToken } from '../join/join-token.ts';
 import { PreflightError } from '../preflight-error.ts';
+import { agentArgs, makeNetwork, settingOf, type NodesConfig } from './machine-network.ts';
+import { NamespaceNode } from './namespace-node.ts';
 import type { NodeAction } from './node-actions.ts';
-import { NamespaceNode, type NodeState } from './namespace-node.ts';
-import { NAMESPACE_PROGRAMS } from './namespaces.ts';
-import { ensureNodeNetwork, freeNetwork } from './node-network.ts';
-import type { NodesOptions } from './nodes-options.ts';
-import { entriesFor, readNodesFile, writeNodesFile, type NodeEntry, type NodesFile } from './nodes-file.ts';
-
-export interface NodesConfig {
-  readonly instance: Instance;
-  readonly options: NodesOptions;
-  /** The node address of the machine itself. */
-  readonly hostAddress: string;
-  /** How the nodes reach the API server. */
-  readonly server: string;
-}
-
-export interface NodeStatus {
-  readonly name: string;
-  readonly address: string;
-  readonly state: NodeState;
-  readonly dataDir: string;
-  readonly containerdSocket: string;
-}
+import { actOn } from './node-acts.ts';
+import { NodeKeeper, type KeptNode } from './node-keeper.ts';
+import { removeNodeNetwork } from './node-network.ts';
+import { becomesReady, whyNotReady } from './node-readiness.ts';
+import { NodeRecords } from './node-records.ts';
+import { statusOf, type NodeStatus } from './node-status.ts';
+import { NodeTokens } from './node-tokens.ts';
+import { entriesFor, readNodesFile, type NodeEntry } from './nodes-file.ts';
+import { deleteRemoved, takeAwayRemoved } from './removed-nodes.ts';
 
 type Joining = Pick<ControlPlane, 'admin' | 'server'>;
 
-const TOKEN_TTL_MS = 10 * 60_000;
-const READY_TIMEOUT_MS = 120_000;
-const READY_POLL_MS = 20;
+/** How long a start waits for a node that never was Ready, and for one that was. */
+const FIRST_READY_TIMEOUT_MS = 120_000;
+const READY_TIMEOUT_MS = 10_000;
 const CHECK_PERIOD_MS = 1000;
+/** What the keeper calls the network, beside the names of nodes. */
+const NETWORK = '';
 
 export class NamespaceNodes {
   readonly #platform: Platform;
   readonly #config: NodesConfig;
-  #file: NodesFile = { format: 1, network: '', nodes: [] };
+  readonly #keeper: NodeKeeper;
+  #records: NodeRecords;
   #nodes = new Map<string, NamespaceNode>();
+  #hasNetwork = false;
   #joining: Joining | undefined;
-  readonly #removed: string[] = [];
+  #tokens: NodeTokens | undefined;
   #keeping: Promise<void> = Promise.resolve();
   /** One change of a node at a time. */
-  readonly #changes = new Map<string, Promise<unknown>>();
+  readonly #changes = new KeyedMutex();
 
   constructor(platform: Platform, config: NodesConfig) {
     this.#platform = platform;
     this.#config = config;
+    this.#keeper = new NodeKeeper(platform);
+    this.#records = new NodeRecords(platform.files, config.instance.dataDir, { format: 1, network: '', nodes: [] });
   }
 
-  /** Makes networks and namespaces, which need no control plane. */
+  /** Makes network and namespaces, which need no control plane. Rejects for what keeps a new node from being made. */
   async prepare(): Promise<void> {
-    const { instance, options, hostAddress } = this.#config;
+    const { instance, options } = this.#config;
     const { files } = this.#platform;
-    if (hostAddress.includes(':') || hostAddress.startsWith('127.'))
-      throw new PreflightError(`--nodes: the machine needs an IPv4 address that nodes can reach, not ${hostAddress}`);
-    for (const [program, debianPackage] of NAMESPACE_PROGRAMS) await requireProgram(files, program, debianPackage);
     const kept = await readNodesFile(files, instance.dataDir);
-    const network = kept?.network ?? (await freeNetwork(this.#platform, instance));
-    const nodes = entriesFor(options.count, instance.nodeName, kept?.nodes);
-    const setting = { instance, network, hostAddress, command: options.command };
     const surplus = (kept?.nodes ?? []).filter(({ number }) => number > options.count);
-    for (const entry of surplus) await this.#remove(new NamespaceNode(this.#platform, setting, entry));
-    await this.#write({ format: 1, network, nodes });
-    this.#nodes = new Map(nodes.map((entry) => [entry.name, new NamespaceNode(this.#platform, setting, entry)]));
-    await ensureNodeNetwork(this.#platform, instance, network);
-    await Promise.all(this.#wanted().map((node) => node.prepare()));
+    const file = {
+      format: 1,
+      network: kept?.network ?? '',
+      nodes: entriesFor(options.count, instance.nodeName, kept?.nodes),
+      removed: [...(kept?.removed ?? []), ...surplus],
+    } as const;
+    this.#records = new NodeRecords(files, instance.dataDir, file);
+    if (kept !== undefined) {
+      await this.#records.change({});
+      this.#build(kept.network);
+      await takeAwayRemoved(this.#platform, settingOf(this.#config, kept.network), this.#records);
+    }
+    if (file.nodes.length === 0) return;
+    await this.#keeper.make(this.#network());
+    const problem = this.#keeper.problem(NETWORK);
+    if (problem !== undefined && this.#newcomers().length > 0) throw new PreflightError(problem);
+    if (problem === undefined) this.#prepareNodes();
   }
 
-  /** Starts their agents and keeps them until the signal aborts; resolves when all are Ready. */
-  async start(joining: Joining, signal: AbortSignal): Promise<void> {
+  /** What fails here is tried again with the agents. */
+  #prepareNodes(): void {
+    for (const entry of this.#records.wanted()) {
+      const node = this.#nodes.get(entry.name)!;
+      void this.#change(node, () => node.prepare(entry.partitioned !== true)).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Starts their agents and keeps them until the signal aborts. Resolves to those that are not Ready: new ones are waited for, the
+   * others no longer than a node takes to start. Undefined where there are none any more. Rejects for a new one that cannot be made.
+   */
+  async start(joining: Joining, signal: AbortSignal): Promise<readonly string[] | undefined> {
+    const { instance } = this.#config;
     this.#joining = joining;
-    const wanted = this.#wanted();
-    const token = await this.#writeTokens(wanted);
-    await Promise.all(wanted.map((node) => this.#change(node, () => node.ensure(this.#agentArgs(node)))));
+    this.#tokens = new NodeTokens(this.#platform, joining.admin, instance.pkiDir);
+    await deleteRemoved(this.#platform, this.#records, joining.admin);
+    if (this.#records.file.nodes.length === 0) {
+      await this.#end();
+      return undefined;
+    }
+    const isNew = this.#newcomers().map(({ name }) => name);
+    const making = this.#records.wanted().map(({ name }) => this.#keeper.make(this.#kept(name)));
+    for (const [at, { name }] of this.#records.wanted().entries()) {
+      if (!isNew.includes(name)) continue;
+      await making[at];
+      const problem = this.#keeper.problem(name);
+      if (problem !== undefined) throw new PreflightError(`the node ${name} cannot be made: ${problem}`);
+    }
     this.#keeping = this.#keep(signal);
-    await Promise.all(wanted.map((node) => this.#ready(node.place.name, signal)));
-    await deleteBootstrapToken(joining.admin, token);
-    for (const name of this.#removed) await deleteNode(joining.admin, name);
+    return this.#waitForAll(isNew, signal);
   }
 
-  /** Fewer nodes are wanted than there were. Its object goes once the API answers. */
-  async #remove(node: NamespaceNode): Promise<void> {
-    await node.stop();
-    await this.#platform.files.remove(node.place.dataDir);
-    this.#removed.push(node.place.name);
+  async #waitForAll(isNew: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const { clock, log } = this.#platform;
+    const startedMs = clock.monotonicMs();
+    const late = await Promise.all(
+      this.#records.wanted().map(async ({ name }) => {
+        const limitMs = isNew.includes(name) ? FIRST_READY_TIMEOUT_MS : READY_TIMEOUT_MS;
+        if (await this.#ready(name, startedMs + limitMs, signal)) return [];
+        const reason = this.#keeper.problem(name) ?? this.#whyNot(name) ?? 'it is cut off or does not answer';
+        log.warn('A node of this machine is not Ready; the cluster starts without it', { node: name, reason });
+        return [name];
+      }),
+    );
+    if (late.flat().length === 0) await this.#tokens?.drop();
+    return late.flat();
+  }
+
+  /** One that is cut off, or cannot be made, is not waited for. */
+  async #ready(name: string, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+    const node = this.#nodes.get(name)!;
+    const isReady = await becomesReady(
+      this.#platform.clock,
+      {
+        deadlineMs,
+        isHopeless: () => this.#records.entry(name)?.partitioned === true || this.#keeper.problem(name) !== undefined,
+        isReady: async () => !this.#changes.isBusy(name) && this.#whyNot(name) === undefined && node.isAlive(),
+      },
+      signal,
+    );
+    if (isReady) await this.#records.mark(name, { joined: true });
+    return isReady;
+  }
+
+  #whyNot(name: string): string | undefined {
+    return whyNotReady(this.#joining!.server, name);
+  }
+
+  /** The last further node is gone: the cluster is as one that never had any. */
+  async #end(): Promise<void> {
+    if ((this.#records.file.removed ?? []).length > 0) return; // The next start goes on with them.
+    const { instance } = this.#config;
+    await removeNodeNetwork(this.#platform, instance);
+    await this.#platform.files.remove(`${instance.dataDir}/nodes`);
+    await this.#records.remove();
   }
 
   /** Ends the agents. Pods and containerd stay. After the signal's abort. */
@@ -109,54 +161,29 @@ export class NamespaceNodes {
     await Promise.all([...this.#nodes.values()].map((node) => this.#change(node, () => node.endAgent())));
   }
 
-  status(): Promise<readonly NodeStatus[]> {
-    return Promise.all(
-      this.#file.nodes.map(async ({ name, stopped }) => {
-        const node = this.#nodes.get(name)!;
-        const { address, dataDir } = node.place;
-        const state = stopped === true ? 'stopped' : await node.state();
-        return { name, address, state, dataDir, containerdSocket: `unix://${node.instance.containerd.socket}` };
-      }),
-    );
+  async status(): Promise<readonly NodeStatus[]> {
+    const shown = this.#records.file.nodes.flatMap(({ name, stopped }) => {
+      const node = this.#nodes.get(name);
+      const problem = this.#keeper.problem(name) ?? this.#keeper.problem(NETWORK);
+      return node === undefined ? [] : statusOf(node, stopped === true, problem);
+    });
+    return Promise.all(shown);
   }
 
   /** Does what a user asks of one; resolves to the line about it. Rejects with `PreflightError` for what is refused. */
   async act(action: NodeAction, name: string): Promise<string> {
     const node = this.#nodes.get(name);
     if (node === undefined) throw new PreflightError(this.#unknown(name));
-    return this.#change(node, () => this.#act(action, node));
-  }
-
-  async #act(action: NodeAction, node: NamespaceNode): Promise<string> {
-    const { name } = node.place;
-    const { stopped } = this.#file.nodes.find((entry) => entry.name === name)!;
-    if (action === 'start') {
-      if (stopped !== true && (await node.isAlive())) return `${name} runs already`;
-      await this.#mark(name, undefined);
-      await node.prepare();
-      await this.#writeTokens([node]);
-      await node.ensure(this.#agentArgs(node));
-      return `${name} was started`;
-    }
-    if (stopped === true) {
-      if (action === 'stop' || action === 'kill') return `${name} is stopped already`;
-      throw new PreflightError(`${name} is stopped (keelson node start ${name})`);
-    }
-    if (action === 'partition' || action === 'heal') {
-      const isPartitioned = (await node.state()) === 'partitioned';
-      if (isPartitioned === (action === 'partition'))
-        return `${name} is ${isPartitioned ? 'partitioned' : 'connected'} already`;
-      await node.setConnected(action === 'heal');
-      return action === 'heal' ? `${name} is connected again` : `${name} is cut off from all others`;
-    }
-    await this.#mark(name, true);
-    if (action === 'kill') await node.kill();
-    else {
-      const problem = await node.stop();
-      if (problem !== undefined)
-        this.#platform.log.warn('A node was not stopped in order', { node: name, reason: problem });
-    }
-    return `${name} was ${action === 'kill' ? 'killed' : 'stopped'}`;
+    if (this.#joining === undefined && action === 'start')
+      throw new PreflightError('the cluster is starting; try again when it runs');
+    return this.#change(node, () => {
+      this.#keeper.forget(name);
+      const start = async (): Promise<string> => {
+        await this.#makeNode(name);
+        return `${name} was started`;
+      };
+      return actOn(this.#platform, action, { node, records: this.#records, start });
+    });
   }
 
   #unknown(name: string): string {
@@ -165,100 +192,72 @@ export class NamespaceNodes {
     return `there is no node ${name} here; nodes: ${[...this.#nodes.keys()].join(', ')}`;
   }
 
-  #wanted(): readonly NamespaceNode[] {
-    return this.#file.nodes.filter(({ stopped }) => stopped !== true).map(({ name }) => this.#nodes.get(name)!);
+  /** Nodes that never were Ready. */
+  #newcomers(): readonly NodeEntry[] {
+    return this.#records.wanted().filter(({ joined }) => joined !== true);
   }
 
-  async #mark(name: string, stopped: true | undefined): Promise<void> {
-    const change = (entry: NodeEntry): NodeEntry => (entry.name === name ? { ...entry, stopped } : entry);
-    await this.#write({ ...this.#file, nodes: this.#file.nodes.map(change) });
+  #build(network: string): void {
+    const setting = settingOf(this.#config, network);
+    const { nodes } = this.#records.file;
+    this.#nodes = new Map(nodes.map((entry) => [entry.name, new NamespaceNode(this.#platform, setting, entry)]));
   }
 
-  async #write(file: NodesFile): Promise<void> {
-    if (JSON.stringify(file) !== JSON.stringify(this.#file))
-      await writeNodesFile(this.#platform.files, this.#config.instance.dataDir, file);
-    this.#file = file;
+  /** For the keeper, which tries it again as it does nodes. */
+  #network(): KeptNode {
+    return {
+      name: NETWORK,
+      isAlive: async () => this.#hasNetwork,
+      make: async () => {
+        const network = await makeNetwork(this.#platform, this.#config, this.#records.file);
+        if (this.#nodes.size === 0 || network !== this.#records.file.network) this.#build(network);
+        await this.#records.change({ network });
+        this.#hasNetwork = true;
+      },
+    };
   }
 
-  #agentArgs({ place }: NamespaceNode): readonly string[] {
-    return [
-      ...['agent', '--data-dir', place.dataDir, '--node-name', place.name, '--node-ip', place.address],
-      ...['--server', this.#config.server, '--token-file', tokenFile(place.dataDir)],
-      ...this.#config.options.agentArgs,
-    ];
+  #kept(name: string): KeptNode {
+    const node = this.#nodes.get(name)!;
+    return {
+      name,
+      isAlive: () => node.isAlive(),
+      make: () => this.#change(node, () => this.#makeNode(name)),
+    };
   }
 
-  /** A token of a node that has joined lies unused, and ends by itself. */
-  async #writeTokens(nodes: readonly NamespaceNode[]): Promise<string> {
-    const { clock, files, random } = this.#platform;
-    const admin = this.#joining!.admin;
-    const expiresAtMs = clock.nowMs() + TOKEN_TTL_MS;
-    const token = await createBootstrapToken(admin, random, {
-      groups: [],
-      expiresAtMs,
-      description: 'keelson up --nodes',
-    });
-    const caPem = await files.readText(`${this.#config.instance.pkiDir}/ca.crt`);
-    const text = formatJoinToken(readCertificate(this.#platform, caPem).publicKeyHash, token);
-    for (const { place } of nodes) await files.writeFileAtomic(tokenFile(place.dataDir), `${text}\n`, { mode: 0o600 });
-    return token;
+  async #makeNode(name: string): Promise<void> {
+    const node = this.#nodes.get(name)!;
+    if (this.#records.entry(name)?.stopped === true) return; // Stopped while this waited for its turn.
+    if (!this.#hasNetwork) throw new Error(this.#keeper.problem(NETWORK) ?? 'the network of the nodes is not there');
+    await this.#tokens!.write(node.place.dataDir);
+    const args = agentArgs(this.#config, node.place);
+    await node.ensure(args, this.#records.entry(name)?.partitioned !== true);
   }
 
-  async #ready(name: string, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#platform;
-    const deadlineMs = clock.monotonicMs() + READY_TIMEOUT_MS;
-    for (;;) {
-      const node = this.#joining!.server.objects.get(Nodes, '', name);
-      const ready = nodeCondition(node, 'Ready');
-      const isTainted = node?.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') === true;
-      if (ready?.status === 'True' && !isTainted) return;
-      if (clock.monotonicMs() > deadlineMs)
-        throw new Error(
-          `the node ${name} is not Ready after ${READY_TIMEOUT_MS / 1000} s: ${ready?.message ?? 'it has not registered'}; see keelson logs --node ${name}`,
-        );
-      await clock.sleep(READY_POLL_MS, signal);
-    }
-  }
-
-  /** Makes again what ended, however it ended. */
+  /** Makes again what ended, however it ended, and notes who has joined. */
   async #keep(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#platform;
     while (!signal.aborted) {
       await sleepUnlessAborted(clock, CHECK_PERIOD_MS, signal);
-      for (const node of this.#wanted()) {
-        if (signal.aborted || this.#changes.has(node.place.name)) continue;
-        try {
-          if (await node.isAlive()) continue;
-          log.warn('A node of this machine ended and is started again', { node: node.place.name });
-          await this.#change(node, () => node.ensure(this.#agentArgs(node)));
-        } catch (error) {
-          logFailedRound(log, 'cannot start a node of this machine', {
-            node: node.place.name,
-            reason: errorMessage(error),
-          });
-        }
-      }
+      if (signal.aborted) return;
+      if (!this.#hasNetwork) await this.#keeper.check(this.#network());
+      for (const { name } of this.#records.wanted())
+        if (!this.#changes.isBusy(name)) void this.#keeper.check(this.#kept(name));
+      await this.#welcome().catch((error: unknown) =>
+        log.warn('cannot renew the tokens of nodes that have not joined yet', { reason: errorMessage(error) }),
+      );
+    }
+  }
+
+  async #welcome(): Promise<void> {
+    for (const { name } of this.#newcomers()) {
+      if (this.#whyNot(name) === undefined) await this.#records.mark(name, { joined: true });
+      else if (this.#tokens!.isEnding()) await this.#tokens!.write(this.#nodes.get(name)!.place.dataDir);
     }
   }
 
   #change<T>({ place }: NamespaceNode, work: () => Promise<T>): Promise<T> {
-    const before = this.#changes.get(place.name) ?? Promise.resolve();
-    const change = before.then(work, work);
-    this.#changes.set(place.name, change);
-    const end = (): void => {
-      if (this.#changes.get(place.name) === change) this.#changes.delete(place.name);
-    };
-    change.then(end, end);
-    return change;
+    return this.#changes.run(place.name, work);
   }
 }
-
-async function deleteNode(admin: Client, name: string): Promise<void> {
-  try {
-    await admin.resource(Nodes).delete({ name });
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
-}
-
-const tokenFile = (dataDir: string): string => `${dataDir}/join-token`;

@@ -6,13 +6,21 @@
 import type { Platform } from '../../platform/platform.ts';
 import { startTimeIn } from '../../platform/process-identity.ts';
 import { OwnDaemon } from '../node/own-daemon.ts';
+import { NamespacePin } from './namespace-pin.ts';
 import type { NodePlace } from './nodes-file.ts';
 
 type Deps = Platform;
 
-/** `$1`: the host name. A resolver on the machine's loopback does not answer here; systemd-resolved lists those it asks. `/mnt` carries the cgroups over while /sys is changed; nobody outside sees it. */
+/**
+ * `$1`: the host name. Network and UTS namespaces that others keep by mounts are not kept from here too. A resolver on the
+ * machine's loopback does not answer here; systemd-resolved lists those it asks. `/mnt` carries the cgroups over while /sys is
+ * changed; nobody outside sees it.
+ */
 const HOLD = `set -e
-mount --make-rslave /
+mounts=$(cat /proc/self/mountinfo)
+printf '%s\n' "$mounts" | while read -r _ _ _ _ point rest; do
+  case "$rest" in *' - nsfs '*) umount -l "$point" || true ;; esac
+done
 mount --make-rshared /
 mount --rbind /sys/fs/cgroup /mnt
 mount --make-rprivate /mnt
@@ -24,26 +32,24 @@ if grep -q '^nameserver *127\\.' /etc/resolv.conf && [ -r $resolved ]; then moun
 echo "$1" > /proc/sys/kernel/hostname
 exec sleep infinity`;
 
+/** What the machine unmounts is unmounted there too: nothing is kept in use by a copy. */
+const UNSHARE = ['unshare', '--net', '--uts', '--mount', '--propagation', 'slave', '--'] as const;
+
 const READY_TIMEOUT_MS = 10_000;
 const READY_PERIOD_MS = 5;
 const END_TIMEOUT_MS = 15_000;
 const END_PERIOD_MS = 10;
 
-/** The programs by which a node is made, with Debian's packages. */
-export const NAMESPACE_PROGRAMS: readonly (readonly [string, string])[] = [
-  ['unshare', 'util-linux'],
-  ['nsenter', 'util-linux'],
-  ['sleep', 'coreutils'],
-];
-
 export class NodeNamespaces {
   readonly #deps: Deps;
   readonly #place: NodePlace;
   readonly #holder: OwnDaemon;
+  readonly #pin: NamespacePin;
 
   constructor(deps: Deps, place: NodePlace) {
     this.#deps = deps;
     this.#place = place;
+    this.#pin = new NamespacePin(deps, `${place.recordDir}/uts`);
     this.#holder = new OwnDaemon(deps, {
       recordFile: `${place.recordDir}/holder.json`,
       logFile: `${place.dataDir}/logs/namespaces.log`,
@@ -57,9 +63,9 @@ export class NodeNamespaces {
     return this.#holder.pid();
   }
 
-  /** Whether its process is there, asked of the kernel alone. */
-  isHeld(): boolean {
-    return this.#holder.isRunning();
+  /** Whether a process holds them; of one that was started or adopted here one file is read. */
+  async isHeld(): Promise<boolean> {
+    return (await this.#holder.stillRuns()) || (await this.holder()) !== undefined;
   }
 
   /** Adopts or makes them; resolves to the process that holds them. */
@@ -68,16 +74,16 @@ export class NodeNamespaces {
     const { name, recordDir, dataDir } = this.#place;
     await files.makeDir(recordDir, { mode: 0o700 });
     await files.makeDir(`${dataDir}/logs`, { mode: 0o750 });
-    const script = ['unshare', '--net', '--uts', '--mount', '--', 'sh', '-c', HOLD, 'hold', name];
+    const script = [...UNSHARE, 'sh', '-c', HOLD, 'hold', name];
     await this.#holder.ensure({ command: script, configuration: [name] });
     const deadlineMs = clock.monotonicMs() + READY_TIMEOUT_MS;
     for (;;) {
       const pid = await this.holder();
       if (pid !== undefined) {
-        await files.writeFileAtomic(`${recordDir}/uts`, await files.readLink(`/proc/${pid}/ns/uts`));
-        return pid;
+        await this.#pin.set(pid);
+        if (await this.isHeld()) return pid;
       }
-      if (!this.isHeld() || clock.monotonicMs() > deadlineMs)
+      if (!(await this.isHeld()) || clock.monotonicMs() > deadlineMs)
         throw new Error(`the namespaces of ${name} cannot be made; see ${dataDir}/logs/namespaces.log`);
       await clock.sleep(READY_PERIOD_MS);
     }
@@ -92,30 +98,31 @@ export class NodeNamespaces {
   async kill(cgroupRoot: string): Promise<void> {
     const { clock, exec, files } = this.#deps;
     const deadlineMs = clock.monotonicMs() + END_TIMEOUT_MS;
-    const uts = await files.readText(`${this.#place.recordDir}/uts`).catch(() => undefined);
     for (;;) {
-      const pids = await this.#processes(uts, cgroupRoot);
+      const pids = await this.#processes(cgroupRoot);
       for (const pid of pids) exec.kill(pid, 'SIGKILL');
       if (pids.length === 0) break;
       if (clock.monotonicMs() > deadlineMs)
         throw new Error(`processes of the node ${this.#place.name} do not end: ${pids.join(', ')}`);
       await clock.sleep(END_PERIOD_MS);
     }
+    await this.#pin.remove();
     await files.remove(this.#place.recordDir);
   }
 
-  async #processes(uts: string | undefined, cgroupRoot: string): Promise<readonly number[]> {
+  async #processes(cgroupRoot: string): Promise<readonly number[]> {
     const { files } = this.#deps;
-    const isOurs = async (pid: string): Promise<boolean> => {
+    const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const members = await this.#pin.members(pids);
+    const isOurs = async (pid: number): Promise<boolean> => {
       // One that has ended and is not reaped cannot be killed.
       if (startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === '') return false;
-      if (uts !== undefined && (await files.readLink(`/proc/${pid}/ns/uts`).catch(() => '')) === uts) return true;
+      if (members.has(pid)) return true;
       const cgroups = await files.readText(`/proc/${pid}/cgroup`).catch(() => '');
       return cgroups.split('\n').some((line) => inCgroup(line, cgroupRoot));
     };
-    const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name));
     const ours = await Promise.all(pids.map(isOurs));
-    return pids.filter((_, at) => ours[at]).map(Number);
+    return pids.filter((_, at) => ours[at]);
   }
 }
 

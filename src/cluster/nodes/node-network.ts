@@ -3,27 +3,13 @@
  * an nftables table by which nodes reach what the machine reaches. Pods' routes over it are each node's own, as between machines.
  */
 import type { Platform } from '../../platform/platform.ts';
-import { chooseNetwork } from './choose-network.ts';
-import { foreignRoutes } from '../instance/preflight.ts';
-import { ownDevices } from '../instance/prepare-instance.ts';
 import type { Instance } from '../instance/instance.ts';
 import { insertForwardRules, removeForwardRules } from '../network/forward-accepts.ts';
 import { ROUTE_PROTOCOL } from '../network/node-links.ts';
 import { addressIn, nodeBridge, type NodePlace } from './nodes-file.ts';
-import { PreflightError } from '../preflight-error.ts';
 
-type Deps = Pick<Platform, 'exec' | 'files' | 'log' | 'crypto'>;
+type Deps = Pick<Platform, 'exec' | 'files' | 'log'>;
 type Names = Pick<Instance, 'hash' | 'nftTable'>;
-
-/** A range that nothing of this machine has a route to, for a cluster's first further node. */
-export async function freeNetwork(deps: Deps, instance: Instance): Promise<string> {
-  const { clusterCidr, serviceCidr } = instance;
-  const routes = (await foreignRoutes(deps.exec, ownDevices(deps, instance.dataDir))).map(({ cidr }) => cidr);
-  const network = chooseNetwork([...routes, clusterCidr, serviceCidr]);
-  if (network === undefined)
-    throw new PreflightError('--nodes: this machine has routes to every range that could connect its nodes');
-  return network;
-}
 
 /** Makes the bridge and the rules, or brings them up to date. */
 export async function ensureNodeNetwork(deps: Deps, instance: Instance, network: string): Promise<void> {
@@ -37,7 +23,7 @@ export async function ensureNodeNetwork(deps: Deps, instance: Instance, network:
   await insertForwardRules(deps, instance, forwardMatches(instance));
 }
 
-/** Connects a node whose namespaces are those of a process. The cable of a node that is connected stays as it is. */
+/** Connects a node whose namespaces are those of a process; the cable of one that is partitioned stays out. */
 export async function connectNode(
   deps: Deps,
   instance: Instance,
@@ -46,20 +32,23 @@ export async function connectNode(
     network,
     holder,
     hostAddress,
+    connected,
   }: {
     readonly place: NodePlace;
     readonly network: string;
     readonly holder: number;
     /** The node address of the machine itself, which the node finds on its own link. */
     readonly hostAddress: string;
+    readonly connected: boolean;
   },
 ): Promise<void> {
   const { device, address } = place;
   if (!(await hasDevice(deps, device)))
     await ip(deps, [
       `link add ${device} type veth peer name eth0 netns ${holder}`,
-      `link set ${device} master ${nodeBridge(instance)} up`,
+      `link set ${device} master ${nodeBridge(instance)}`,
     ]);
+  await setConnected(deps, place, connected);
   await ip(
     deps,
     [
@@ -73,9 +62,13 @@ export async function connectNode(
   );
 }
 
-/** Pulls the cable of a node or puts it in. */
-export async function setConnected(deps: Deps, { device }: NodePlace, connected: boolean): Promise<void> {
-  await ip(deps, [`link set ${device} ${connected ? 'up' : 'down'}`]);
+/** Pulls the cable of a node or puts it in; a node that is not there has none. */
+export async function setConnected(
+  deps: Deps,
+  { device }: Pick<NodePlace, 'device'>,
+  connected: boolean,
+): Promise<void> {
+  if (await hasDevice(deps, device)) await ip(deps, [`link set ${device} ${connected ? 'up' : 'down'}`]);
 }
 
 /** Whether its cable is in. */
@@ -118,7 +111,8 @@ function nodeNetworkRules(instance: Names, network: string): string {
 `;
 }
 
-async function hasDevice({ files }: Pick<Deps, 'files'>, device: string): Promise<boolean> {
+/** Whether the machine has a device of this name. */
+export async function hasDevice({ files }: Pick<Deps, 'files'>, device: string): Promise<boolean> {
   return files.exists(`/sys/class/net/${device}`);
 }
 

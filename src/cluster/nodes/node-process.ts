@@ -1,10 +1,12 @@
 /**
  * The process that makes a namespace a node: `keelson agent`, below a supervisor of its own, in a session of its own. It outlives
- * this process; a start adopts one that has the same command line.
+ * this process; a start adopts one that has the same command line and version.
  */
 import { errorMessage } from '../../base/errors.ts';
+import { VERSION } from '../../base/version.ts';
 import { LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { ownProcess, stillRuns, type RecordedProcess } from '../../platform/process-identity.ts';
 import { requestControl } from '../instance/control-client.ts';
 import { endInstance } from '../instance/end-instance.ts';
 import { supervisorOf } from '../instance/supervisor-record.ts';
@@ -16,7 +18,7 @@ export class NodeProcess {
   readonly #platform: Platform;
   readonly #place: NodePlace;
   readonly #command: KeelsonCommand;
-  #started = 0;
+  #started: RecordedProcess = { pid: 0 };
 
   constructor(platform: Platform, place: NodePlace, command: KeelsonCommand) {
     this.#platform = platform;
@@ -26,7 +28,7 @@ export class NodeProcess {
 
   /** Whether it runs, or its supervisor is about to start it again. */
   async isAlive(): Promise<boolean> {
-    if (this.#started > 0 && this.#platform.exec.kill(this.#started, 0)) return true;
+    if (await stillRuns(this.#platform.files, this.#started)) return true;
     const { dataDir } = this.#place;
     return supervisorOf(dataDir) !== undefined || (await requestControl(dataDir, 'pid')) !== undefined;
   }
@@ -37,21 +39,22 @@ export class NodeProcess {
     const { dataDir, recordDir } = this.#place;
     const command = NodeNamespaces.inside(holder, this.#command(args));
     const recordFile = `${recordDir}/agent`;
-    const hash = crypto.sha256Hex(JSON.stringify(command));
+    const hash = crypto.sha256Hex(JSON.stringify([VERSION, command]));
     if (await this.isAlive()) {
       if ((await files.readText(recordFile).catch(() => '')) === hash) return;
       await this.end();
     }
     const logFile = `${dataDir}/logs/keelson.log`;
     const env = { [LOG_FILE_VARIABLE]: logFile };
-    this.#started = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile, env });
+    const pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile, env });
+    this.#started = { pid, startTime: (await ownProcess(files, pid))?.startTime };
     await files.writeFileAtomic(recordFile, hash);
   }
 
   /** Ends it in order; its pods and containerd stay. */
   async end(): Promise<void> {
     await endInstance(this.#platform, this.#place.dataDir);
-    this.#started = 0;
+    this.#started = { pid: 0 };
   }
 
   /** Ends the node's pods and programs in order, as `keelson down` on a machine; resolves to what could not be done. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
-import { chooseNetwork } from './choose-network.ts';
 import { addressIn, entriesFor, nodePlace, readNodesFile, writeNodesFile } from './nodes-file.ts';
 
 describe('further nodes of a machine', () => {
@@ -36,13 +35,5 @@ describe('further nodes of a machine', () => {
       await files.writeFile('/d/nodes.json', text);
       await assert.rejects(readNodesFile(files, '/d'), /the data directory is broken: \/d\/nodes\.json/);
     }
-  });
-});
-
-describe('the network of nodes', () => {
-  it('is the first that nothing else has', () => {
-    assert.equal(chooseNetwork([]), '10.58.0.0/24');
-    assert.equal(chooseNetwork(['10.58.0.7/32', '10.42.0.0/16,fd42::/56', '10.58.2.0/23']), '10.58.1.0/24');
-    assert.equal(chooseNetwork(['10.0.0.0/8']), undefined);
   });
 });

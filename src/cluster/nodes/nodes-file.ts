@@ -13,6 +13,8 @@ export interface NodesFile {
   /** The range of the bridge that all nodes of the machine share: its first address is the machine's. */
   readonly network: string;
   readonly nodes: readonly NodeEntry[];
+  /** A start with fewer nodes took them away; they stand here until nothing of them is left, their objects included. */
+  readonly removed?: readonly NodeEntry[] | undefined;
 }
 
 export interface NodeEntry {
@@ -21,6 +23,10 @@ export interface NodeEntry {
   readonly number: number;
   /** The user stopped it: a start of the cluster leaves it so. */
   readonly stopped?: true | undefined;
+  /** The user pulled its cable: it is out until `heal`, whatever is started again meanwhile. */
+  readonly partitioned?: true | undefined;
+  /** It has been Ready once: from then on no start of the cluster depends on it. */
+  readonly joined?: true | undefined;
 }
 
 /** Where a node is and how its things are called. */
@@ -34,7 +40,8 @@ export interface NodePlace {
   readonly recordDir: string;
 }
 
-const path = (dataDir: string): string => `${dataDir}/nodes.json`;
+/** Where the record of further nodes is; absent for a cluster that never had any. */
+export const nodesFile = (dataDir: string): string => `${dataDir}/nodes.json`;
 
 /** The device that connects the nodes with the machine. */
 export function nodeBridge({ hash }: Pick<Instance, 'hash'>): string {
@@ -45,22 +52,22 @@ export function nodeBridge({ hash }: Pick<Instance, 'hash'>): string {
 export async function readNodesFile(files: Pick<Files, 'readText'>, dataDir: string): Promise<NodesFile | undefined> {
   let text: string;
   try {
-    text = await files.readText(path(dataDir));
+    text = await files.readText(nodesFile(dataDir));
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw new PreflightError(`cannot read ${path(dataDir)}: ${errorMessage(error)}`);
+    throw new PreflightError(`cannot read ${nodesFile(dataDir)}: ${errorMessage(error)}`);
   }
   try {
     const file = JSON.parse(text) as NodesFile;
     if (file.format !== 1 || parseCidr(file.network) === undefined) throw new Error('it has another format');
     return file;
   } catch (error) {
-    throw new PreflightError(`the data directory is broken: ${path(dataDir)}: ${errorMessage(error)}`);
+    throw new PreflightError(`the data directory is broken: ${nodesFile(dataDir)}: ${errorMessage(error)}`);
   }
 }
 
 export function writeNodesFile(files: Files, dataDir: string, file: NodesFile): Promise<void> {
-  return files.writeFileAtomic(path(dataDir), `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
+  return files.writeFileAtomic(nodesFile(dataDir), `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
 }
 
 /** As many nodes as wanted beside the machine itself: those that are there, and new ones after them. Pure. */

@@ -1,4 +1,5 @@
 /** `keelson down` of a cluster with further nodes on its machine: everything of them but their data. */
+import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { NamespaceNode } from './namespace-node.ts';
@@ -10,8 +11,10 @@ export async function takeDownNodes(platform: Platform, instance: Instance): Pro
   const file = await readNodesFile(platform.files, instance.dataDir);
   if (file === undefined) return [];
   const setting = { instance, network: file.network, hostAddress: '', command: () => [] };
-  const problems = await Promise.all(file.nodes.map((entry) => new NamespaceNode(platform, setting, entry).stop()));
-  await platform.files.remove(`${instance.runDir}/nodes`);
+  const entries = [...file.nodes, ...(file.removed ?? [])];
+  const ends = await Promise.allSettled(entries.map((entry) => new NamespaceNode(platform, setting, entry).stop()));
+  const problems = ends.flatMap((end) => (end.status === 'fulfilled' ? (end.value ?? []) : errorMessage(end.reason)));
+  if (problems.length === 0) await platform.files.remove(`${instance.runDir}/nodes`);
   await removeNodeNetwork(platform, instance);
-  return problems.flatMap((problem) => problem ?? []);
+  return problems;
 }

@@ -1,0 +1,33 @@
+/** Whether the control plane sees a node Ready. */
+import { Nodes } from '../../api/gen/resources.ts';
+import { nodeCondition } from '../../component-helpers/nodes.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ControlPlane } from '../control-plane/control-plane.ts';
+
+/** Why it is not; undefined where it is, and takes pods. */
+export function whyNotReady(server: ControlPlane['server'], name: string): string | undefined {
+  const node = server.objects.get(Nodes, '', name);
+  const ready = nodeCondition(node, 'Ready');
+  const isTainted = node?.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready') === true;
+  if (ready?.status === 'True' && !isTainted) return undefined;
+  return ready?.message ?? 'it has not registered';
+}
+
+const POLL_MS = 20;
+
+export interface Waiting {
+  readonly deadlineMs: number;
+  /** It will not become Ready by waiting. */
+  readonly isHopeless: () => boolean;
+  readonly isReady: () => Promise<boolean>;
+}
+
+/** Whether it is, before the deadline. */
+export async function becomesReady(clock: Clock, waiting: Waiting, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    if (waiting.isHopeless()) return false;
+    if (await waiting.isReady()) return true;
+    if (clock.monotonicMs() > waiting.deadlineMs) return false;
+    await clock.sleep(POLL_MS, signal);
+  }
+}

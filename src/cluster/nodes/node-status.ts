@@ -1,0 +1,20 @@
+/** What is shown of a further node. */
+import type { NamespaceNode, NodeState } from './namespace-node.ts';
+
+export interface NodeStatus {
+  readonly name: string;
+  readonly address: string;
+  readonly state: NodeState;
+  /** Why it cannot be started; absent where nothing is known against it. */
+  readonly problem?: string | undefined;
+  readonly dataDir: string;
+  readonly containerdSocket: string;
+}
+
+/** `problem` counts only while it does not run. */
+export async function statusOf(node: NamespaceNode, isStopped: boolean, problem?: string): Promise<NodeStatus> {
+  const { name, address, dataDir } = node.place;
+  const state = isStopped ? 'stopped' : await node.state();
+  const containerdSocket = `unix://${node.instance.containerd.socket}`;
+  return { name, address, state, problem: state === 'starting' ? problem : undefined, dataDir, containerdSocket };
+}

@@ -1,0 +1,107 @@
+/** The namespaces of a further node: what is ended with them, and what never is. Root. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { NodeNamespaces } from '../../src/cluster/nodes/namespaces.ts';
+import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
+
+const NO_CGROUP = '/keelson-test-of-namespaces';
+
+describe('namespaces of a node', () => {
+  let platform: NodePlatform;
+  let folder: string;
+  const started: ChildProcess[] = [];
+  before(() => {
+    platform = createNodePlatform();
+    folder = mkdtempSync(join(tmpdir(), 'keelson-test-namespaces-'));
+  });
+  after(() => {
+    for (const child of started) child.kill('SIGKILL');
+    platform.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const namespacesOf = (name: string): NodeNamespaces =>
+    new NodeNamespaces(platform, {
+      ...{ name, address: '', device: '' },
+      ...{ dataDir: `${folder}/${name}`, recordDir: `${folder}/run/${name}` },
+    });
+  /** Started with a UTS namespace of its own; resolves once it is in it. */
+  const foreign = async (): Promise<ChildProcess> => {
+    const child = spawn('unshare', ['--uts', 'sh', '-c', 'echo in; exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    started.push(child);
+    await once(child.stdout!, 'data');
+    return child;
+  };
+  const inNode = async (holder: number): Promise<ChildProcess> => {
+    const [program = '', ...args] = NodeNamespaces.inside(holder, ['sh', '-c', 'echo in; exec sleep 600']);
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    started.push(child);
+    await once(child.stdout!, 'data');
+    return child;
+  };
+  const mounts = (): string[] =>
+    readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .filter((line) => line.includes(folder));
+
+  it('end with everything that runs in them', async () => {
+    const node = namespacesOf('a');
+    const child = await inNode(await node.ensure());
+    const ended = once(child, 'exit');
+    await namespacesOf('a').kill(NO_CGROUP);
+    await ended;
+    assert.deepEqual(mounts(), []);
+    assert.equal(await node.holder(), undefined);
+  });
+
+  it('are never taken for those of other processes, whose numbers the kernel may have given out again', async () => {
+    const node = namespacesOf('b');
+    const holder = await node.ensure();
+    const number = readlinkSync(`/proc/${holder}/ns/uts`);
+    process.kill(holder, 'SIGKILL');
+    while (await node.isHeld()) await platform.clock.sleep(5);
+    const others = await Promise.all([foreign(), foreign(), foreign()]);
+    assert.ok(
+      others.every(({ pid }) => readlinkSync(`/proc/${pid}/ns/uts`) !== number),
+      'the number is not given out while the node is believed to have it',
+    );
+    await namespacesOf('b').kill(NO_CGROUP);
+    assert.deepEqual(
+      others.map(({ signalCode, exitCode }) => [signalCode, exitCode]),
+      others.map(() => [null, null]),
+    );
+    assert.deepEqual(mounts(), []);
+  });
+
+  it('are forgotten with the mount that keeps them, as after a restart of the machine', async () => {
+    const node = namespacesOf('c');
+    const holder = await node.ensure();
+    await platform.mounter.unmount(`${folder}/run/c/uts`);
+    process.kill(holder, 'SIGKILL');
+    while (await node.isHeld()) await platform.clock.sleep(5);
+    const others = await Promise.all([foreign(), foreign(), foreign()]);
+    await namespacesOf('c').kill(NO_CGROUP);
+    assert.ok(others.every(({ signalCode, exitCode }) => signalCode === null && exitCode === null));
+  });
+
+  it('keep neither those of other nodes nor what the machine has mounted', async () => {
+    const [first, second] = [namespacesOf('d'), namespacesOf('e')];
+    await first.ensure();
+    const holder = await second.ensure();
+    const seen = readFileSync(`/proc/${holder}/mountinfo`, 'utf8').split('\n');
+    assert.deepEqual(
+      seen.filter((line) => line.includes(' - nsfs ') && line.includes(`${folder}/run/d`)),
+      [],
+    );
+    await first.kill(NO_CGROUP);
+    await second.kill(NO_CGROUP);
+    assert.deepEqual(mounts(), []);
+  });
+});
