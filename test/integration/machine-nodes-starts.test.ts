@@ -38,12 +38,12 @@ describe('a start of a cluster with a further node', () => {
     (JSON.parse(await command('node', 'ls', '--output', 'json')) as [ListedNode])[0];
   const isReady = async (): Promise<boolean> =>
     /^home-2 +Ready\b/m.test(await cluster.kubectl('get nodes --no-headers'));
-  const pidOf = async (): Promise<number> =>
-    (
-      JSON.parse((await keelson(['status', '--output', 'json', '--data-dir', second.dataDir])).stdout) as {
-        pid: number;
-      }
-    ).pid;
+  /** The node's agent, once it answers. */
+  const pidOf = (): Promise<number> =>
+    cluster.until('the agent', async () => {
+      const { code, stdout } = await keelson(['status', '--output', 'json', '--data-dir', second.dataDir]);
+      return code === 0 && (JSON.parse(stdout) as { pid: number }).pid;
+    });
   /** The server and its supervisor. */
   const killServer = async (): Promise<void> => {
     const pid = await cluster.pid();
