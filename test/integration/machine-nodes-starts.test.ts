@@ -71,7 +71,7 @@ describe('a start of a cluster with a further node', () => {
     await cluster.up();
     assert.notEqual(await pidOf(), agent);
     assert.equal(await container(), running);
-    assert.match(await cluster.kubectl('exec web -- hostname'), /^web/);
+    await cluster.until('its kubelet', async () => (await cluster.outcome('exec web -- hostname')).stdout === 'web\n');
   });
 
   it('that is cut off for long does not wait for it; it is healed with and without a server', async () => {

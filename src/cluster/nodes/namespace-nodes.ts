@@ -39,6 +39,7 @@ export class NamespaceNodes {
   #records: NodeRecords;
   #nodes = new Map<string, NamespaceNode>();
   #hasNetwork = false;
+  #isStopping = false;
   #joining: Joining | undefined;
   #tokens: NodeTokens | undefined;
   #keeping: Promise<void> = Promise.resolve();
@@ -157,6 +158,7 @@ export class NamespaceNodes {
 
   /** Ends the agents. Pods and containerd stay. After the signal's abort. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await this.#keeping;
     await Promise.all([...this.#nodes.values()].map((node) => this.#change(node, () => node.endAgent())));
   }
@@ -228,7 +230,8 @@ export class NamespaceNodes {
 
   async #makeNode(name: string): Promise<void> {
     const node = this.#nodes.get(name)!;
-    if (this.#records.entry(name)?.stopped === true) return; // Stopped while this waited for its turn.
+    // Either may have come while this waited for its turn.
+    if (this.#isStopping || this.#records.entry(name)?.stopped === true) return;
     if (!this.#hasNetwork) throw new Error(this.#keeper.problem(NETWORK) ?? 'the network of the nodes is not there');
     await this.#tokens!.write(node.place.dataDir);
     const args = agentArgs(this.#config, node.place);
@@ -243,7 +246,7 @@ export class NamespaceNodes {
       if (signal.aborted) return;
       if (!this.#hasNetwork) await this.#keeper.check(this.#network());
       for (const { name } of this.#records.wanted())
-        if (!this.#changes.isBusy(name)) void this.#keeper.check(this.#kept(name));
+        if (!this.#changes.isBusy(name)) this.#keeper.check(this.#kept(name)).catch(() => undefined); // It never rejects.
       await this.#welcome().catch((error: unknown) =>
         log.warn('cannot renew the tokens of nodes that have not joined yet', { reason: errorMessage(error) }),
       );
