@@ -51,7 +51,7 @@ describe('host ports of loopback addresses', () => {
     const { log } = createSimPlatform();
     const ports = createLoopbackHostPorts(log, { route: undefined, portals: false, ownTcpPorts: [8000] });
     for (const key of ['ns/a', 'ns/a', 'ns/b']) ports.observe(key, pod(''));
-    const message = 'a host port is not served: this machine serves the API or its kubelet there';
+    const message = 'a host port is not served: the API, the kubelet or the registry of this machine is served there';
     assert.deepEqual(
       log.entries.map((entry) => entry.message),
       [message, message],

@@ -43,7 +43,10 @@ export function createLoopbackHostPorts(
   return {
     observe(key, pod) {
       if (wantsOwnPort(pod, ownTcpPorts))
-        warnOnce(key, 'a host port is not served: this machine serves the API or its kubelet there');
+        warnOnce(
+          key,
+          'a host port is not served: the API, the kubelet or the registry of this machine is served there',
+        );
       const served = route !== undefined && wantsLoopbackHostPort(pod, 4);
       wanted ||= served;
       if (!wantsLoopbackHostPort(pod, 6) && (served || !wantsLoopbackHostPort(pod, 4))) return;

@@ -10,6 +10,7 @@ import { baseFiles } from '../../tools/demo-image.ts';
 import { buildImage } from '../../tools/image-archive.ts';
 import { keelson, startCluster, upArgs, type TestCluster } from './cluster-fixture.ts';
 import { must, run } from './fixtures/programs.ts';
+import { until } from './fixtures/until.ts';
 
 describe('--registry', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'keelson-own-registry-'));
@@ -81,21 +82,20 @@ describe('--registry', () => {
   });
 
   test('a pod with the registry’s port as its host port does not get the registry’s pulls', async () => {
-    const overrides = {
-      spec: {
-        containers: [
-          { name: 'app', image: `localhost:${port}/team/app:1`, ports: [{ containerPort: 80, hostPort: port }] },
-        ],
-      },
-    };
-    await cluster.kubectl([
-      'run',
-      'thief',
-      `--image=localhost:${port}/team/app:1`,
-      `--overrides=${JSON.stringify(overrides)}`,
-    ]);
-    await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/thief', '--timeout=60s']);
-    assert.equal((await fetch(`http://localhost:${port}/v2/`)).status, 200);
+    const other = await freePort('127.0.0.1');
+    const ports = [other, port].map((hostPort) => ({ containerPort: 80, hostPort, hostIP: '127.0.0.1' }));
+    const image = `localhost:${port}/team/app:1`;
+    const command = ['httpd', '-f', '-p', '80', '-h', '/'];
+    const overrides = JSON.stringify({ spec: { containers: [{ name: 'app', image, command, ports }] } });
+    await cluster.kubectl(['run', 'thief', `--image=${image}`, `--overrides=${overrides}`]);
+    const answer = (at: number, path: string): Promise<string> =>
+      fetch(`http://127.0.0.1:${at}${path}`).then(
+        async (response) => `${response.status} ${(await response.text()).trim()}`,
+        () => '',
+      );
+    await until('its other host port', async () => (await answer(other, '/text')) === '200 first');
+    assert.match(await answer(port, '/text'), /^404 .*UNSUPPORTED/);
+    assert.equal(await answer(port, '/v2/'), '200 ');
   });
 
   test('it listens on loopback alone', async () => {
