@@ -79,7 +79,8 @@ export interface ClusterOptions {
   readonly fieldValidation?: WriteOptions['fieldValidation'];
 }
 
-const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
+/** Its fields, by name. Exported for the test of their documentation. */
+export const CLUSTER_FIELDS: Readonly<Record<keyof ClusterOptions, Shape>> = {
   nodes: listOr(listOf(fields(plainNodeFields)), plainNumber),
   controllers: listOf(text),
   scheduler: flag,
