@@ -36,6 +36,10 @@ const shots: readonly { readonly name: string; readonly at: string; readonly key
   { name: 'keys', at: '#/list/deployments.apps', keys: ['?'] },
 ];
 
+/** Within the page: whether all that is asked for has come. */
+const IS_DRAWN = `![...document.querySelectorAll('#content p, #content .liveness')].some(({ textContent }) =>
+  /^(?:Loading|Asking why …|loading|connection lost, trying again)$/.test(textContent ?? ''))`;
+
 const looks = [
   { name: 'light', dark: false, width: 1280, height: 800 },
   { name: 'dark', dark: true, width: 1280, height: 800 },
@@ -73,6 +77,7 @@ for (const { name: look, ...options } of looks) {
     await page.evaluate(`location.hash = ${JSON.stringify(at.replace('THEN', encodeURIComponent(then)))}`);
     // Charts have rates from their second sample on, and a busy machine draws late.
     await page.waitForTimeout(isForDocs ? 20_000 : 1500);
+    await page.waitForFunction(IS_DRAWN).catch(() => console.error(`${look}: ${name} was not there in time`));
     for (const key of keys) await page.keyboard.press(key);
     await page.waitForTimeout(300);
     if (isForDocs) {

@@ -112,13 +112,40 @@ const NODES = ['a', 'a', 'b', 'b', 'c'].map((zone, at) => ({
   labels: { 'topology.kubernetes.io/zone': `zone-${zone}` },
 }));
 
+/** What `ls -la` prints in the container of orders. */
+const FOLDER = [
+  'total 28',
+  'drwxr-xr-x    2 0        0             4096 Nov 24 18:40 bin',
+  'drwxr-xr-x    9 0        0             4096 Nov 24 18:41 etc',
+  'drwxrwxrwt    2 1000     1000          4096 Nov 28 07:02 tmp',
+  'lrwxrwxrwx    1 0        0               11 Nov 24 18:40 data -> /mnt/orders',
+  '-rw-r--r--    1 1000     1000         18237 Nov 28 07:02 orders.log',
+  '-rwxr-xr-x    1 0        0          7340032 Nov 24 18:40 server',
+].join('\n');
+
 export async function startDemoCluster(): Promise<Cluster> {
   const cluster = await Cluster.start({ clock: 'real', nodes: NODES, unknownImages: 'run', history: historyInMemory });
   cluster.image('shop/broken:1', { exits: { after: '2s', code: 1 } });
   cluster.image('shop/import:1', { exits: { after: '1s', code: 0 } });
   cluster.image('shop/missing:1', { present: false, pull: { error: 'manifest unknown' } });
-  for (const name of ['front', 'cart', 'orders', 'agent'])
+  for (const name of ['front', 'cart', 'agent'])
     cluster.image(`shop/${name}:1`, { usage: { cpu: '150m', memory: '180Mi' } });
+  cluster.image('shop/orders:1', {
+    usage: { cpu: '70m', memory: '48Mi' },
+    exec: ({ command }) => ({ exitCode: 0, stdout: command[0] === 'ls' ? FOLDER : '/ # ' }),
+    async run({ log, sleep, stopped }) {
+      log('\u001b[32mready\u001b[0m at :8080');
+      for (let order = 4711; !stopped.aborted; order++) {
+        log(
+          order % 7 === 0
+            ? `\u001b[33mwarn\u001b[0m order ${order}: the card is asked again`
+            : `info order ${order} is paid`,
+        );
+        await sleep(700);
+      }
+      return 0;
+    },
+  });
   await cluster.apply('{apiVersion: v1, kind: Namespace, metadata: {name: shop}}');
   await cluster.eventually(() => cluster.client.raw({ path: '/api/v1/namespaces/shop/serviceaccounts/default' }));
   await cluster.apply(MANIFESTS);

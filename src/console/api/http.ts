@@ -38,18 +38,9 @@ export function whenSignedOut(listener: Listener): () => void {
 }
 
 /** Sends a request. Rejects with `ApiError` for a status of 400 and above, and when the server does not answer. */
-export async function send(path: string, { foreign = false, ...call }: Call = {}): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(foreign ? path : unindented(path), {
-      ...call,
-      headers: { ...OWN_HEADERS, ...call.headers },
-      redirect: 'error',
-    });
-  } catch (error) {
-    if (call.signal?.aborted === true) throw error;
-    throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the API server does not answer' });
-  }
+export async function send(path: string, call: Call = {}): Promise<Response> {
+  const { foreign = false } = call;
+  const response = await reach(foreign ? path : unindented(path), call);
   if (response.ok) return response;
   const status = await statusOf(response);
   if (response.status === 401 && !foreign) for (const listener of onSignedOut) listener();
@@ -58,7 +49,35 @@ export async function send(path: string, { foreign = false, ...call }: Call = {}
 
 export async function sendJson<T>(path: string, call: Call = {}): Promise<T> {
   const response = await send(path, { ...call, headers: { Accept: 'application/json', ...call.headers } });
-  return (await response.json()) as T;
+  return await jsonOf<T>(response, call.signal);
+}
+
+/** The answer's content. An answer that breaks off rejects with `ApiError`, as one that never came. */
+export async function jsonOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
+  try {
+    return (await response.json()) as T;
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the answer of the API server broke off' });
+  }
+}
+
+/**
+ * Asks once more for what only reads: browsers drop requests when a link of the machine changes, and on a cluster's own machine
+ * links come and go with every pod.
+ */
+async function reach(path: string, { foreign: _, ...call }: Call): Promise<Response> {
+  const isRead = call.method === undefined || call.method === 'GET';
+  const init = { ...call, headers: { ...OWN_HEADERS, ...call.headers }, redirect: 'error' } as const;
+  try {
+    return await fetch(path, init).catch((error: unknown) => {
+      if (!isRead || call.signal?.aborted === true) throw error;
+      return fetch(path, init);
+    });
+  } catch (error) {
+    if (call.signal?.aborted === true) throw error;
+    throw new ApiError({ code: 0, reason: 'Unreachable', message: 'the API server does not answer' });
+  }
 }
 
 /** Asks for JSON without indents, which browsers get otherwise. */

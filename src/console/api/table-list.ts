@@ -2,7 +2,7 @@
  * A live list as the server's table: pages first, then one watch from there. A watch that ends goes on where it ended; when
  * the server has forgotten that revision, the list is read again.
  */
-import { ApiError, send } from './http.ts';
+import { ApiError, jsonOf, send } from './http.ts';
 import { listPath, type Kind } from './kinds.ts';
 import { linesOf } from './lines.ts';
 import { pastPath, warningOf } from './past.ts';
@@ -118,7 +118,7 @@ async function readAll(
   for (let limit = FIRST_PAGE; ; limit = PAGE) {
     const params = paramsOf(query, { limit: String(limit), continue: next, at });
     const response = await send(`${path}?${params}`, { headers: { Accept: TABLE_TYPE }, signal });
-    const table = (await response.json()) as Table;
+    const table = await jsonOf<Table>(response, signal);
     if (table.columnDefinitions) sink.columns(columnsOf(table.columnDefinitions));
     const rows = (table.rows ?? []).map((row) => rowOf(row, query.withObjects));
     for (const { uid } of rows) uids.add(uid);

@@ -4,6 +4,17 @@ import { Dialog } from '../parts/dialog.tsx';
 import { activeKeys } from './keyboard.ts';
 import { texts } from './texts.ts';
 
+/** As keyboards have them. */
+const NAMES: Readonly<Record<string, string>> = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  PageDown: 'Page ↓',
+  PageUp: 'Page ↑',
+  Escape: 'Esc',
+};
+
 export const helpOpen = signal(false);
 
 export function HelpDialog() {
@@ -20,7 +31,7 @@ function Keys() {
       {activeKeys().map(({ key, label }) => (
         <div key={key}>
           <dt>
-            <kbd>{key}</kbd>
+            <kbd>{NAMES[key] ?? key}</kbd>
           </dt>
           <dd>{label}</dd>
         </div>

@@ -61,6 +61,7 @@ export const texts = {
     tabs: { summary: 'Summary', yaml: 'YAML', history: 'History' },
     gone: 'This object is not there, or no longer.',
     refused: 'This object cannot be shown.',
+    lost: 'Connection lost, trying again.',
     why: 'Why it is as it is',
     asking: 'Asking why …',
     noAnswer: 'Why it is as it is cannot be said:',

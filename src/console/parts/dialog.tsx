@@ -1,7 +1,7 @@
 /** A dialog over the page: the browser's own, which keeps the focus inside and closes by Escape. Its content is made anew each time. */
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../app/texts.ts';
 import { Icon } from './icon.tsx';
 
@@ -15,7 +15,8 @@ interface DialogProps {
 export function Dialog({ open, title, class: className = '', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = open.value;
-  useEffect(() => {
+  // Before the next key: what is typed at once is for the dialog.
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);

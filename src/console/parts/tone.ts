@@ -57,6 +57,8 @@ const byWord = new Map(Object.entries(WORDS).flatMap(([tone, words]) => words.ma
 export function toneOf(word: string): Tone {
   const known = byWord.get(word);
   if (known !== undefined) return known;
+  // A sentence, such as an event's message.
+  if (word.includes(' ')) return 'plain';
   if (word.startsWith('Init:')) return /Error|BackOff|OOMKilled|ExitCode|Signal/.test(word) ? 'bad' : 'busy';
   if (word.startsWith('NotReady')) return 'busy';
   return /(Error|BackOff|Failed)$/.test(word) ? 'bad' : 'plain';

@@ -1,27 +1,38 @@
 /** A flow drawn: boxes are links, lines between them follow what is pointed at. */
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { texts } from '../../app/texts.ts';
 import { SHAPES_BY_TONE } from '../badge.tsx';
 import type { Flow, FlowBox } from './flow.ts';
-import { BOX_HEIGHT, BOX_WIDTH, columnLeft, type FlowLayout, layoutFlow } from './layout.ts';
+import { BOX_HEIGHT, boxWidthIn, columnLeft, type FlowLayout, layoutFlow } from './layout.ts';
 
 /** Names differ at their ends: so many characters of it are always shown. */
 const TAIL = 6;
 /** Room for the columns' titles. */
 const HEAD = 26;
+/** At both sides of it together. */
+const PADDING = 8;
 
 export function FlowGraph({ flow, label }: { readonly flow: Flow; readonly label: string }) {
-  const layout = useMemo(() => layoutFlow(flow), [flow]);
+  const host = useRef<HTMLDivElement>(null);
+  const room = useSignal(0);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => (room.value = host.current!.clientWidth - PADDING));
+    observer.observe(host.current!);
+    room.value = host.current!.clientWidth - PADDING;
+    return () => observer.disconnect();
+  }, []);
+  const boxWidth = boxWidthIn(room.value, flow.columns.length);
+  const layout = useMemo(() => layoutFlow(flow, boxWidth), [flow, boxWidth]);
   const pointed = useSignal('');
   const lit = useMemo(() => connected(flow, pointed.value), [flow, pointed.value]);
   return (
-    <div class="flow" role="region" aria-label={label} tabIndex={0}>
+    <div ref={host} class="flow" role="region" aria-label={label} tabIndex={0}>
       <div class="flow-field" style={{ width: `${layout.width}px`, height: `${layout.height + HEAD}px` }}>
         <Lines layout={layout} lit={lit} />
         {flow.columns.map(({ title, boxes }, column) => (
           <section key={title} aria-label={title}>
-            <h2 style={{ transform: `translate(${columnLeft(column)}px, 0)` }}>{title}</h2>
+            <h2 style={{ transform: `translate(${columnLeft(column, boxWidth)}px, 0)` }}>{title}</h2>
             {boxes.length === 0 ? null : (
               <ul>
                 {layout.boxes
@@ -32,7 +43,7 @@ export function FlowGraph({ flow, label }: { readonly flow: Flow; readonly label
                       class={lit?.has(box.id) === true ? 'lit' : ''}
                       style={{
                         transform: `translate(${left}px, ${top + HEAD}px)`,
-                        width: `${BOX_WIDTH}px`,
+                        width: `${boxWidth}px`,
                         height: `${BOX_HEIGHT}px`,
                       }}
                       onPointerEnter={() => (pointed.value = box.id)}

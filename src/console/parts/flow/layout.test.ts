@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Flow } from './flow.ts';
-import { BOX_HEIGHT, BOX_WIDTH, layoutFlow } from './layout.ts';
+import { BOX_HEIGHT, boxWidthIn, layoutFlow, LEAST_BOX_WIDTH } from './layout.ts';
 
 const flows: fc.Arbitrary<Flow> = fc
   .tuple(
@@ -32,15 +32,24 @@ const flows: fc.Arbitrary<Flow> = fc
 test('every box has a place of its own within the field, and every edge a line', () => {
   fc.assert(
     fc.property(flows, (flow) => {
-      const { boxes, edges, width, height } = layoutFlow(flow);
+      const { boxes, edges, width, height } = layoutFlow(flow, LEAST_BOX_WIDTH);
       assert.equal(boxes.length, flow.columns.flatMap((column) => column.boxes).length);
       assert.equal(edges.length, flow.edges.length);
       for (const one of boxes) {
-        assert.ok(one.top >= 0 && one.top + BOX_HEIGHT <= height && one.left >= 0 && one.left + BOX_WIDTH <= width);
+        assert.ok(
+          one.top >= 0 && one.top + BOX_HEIGHT <= height && one.left >= 0 && one.left + LEAST_BOX_WIDTH <= width,
+        );
         for (const other of boxes)
           if (one !== other && one.left === other.left) assert.ok(Math.abs(one.top - other.top) >= BOX_HEIGHT);
       }
     }),
     { seed: 19, numRuns: 300 },
+  );
+});
+
+test('boxes fill the room between their least and their most width', () => {
+  assert.deepEqual(
+    [boxWidthIn(320, 3), boxWidthIn(1040, 4), boxWidthIn(1040, 3), boxWidthIn(4000, 3)],
+    [LEAST_BOX_WIDTH, 216, 300, 300],
   );
 });

@@ -20,16 +20,24 @@ export interface FlowLayout {
   readonly height: number;
 }
 
-export const BOX_WIDTH = 210;
+/** Boxes are no narrower, and no wider than this where there is room. */
+export const LEAST_BOX_WIDTH = 210;
+const MOST_BOX_WIDTH = 300;
 export const BOX_HEIGHT = 44;
 const GAP = 8;
 const COLUMN_GAP = 58;
 
-export function columnLeft(column: number): number {
-  return column * (BOX_WIDTH + COLUMN_GAP);
+/** How wide boxes are so that all columns fill the room. */
+export function boxWidthIn(room: number, columns: number): number {
+  const each = Math.floor((room - (columns - 1) * COLUMN_GAP) / Math.max(1, columns));
+  return Math.max(LEAST_BOX_WIDTH, Math.min(MOST_BOX_WIDTH, each));
 }
 
-export function layoutFlow({ columns, edges }: Flow): FlowLayout {
+export function columnLeft(column: number, boxWidth: number): number {
+  return column * (boxWidth + COLUMN_GAP);
+}
+
+export function layoutFlow({ columns, edges }: Flow, boxWidth: number): FlowLayout {
   const neighbours = new Map<string, string[]>();
   for (const { from, to } of edges) {
     neighbours.set(to, [...(neighbours.get(to) ?? []), from]);
@@ -54,7 +62,7 @@ export function layoutFlow({ columns, edges }: Flow): FlowLayout {
     for (const [place, { box }] of ordered.entries()) {
       const top = tops[place]!;
       middles.set(box.id, top + BOX_HEIGHT / 2);
-      boxes.push({ box, left: columnLeft(at), top });
+      boxes.push({ box, left: columnLeft(at, boxWidth), top });
     }
   }
   const lefts = new Map(boxes.map(({ box, left }) => [box.id, left]));
@@ -64,10 +72,10 @@ export function layoutFlow({ columns, edges }: Flow): FlowLayout {
       const [from, to] = [middles.get(edge.from), middles.get(edge.to)];
       if (from === undefined || to === undefined) return [];
       return [
-        { edge, path: curve({ x: lefts.get(edge.from)! + BOX_WIDTH, y: from }, { x: lefts.get(edge.to)!, y: to }) },
+        { edge, path: curve({ x: lefts.get(edge.from)! + boxWidth, y: from }, { x: lefts.get(edge.to)!, y: to }) },
       ];
     }),
-    width: columnLeft(columns.length) - COLUMN_GAP,
+    width: columnLeft(columns.length, boxWidth) - COLUMN_GAP,
     height,
   };
 }

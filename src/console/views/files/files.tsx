@@ -8,6 +8,7 @@ import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';
 import { choiceOf } from '../../parts/container-choice.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';
+import { ObjectTrouble } from '../../parts/object-trouble.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
 import { FolderTable } from './folder-table.tsx';
@@ -21,7 +22,8 @@ export function View({ route }: ViewProps) {
 }
 
 function PodFiles({ of: ref, params }: { readonly of: ObjectRef; readonly params: URLSearchParams }) {
-  const { object, gone, error } = useObject(ref);
+  const state = useObject(ref);
+  const { object } = state;
   const mayDo = useMayDo(ref);
   const mayExec = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'exec' }));
   const path = params.get('path') ?? '/';
@@ -29,8 +31,7 @@ function PodFiles({ of: ref, params }: { readonly of: ObjectRef; readonly params
   return (
     <section class="files">
       <ObjectHeader of={ref} mayDo={mayDo} title={texts.files.title} />
-      {gone ? <p role="alert">{texts.object.gone}</p> : null}
-      {error === undefined ? null : <p role="alert">{error.message}</p>}
+      <ObjectTrouble state={state} />
       {choice === undefined ? null : mayExec ? (
         <>
           <div class="files-bar">

@@ -34,15 +34,17 @@ export function FolderTable({ place, folder }: FolderProps) {
   }, []);
   if (problem.value !== '') return <p role="alert">{problem.value}</p>;
   if (entries.value === undefined) return <p class="dim">{texts.shell.loading}</p>;
+  if (entries.value.length === 0) return <p class="dim">{words.empty}</p>;
   const shown = entries.value.slice(0, MOST_ROWS);
   return (
     <div class="files-scroll" role="region" aria-label={words.folder} tabIndex={0}>
-      {entries.value.length === 0 ? <p class="dim">{words.empty}</p> : null}
       <table>
         <thead>
           <tr>
             <th scope="col">{words.name}</th>
-            <th scope="col">{words.size}</th>
+            <th scope="col" class="files-size">
+              {words.size}
+            </th>
             <th scope="col">{words.modified}</th>
             <th scope="col" class="files-wide">
               {words.mode}

@@ -11,6 +11,13 @@ export function LogStatus({ store }: { readonly store: LogStore }) {
   const { length, dropped } = store.buffer;
   const sources = store.sources.value;
   const pods = store.podCount.value;
+  // Logs of several pods often say the same.
+  const texted = new Map(
+    store.states.value.map((state, index) => [
+      stateText(state, sources.length < 2 ? '' : `${sources[index]?.container ?? ''}: `),
+      state?.kind === 'refused',
+    ]),
+  );
   return (
     <footer class="logs-status">
       <span>{words.count(length)}</span>
@@ -19,9 +26,9 @@ export function LogStatus({ store }: { readonly store: LogStore }) {
       </span>
       {pods > MOST_PODS ? <span class="logs-trouble">{words.somePods(MOST_PODS, pods)}</span> : null}
       <span aria-live="polite">
-        {store.states.value.map((state, index) => (
-          <span key={index} class={state?.kind === 'refused' ? 'logs-trouble' : ''}>
-            {stateText(state, sources.length < 2 ? '' : `${sources[index]?.container ?? ''}: `)}
+        {[...texted].map(([text, isTrouble]) => (
+          <span key={text} class={isTrouble ? 'logs-trouble' : ''}>
+            {text}
           </span>
         ))}
       </span>

@@ -17,6 +17,7 @@ const colours = HighlightStyle.define([
 
 const theme = EditorView.theme({
   '&': { height: '60vh', fontSize: '12.5px', color: 'var(--text)', backgroundColor: 'var(--surface)' },
+  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '0' },
   '.cm-scroller': { fontFamily: 'var(--mono)' },
   '.cm-content': { caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },

@@ -74,7 +74,7 @@ export function Conditions({ object }: { readonly object: KubernetesObject }) {
   return (
     <section>
       <h2>{texts.object.conditions}</h2>
-      <ul class="object-lines">
+      <ul class="object-conditions">
         {conditions.map(({ type = '', status: word = '', reason = '', message = '', lastTransitionTime }) => (
           <li key={type}>
             <Badge word={`${type}: ${word}`} tone={toneOfCondition(type, word)} />

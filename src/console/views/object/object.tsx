@@ -14,6 +14,7 @@ import { NodeFaults } from './node-faults.tsx';
 import { Events, Related } from './related.tsx';
 import { RelatedGraph } from './related-graph.tsx';
 import { ObjectHeader } from '../../parts/object-header.tsx';
+import { ObjectTrouble } from '../../parts/object-trouble.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import { Why } from './why.tsx';
 import { Yaml } from './yaml.tsx';
@@ -36,7 +37,8 @@ interface WholeProps {
 }
 
 function Whole({ of: ref, tab, editing }: WholeProps) {
-  const { object, gone, error } = useObject(ref);
+  const state = useObject(ref);
+  const { object, gone } = state;
   const mayDo = useMayDo(ref);
   const isPast = momentMs.value !== undefined;
   const { resourceVersion: version = '' } = object?.metadata ?? {};
@@ -56,8 +58,7 @@ function Whole({ of: ref, tab, editing }: WholeProps) {
           </a>
         ))}
       </nav>
-      {gone ? <p role="alert">{isPast ? texts.time.wasNotThere : texts.object.gone}</p> : null}
-      {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
+      <ObjectTrouble state={state} />
       {tab === 'history' ? <History of={ref} version={version} isPast={isPast} /> : null}
       {object === undefined || tab !== 'yaml' || gone ? null : (
         <Yaml

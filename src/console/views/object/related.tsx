@@ -51,9 +51,9 @@ function BelongingList({ belonging, kind }: { readonly belonging: Belonging; rea
   const live = useRows(kind, { namespace, labelSelector, fieldSelector });
   return (
     <section>
-      <h2>{`${pluralOf(kind)} (${live.count})`}</h2>
+      <h2>{live.isRead || live.count > 0 ? `${pluralOf(kind)} (${live.count})` : pluralOf(kind)}</h2>
       {live.rows.length === 0 ? (
-        <p class="dim">{texts.list.none}</p>
+        <p class="dim">{live.isRead ? texts.list.none : texts.shell.loading}</p>
       ) : (
         <SmallTable live={live} kind={kind} label={pluralOf(kind)} />
       )}
@@ -76,7 +76,7 @@ export function Events({ of: { kind, namespace, name } }: { readonly of: ObjectR
     <section>
       <h2>{texts.object.events}</h2>
       {live.rows.length === 0 ? (
-        <p class="dim">{texts.object.noEvents}</p>
+        <p class="dim">{live.isRead ? texts.object.noEvents : texts.shell.loading}</p>
       ) : (
         <SmallTable live={live} kind={events} label={texts.object.events} without={['Object']} />
       )}

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
 import type { Column, Row } from '../../api/table.ts';
+import { isRead } from '../../api/table-list.ts';
 import { useLiveTable, type Wanted } from '../../parts/use-live-table.ts';
 
 export interface ShownRows {
@@ -10,6 +11,8 @@ export interface ShownRows {
   readonly rows: readonly Row[];
   /** How many there are, shown or not. */
   readonly count: number;
+  /** Whether all of them are there. */
+  readonly isRead: boolean;
 }
 
 /** The number of rows that are drawn; a list has the rest. */
@@ -22,5 +25,10 @@ export function useRows(kind: Kind | undefined, wanted: Wanted, newestFirst = fa
     if (newestFirst) table.setOrder({ shows: () => true, compare: (a, b) => b.createdMs - a.createdMs });
   }, [table, newestFirst]);
   void table.version.value; // the rows change with it
-  return { columns: table.columns.value, rows: table.rows.shown.slice(0, SHOWN), count: table.rows.size };
+  return {
+    columns: table.columns.value,
+    rows: table.rows.shown.slice(0, SHOWN),
+    count: table.rows.size,
+    isRead: isRead(table.state.value),
+  };
 }

@@ -29,8 +29,9 @@ export function Why({ of: ref }: { readonly of: ObjectRef }) {
   const { state, summary, causes, notReadable } = answer.explanation;
   return (
     <section class="object-why" aria-label={texts.object.why} aria-live="polite">
-      <p>
-        <Badge word={texts.object.states[state]} tone={TONES[state]} /> <strong>{`${ref.name} ${summary}`}</strong>
+      <p class="object-verdict">
+        <Badge word={texts.object.states[state]} tone={TONES[state]} />
+        <strong>{`${ref.name} ${summary}`}</strong>
       </p>
       <Causes causes={causes} />
       {notReadable.map((text) => (

@@ -33,7 +33,7 @@ export function ComponentsCard() {
           const well = healthy?.status === 'True';
           return (
             <li key={metadata.name}>
-              <span class="mono">{metadata.name}</span>
+              <span>{metadata.name}</span>
               <span title={healthy?.message ?? healthy?.error}>
                 <Badge word={well ? overview.healthy : overview.unhealthy} tone={well ? 'good' : 'bad'} />
               </span>

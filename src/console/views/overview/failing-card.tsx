@@ -30,7 +30,7 @@ export function FailingCard({ tables }: { readonly tables: Readonly<Record<strin
           <Badge word={overview.nothingFailing} tone="good" />
         </p>
       ) : (
-        <ul class="overview-lines">
+        <ul class="overview-lines overview-failing">
           {failing.map((one) => (
             <FailingLine key={one.row.uid} failing={one} />
           ))}

@@ -6,6 +6,7 @@ import { objectOf } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';
+import { ObjectTrouble } from '../../parts/object-trouble.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
 import { Containers } from './containers.tsx';
@@ -20,13 +21,13 @@ export function View({ route }: ViewProps) {
 }
 
 function PodPage({ of: ref }: { readonly of: ObjectRef }) {
-  const { object, gone, error } = useObject(ref);
+  const state = useObject(ref);
+  const { object } = state;
   const mayDo = useMayDo(ref);
   return (
     <section class="pod">
       <ObjectHeader of={ref} mayDo={mayDo} title={texts.pod.title} />
-      {gone ? <p role="alert">{texts.object.gone}</p> : null}
-      {error === undefined ? null : <p role="alert">{`${texts.object.refused} ${error.message}`}</p>}
+      <ObjectTrouble state={state} />
       {object === undefined ? null : (
         <>
           <Life of={ref} pod={object as Pod} />

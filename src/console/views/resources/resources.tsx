@@ -42,7 +42,7 @@ function List({ kind, params }: { readonly kind: Kind; readonly params: URLSearc
     () => shownColumns(table.columns.value, kind.namespaced && where === ''),
     [table.columns.value, where],
   );
-  const sort = params.get('sort') ?? '';
+  const sort = params.get('sort') ?? (kind.kind === 'Event' ? 'last-seen' : '');
   useMemo(() => {
     const { column: id, descending } = parseSort(sort);
     const column = all.find((one) => one.id === id);

@@ -8,6 +8,7 @@ import { objectOf } from '../../app/places.ts';
 import { texts } from '../../app/texts.ts';
 import { useMayDo } from '../../parts/access.ts';
 import { ObjectHeader } from '../../parts/object-header.tsx';
+import { ObjectTrouble } from '../../parts/object-trouble.tsx';
 import { useObject } from '../../parts/use-object.ts';
 import type { ViewProps } from '../contract.ts';
 import { type Chosen, NOTHING_CHOSEN, type ShellChoice, shellChoiceOf } from './choice.ts';
@@ -22,7 +23,8 @@ export function View({ route }: ViewProps) {
 }
 
 function PodShell({ of: ref, params }: { readonly of: ObjectRef; readonly params: URLSearchParams }) {
-  const { object, gone, error } = useObject(ref);
+  const state = useObject(ref);
+  const { object } = state;
   const mayDo = useMayDo(ref);
   const mayAttach = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'attach' }));
   const mayExec = ['get', 'create'].every((verb) => mayDo({ verb, resource: 'pods', subresource: 'exec' }));
@@ -33,8 +35,7 @@ function PodShell({ of: ref, params }: { readonly of: ObjectRef; readonly params
   return (
     <section class="shell-view">
       <ObjectHeader of={ref} mayDo={mayDo} title={texts.terminal.title} />
-      {gone ? <p role="alert">{texts.object.gone}</p> : null}
-      {error === undefined ? null : <p role="alert">{error.message}</p>}
+      <ObjectTrouble state={state} />
       {mayExec || mayAttach || choice === undefined ? null : <p class="notice">{texts.terminal.mayNot}</p>}
       {choice === undefined || (choice.mode === 'exec' && !mayExec) ? null : (
         <Session

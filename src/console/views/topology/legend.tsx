@@ -7,9 +7,12 @@ interface LegendProps {
   readonly counts: Readonly<Record<Tone, number>>;
   /** What a filled tile means; '' where the fill means nothing. */
   readonly fill: string;
+  /** Whether bars of nodes say what they use. */
+  readonly nodeUse: boolean;
 }
 
-export function Legend({ counts, fill }: LegendProps) {
+export function Legend({ counts, fill, nodeUse }: LegendProps) {
+  const { overview } = texts;
   return (
     <ul class="topology-legend" aria-label={texts.topology.legend}>
       {TONES.filter((tone) => tone !== 'plain' || counts.plain > 0).map((tone) => (
@@ -18,6 +21,14 @@ export function Legend({ counts, fill }: LegendProps) {
           {texts.topology.tones[tone]} <strong>{numberText(counts[tone])}</strong>
         </li>
       ))}
+      {nodeUse
+        ? (['cpu', 'memory'] as const).map((measure) => (
+            <li key={measure}>
+              <span class={`topology-use ${measure}`} />
+              {overview[measure]}
+            </li>
+          ))
+        : null}
       {fill === '' ? null : <li class="dim">{fill}</li>}
     </ul>
   );

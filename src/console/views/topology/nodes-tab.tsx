@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Kind } from '../../api/kinds.ts';
-import { isRead } from '../../api/table-list.ts';
+import { isRead, type ListState } from '../../api/table-list.ts';
 import { listableKind } from '../../app/cluster-state.ts';
 import { objectHref } from '../../app/places.ts';
 import { momentMs } from '../../app/moment.ts';
@@ -13,7 +13,7 @@ import { actionsFor } from '../../parts/list-actions.ts';
 import { LiveList } from '../../parts/live-table.ts';
 import { NodeUseSource } from '../../parts/node-use.ts';
 import { useLiveTable } from '../../parts/use-live-table.ts';
-import { fittingSize, TILE_SIZES } from './layout.ts';
+import { fittingSize, measuresOf, TILE_SIZES } from './layout.ts';
 import { Legend } from './legend.tsx';
 import { MapBar } from './map-bar.tsx';
 import { PodTiles } from './pod-tiles.ts';
@@ -68,7 +68,6 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
     if (node?.row === undefined || nodeKind === undefined) return undefined;
     return objectHref('object', { kind: nodeKind, namespace: '', name: node.name });
   };
-  const state = pods.state.value;
   return (
     <>
       <MapBar
@@ -80,16 +79,10 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
       />
       <Legend
         counts={pods.rows.counts}
+        nodeUse={use !== undefined && use.length > 0 && measuresOf(tileSize).head > 0}
         fill={fillText(fill.full, { wanted: measured && measure !== undefined, few })}
       />
-      {state.kind === 'refused' ? (
-        <p class="notice" role="alert">
-          {state.error.message}
-        </p>
-      ) : null}
-      {groups.length === 0 && isRead(state) ? (
-        <p class="notice">{filterText === '' ? texts.list.none : texts.list.noneMatch}</p>
-      ) : null}
+      <Notice state={pods.state.value} isEmpty={groups.length === 0} isFiltered={filterText !== ''} />
       <TileMap
         groups={groups}
         tileSize={tileSize}
@@ -101,6 +94,23 @@ export function NodesTab({ params, pods: kind }: { readonly params: URLSearchPar
       />
     </>
   );
+}
+
+interface NoticeProps {
+  readonly state: ListState;
+  readonly isEmpty: boolean;
+  readonly isFiltered: boolean;
+}
+
+function Notice({ state, isEmpty, isFiltered }: NoticeProps) {
+  if (state.kind === 'refused')
+    return (
+      <p class="notice" role="alert">
+        {state.error.message}
+      </p>
+    );
+  if (!isEmpty || !isRead(state)) return null;
+  return <p class="notice">{isFiltered ? texts.list.noneMatch : texts.list.none}</p>;
 }
 
 function fillText(full: string, { wanted, few }: { readonly wanted: boolean; readonly few: boolean }): string {

@@ -1,0 +1,21 @@
+/** What is wrong with the object of a page: it is gone, it may not be read, or the server does not answer at present. */
+import { momentMs } from '../app/moment.ts';
+import { texts } from '../app/texts.ts';
+import type { ObjectState } from './use-object.ts';
+
+export function ObjectTrouble({ state: { gone, error } }: { readonly state: ObjectState }) {
+  const { object, time } = texts;
+  const isPast = momentMs.value !== undefined;
+  return (
+    <>
+      {gone ? <p role="alert">{isPast ? time.wasNotThere : object.gone}</p> : null}
+      {error === undefined ? null : error.code === 0 ? (
+        <p class="liveness retrying" role="status" title={error.message}>
+          {object.lost}
+        </p>
+      ) : (
+        <p role="alert">{`${object.refused} ${error.message}`}</p>
+      )}
+    </>
+  );
+}
