@@ -19,13 +19,13 @@ interface Lease {
 
 /** Hands out leases. */
 export class LeasePool {
-  readonly #client: EtcdClient;
+  readonly #client: Pick<EtcdClient, 'call'>;
   readonly #clock: Clock;
   readonly #random: Random;
   /** By time to live in seconds. */
   readonly #leases = new Map<number, Lease>();
 
-  constructor(deps: { readonly client: EtcdClient; readonly clock: Clock; readonly random: Random }) {
+  constructor(deps: { readonly client: Pick<EtcdClient, 'call'>; readonly clock: Clock; readonly random: Random }) {
     this.#client = deps.client;
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -52,10 +52,17 @@ export class LeasePool {
     this.#leases.delete(ttlSeconds);
   }
 
-  /** Ids are ours, below 2^53: etcd's own do not fit a number. A second try grants another lease, the first expires unused. */
+  /**
+   * Ids are ours, below 2^53: etcd's own do not fit a number. A call whose answer was lost is tried again with the same id, which
+   * then exists: it is the lease that was asked for, as two of 2^48 random ids do not meet.
+   */
   async #grant(ttl: number): Promise<number> {
     const id = 1 + this.#random.int(2 ** 48);
-    await this.#client.call('Lease/LeaseGrant', { TTL: ttl, ID: id }, { doing: 'granting a lease' });
+    try {
+      await this.#client.call('Lease/LeaseGrant', { TTL: ttl, ID: id }, { doing: 'granting a lease' });
+    } catch (error) {
+      if (!/lease already exists/.test(String(error))) throw error;
+    }
     return id;
   }
 }
