@@ -29,6 +29,7 @@ type Joining = Pick<ControlPlane, 'admin' | 'server'>;
 const FIRST_READY_TIMEOUT_MS = 120_000;
 const READY_TIMEOUT_MS = 10_000;
 const CHECK_PERIOD_MS = 1000;
+const END_TIMEOUT_MS = 20_000;
 /** What the keeper calls the network, beside the names of nodes. */
 const NETWORK = '';
 
@@ -160,7 +161,21 @@ export class NamespaceNodes {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#keeping;
-    await Promise.all([...this.#nodes.values()].map((node) => this.#change(node, () => node.endAgent())));
+    const { clock } = this.#platform;
+    const ended = new AbortController();
+    const ends = Promise.all([...this.#nodes.values()].map((node) => this.#endAgent(node)));
+    await Promise.race([ends, sleepUnlessAborted(clock, END_TIMEOUT_MS, ended.signal)]);
+    ended.abort();
+  }
+
+  /** One that does not end holds up neither the others nor the server. */
+  async #endAgent(node: NamespaceNode): Promise<void> {
+    try {
+      await this.#change(node, () => node.endAgent());
+    } catch (error) {
+      const reason = errorMessage(error);
+      this.#platform.log.warn('The agent of a node of this machine did not end', { node: node.place.name, reason });
+    }
   }
 
   async status(): Promise<readonly NodeStatus[]> {
