@@ -68,6 +68,7 @@ describe('modules that a command loads', () => {
     assert.deepEqual(atOnce.sort(), [
       '../base/errors.ts',
       '../base/version.ts',
+      '../cluster/preflight-error.ts',
       './last-net.ts',
       './supervision.ts',
       './usage-error.ts',

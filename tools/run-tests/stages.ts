@@ -169,7 +169,7 @@ export const stages: readonly Stage[] = [
     }),
     sharedTests('control planes', {
       patterns: ['test/{control-plane,fuzz}/**/*.test.ts', 'examples/{operator,webhook}-test/**/*.test.ts'],
-      processes: 1,
+      processes: 2,
       timeoutMs: 1_200_000,
     }),
   ),
