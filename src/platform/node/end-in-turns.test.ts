@@ -1,16 +1,21 @@
 /** Connections that end at one instant: how many of their streams end in one turn of the loop. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { test } from 'node:test';
+import { createServer } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import type { HttpHandler, HttpResponse } from '../http.ts';
 import type { Duplex } from '../streams.ts';
 import { createMemoryLog } from '../sim/log.ts';
+import { AnswerFailures } from './answer-failures.ts';
 import { createTestAuthority } from './certificates-fixture.ts';
 import { endInTurns } from './end-in-turns.ts';
 import { handler } from './http-handler-fixture.ts';
 import { createListenHttp } from './http-server.ts';
+import { Http2Connections } from './http2-connections.ts';
 import { loopTurns } from './loop-turns.ts';
+import { UnsentAnswers } from './unsent-answers.ts';
 
 const CONNECTIONS = 20;
 const STREAMS = 100;
@@ -136,6 +141,32 @@ test('the server ends connections amid what they send, while others have work', 
   await Promise.all(work);
   await server.close(0);
   await client.terminate();
+});
+
+test('streams that begin on a connection that is being destroyed end with its error, which nobody else sees', async () => {
+  const authority = await createTestAuthority('test CA');
+  const { certPem, keyPem } = await authority.issue('CN=server', ['127.0.0.1']);
+  const ended = Promise.withResolvers<void>();
+  const server = createServer({ cert: certPem, key: keyPem, ALPNProtocols: ['h2'] }, (socket) => {
+    const serve: HttpHandler = () => {
+      socket.destroy(new Error('a record of TLS is broken'));
+      return new Promise(() => undefined);
+    };
+    socket.once('close', ended.resolve);
+    new Http2Connections(serve, new AnswerFailures(createMemoryLog()), new UnsentAnswers()).start(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const client = connect(`https://127.0.0.1:${port}`, { ca: authority.caPem });
+  client.on('error', () => undefined);
+  await once(client, 'remoteSettings');
+  // All in one piece.
+  for (let count = 0; count < 20; count++) client.request({ ':path': '/' }).on('error', () => undefined);
+  await ended.promise;
+  client.destroy();
+  server.close();
+  await once(server, 'close');
 });
 
 /** Turns that a test lets begin. */

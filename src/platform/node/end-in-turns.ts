@@ -31,7 +31,10 @@ export interface EndingSocket {
   _destroy?(error: Error | null, onEnd: OnEnd): void;
 }
 
-/** Holds for every way in which the connection of a session is destroyed. `streams` are those that are open. */
+/**
+ * Holds for every way in which the connection of a session is destroyed, not where Node.js destroys the session itself, as after a
+ * frame that breaks the protocol. `streams` are those that are open.
+ */
 export function endInTurns(
   socket: EndingSocket,
   streams: ReadonlySet<Ended>,

@@ -45,8 +45,8 @@ export class Http2Connections {
     session.on('error', () => undefined); // the streams of the session end with it
     session.on('stream', (stream, headers, ...[, lines]) => {
       this.#sessions.began(session, stream);
-      if (socket.destroyed) return;
       stream.on('error', () => undefined); // shows in the request's signal and body
+      if (socket.destroyed) return;
       const lane = laneOf(socket);
       const due = loopTurns.begin(lane);
       if (due !== undefined) return this.#serveLater(stream, due, { lane, head: { headers, lines, socket } });
