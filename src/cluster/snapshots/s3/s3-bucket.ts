@@ -17,6 +17,7 @@ const PART_BYTES = 16 * 1024 * 1024;
 const MAX_PARTS = 10_000;
 /** Retention keeps tens; a listing without an end is not read on. */
 const MOST_SNAPSHOTS = 100_000;
+const MOST_PAGES = 1000;
 const LAST_REQUEST_MS = 3000;
 
 export class S3Bucket {
@@ -40,6 +41,7 @@ export class S3Bucket {
     const prefix = keyOf(this.#config, '');
     const found: SnapshotFile[] = [];
     let token: string | undefined;
+    let pages = 0;
     do {
       const query: Record<string, string> = { 'list-type': '2', 'encoding-type': 'url', delimiter: '/', prefix };
       if (token !== undefined) query['continuation-token'] = token;
@@ -47,6 +49,7 @@ export class S3Bucket {
       const { text } = await s3Request(this.#deps, this.#config, { method: 'GET', key: '', query, doing });
       const listing = readListing(text);
       if (listing === undefined) throw new PreflightError(`S3: ${doing}: the answer is no page of a listing`);
+      if (++pages > MOST_PAGES) throw new PreflightError(`S3: ${doing}: the listing has more than ${MOST_PAGES} pages`);
       if (found.length > MOST_SNAPSHOTS)
         throw new PreflightError(`S3: ${doing}: the folder has more than ${MOST_SNAPSHOTS} objects`);
       for (const { key, sizeBytes, lastModified } of listing.objects) {

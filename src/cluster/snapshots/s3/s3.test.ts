@@ -155,6 +155,15 @@ describe('hostile endpoints', () => {
     const bucket = new S3Bucket({ ...deps, files: createSimPlatform().files }, EXAMPLE);
     await assert.rejects(bucket.list(), /the folder has more than 100000 objects/);
   });
+
+  test('a listing of empty pages without an end is given up', async () => {
+    const { deps } = answering([
+      200,
+      '<IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken>',
+    ]);
+    const bucket = new S3Bucket({ ...deps, files: createSimPlatform().files }, EXAMPLE);
+    await assert.rejects(bucket.list(), /the listing has more than 1000 pages/);
+  });
 });
 
 test('what names may be', () => {
