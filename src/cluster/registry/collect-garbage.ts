@@ -39,9 +39,8 @@ export async function collectGarbage(
     }
     return count;
   });
-  for (const name of names)
-    for (const digest of await repositories.layers(name))
-      if ((await blobs.size(digest)) === undefined) await repositories.unlinkBlob(name, digest);
+  // No manifest comes between: it would name a blob that the repository has no longer.
+  for (const name of names) await repositories.exclusively(() => repositories.unlinkMissing(name));
   return { manifests, blobs: removed };
 }
 
@@ -59,10 +58,11 @@ async function collectManifests(
   nowMs: number,
   used: Set<string>,
 ): Promise<number> {
-  const records = new Map<string, ManifestRecord>();
+  const records = new Map<string, Pick<ManifestRecord, 'subject' | 'references'>>();
   for (const digest of await repositories.manifests(name)) {
     const record = await repositories.manifest(name, digest);
-    if (record !== undefined) records.set(digest.text, record);
+    // Without annotations, which may have megabytes.
+    if (record !== undefined) records.set(digest.text, { subject: record.subject, references: record.references });
   }
   const kept = new Set<string>();
   for (const tag of await repositories.tags(name)) keep((await repositories.tagged(name, tag))?.text);

@@ -14,7 +14,7 @@ export interface Digest {
 const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
 const REPOSITORY = new RegExp(`^${COMPONENT}(?:/${COMPONENT})*$`);
 /** Many clients allow 255 characters for host and name together. */
-const MAX_REPOSITORY_LENGTH = 239;
+export const MAX_REPOSITORY_LENGTH = 239;
 const TAG = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/;
 const DIGEST = /^(?:(sha256):([a-f0-9]{64})|(sha512):([a-f0-9]{128}))$/;
 

@@ -11,6 +11,7 @@ import type { HttpServer } from '../../platform/http.ts';
 import { createNodePlatform, type NodePlatform } from '../../platform/node/node-platform.ts';
 import { BlobStore } from './blob-store.ts';
 import { collectGarbage } from './collect-garbage.ts';
+import { tryDigest } from './oci-names.ts';
 import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
 import { Uploads } from './uploads.ts';
@@ -516,6 +517,50 @@ describe('the registry', () => {
     assert.equal(await there(), 'kept-layer,child-layer,referrer-layer');
     assert.equal((await send('GET', `/v2/kept/manifests/${childDigest}`)).status, 200);
     passedMs = startMs;
+  });
+
+  test('what repositories with the longest paths have is no garbage', async () => {
+    const name = Array.from({ length: 120 }, () => 'a').join('/');
+    assert.equal((await putManifest(name, '1', await imageOf(name, 'deep-layer'))).status, 201);
+    passedMs += 8 * DAY_MS;
+    await collect();
+    passedMs -= 8 * DAY_MS;
+    assert.equal((await send('GET', `/v2/${name}/blobs/${digestOf('deep-layer')}`)).body.toString(), 'deep-layer');
+    assert.match((await send('GET', '/v2/_catalog')).body.toString(), new RegExp(`"${name}"`));
+  });
+
+  test('a blob that is pushed again while its garbage is collected is there, or its manifest is refused', async () => {
+    const manifest = await imageOf('again', 'again-layer');
+    let put: Promise<Answer> | undefined;
+    const { blobs } = parts;
+    const size = blobs.size.bind(blobs);
+    blobs.size = async (digest) => {
+      const found = await size(digest);
+      if (digest.text !== digestOf('again-layer') || found !== undefined || put !== undefined) return found;
+      await imageOf('again', 'again-layer');
+      let isOver = false;
+      put = putManifest('again', '1', manifest);
+      put.then(() => (isOver = true)).catch(() => undefined);
+      // Others are served while the manifest waits for the collection to end.
+      for (let count = 0; count < 50 && !isOver; count++) await send('GET', '/v2/');
+      return found;
+    };
+    passedMs += 2 * HOUR_MS;
+    await collect();
+    passedMs -= 2 * HOUR_MS;
+    blobs.size = size;
+    const { status } = (await put)!;
+    const got = await send('GET', `/v2/again/blobs/${digestOf('again-layer')}`);
+    assert.equal(got.status === 200, status === 201, `the manifest ${status}, the blob ${got.status}`);
+  });
+
+  test('a manifest that names one blob many times is kept as one that names it once', async () => {
+    const image = (await imageOf('same', 'same-layer')) as { layers: readonly object[] };
+    const layers = Array.from({ length: 1000 }, () => image.layers[0]!);
+    const put = await putManifest('same', '1', { ...image, layers });
+    assert.equal(put.status, 201);
+    const digest = tryDigest(put.headers['docker-content-digest']!)!;
+    assert.equal((await parts.repositories.manifest('same', digest))?.references.length, 2);
   });
 
   test('nobody but the owner reaches the files', () => {

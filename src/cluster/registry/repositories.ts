@@ -7,7 +7,7 @@ import { hasErrorCode } from '../../base/errors.ts';
 import type { Files } from '../../platform/files.ts';
 import type { BlobStore } from './blob-store.ts';
 import type { Manifest } from './manifest.ts';
-import { tryDigest, type Digest } from './oci-names.ts';
+import { MAX_REPOSITORY_LENGTH, tryDigest, type Digest } from './oci-names.ts';
 
 /** What is kept of a manifest beside its content. */
 export interface ManifestRecord {
@@ -27,7 +27,8 @@ export interface TaggedManifest {
   readonly taggedAtMs: number;
 }
 
-const MAX_DEPTH = 64;
+/** As many components as fit into the longest name. */
+const MAX_DEPTH = Math.ceil(MAX_REPOSITORY_LENGTH / 2);
 
 export class Repositories {
   readonly #files: Files;
@@ -83,7 +84,7 @@ export class Repositories {
       subject: manifest.subject?.text,
       artifactType: manifest.artifactType,
       annotations: manifest.annotations,
-      references: [...manifest.blobs, ...manifest.manifests].map(({ text }) => text),
+      references: [...new Set([...manifest.blobs, ...manifest.manifests].map(({ text }) => text))],
     };
     await this.#blobs.write(content, digest);
     if (manifest.subject !== undefined) {
@@ -96,7 +97,7 @@ export class Repositories {
   }
 
   /** With the tags that lead to it. */
-  async removeManifest(name: string, digest: Digest, { subject }: ManifestRecord): Promise<void> {
+  async removeManifest(name: string, digest: Digest, { subject }: Pick<ManifestRecord, 'subject'>): Promise<void> {
     for (const tag of await this.tags(name))
       if ((await this.tagged(name, tag))?.text === digest.text) await this.removeTag(name, tag);
     const subjectDigest = tryDigest(subject ?? '');
@@ -162,7 +163,13 @@ export class Repositories {
     return found.sort((a, b) => (a < b ? -1 : 1));
   }
 
-  async layers(name: string): Promise<Digest[]> {
+  /** Takes blobs from the repository whose content is gone. */
+  async unlinkMissing(name: string): Promise<void> {
+    for (const digest of await this.#layers(name))
+      if ((await this.#blobs.size(digest)) === undefined) await this.unlinkBlob(name, digest);
+  }
+
+  async #layers(name: string): Promise<Digest[]> {
     return (await this.#readDir(`${this.#folder}/${name}/_layers`)).flatMap((file) => digestOfFile(file) ?? []);
   }
 

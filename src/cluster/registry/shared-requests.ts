@@ -2,6 +2,7 @@
  * The registry as this node's containerd reads it, below SHARED_PATH: what the node's registry has, and what those of other nodes
  * have. Clients that push use the paths of the specification instead, where a blob of another node must not look as if it were here.
  */
+import { onAbort } from '../../base/abort.ts';
 import type { HttpRequest, HttpResponse } from '../../platform/http.ts';
 import type { HttpAnswer } from '../../platform/net.ts';
 import { answerBlob, type BlobDeps } from './blob-requests.ts';
@@ -45,6 +46,9 @@ export async function answerShared(
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
     const answer = await peers?.open(path, { method, headers: range === undefined ? {} : { range } });
     if (answer === undefined) throw error;
+    // Where the client leaves, which it may have by now.
+    if (request.signal.aborted) answer.cancel();
+    else onAbort(request.signal, () => answer.cancel());
     return passedOn(answer, request);
   }
 }

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { aborted } from '../../base/abort.ts';
 import { createAuthority, issueCertificate, type KeyPairPem } from '../../component-helpers/pki/certificates.ts';
 import type { HttpHandler, HttpServer } from '../../platform/http.ts';
 import { createNodePlatform, type NodePlatform } from '../../platform/node/node-platform.ts';
@@ -209,6 +210,40 @@ describe('registries of several nodes', () => {
       assert.ok([403, 404, 418].includes((await call('GET', `${url}${path}`, { pair: node })).status), path);
     const elsewhere = await call('GET', `https://127.0.0.1:${nodes[0]!.kubelet.port}/pods`, { pair: node });
     assert.equal(elsewhere.status, 418, 'other paths are the kubelet’s');
+  });
+
+  test('a blob of another node is no longer fetched when its client has gone', async () => {
+    const digest = digestOf('endless');
+    const ended = Promise.withResolvers<void>();
+    const pair = await certificate('system:node:three', ['system:nodes']);
+    const stalling = await platform.listenHttp({ host: '127.0.0.1', port: 0, tls: pair }, ({ method, signal }) => {
+      const headers = { 'content-length': '100' };
+      if (method === 'HEAD') return { kind: 'bytes', status: 200, headers, chunks: [] };
+      return {
+        kind: 'stream',
+        status: 200,
+        headers,
+        async run(sink) {
+          await sink.write('the first bytes');
+          await aborted(signal);
+          ended.resolve();
+        },
+      };
+    });
+    others.push({ nodeName: 'three', server: `https://127.0.0.1:${stalling.port}` });
+    try {
+      const url = `http://127.0.0.1:${nodes[1]!.local.port}/shared/v2/team/app/blobs/${digest}`;
+      const answer = await platform.net.http({ method: 'GET', url });
+      for await (const piece of answer.body) {
+        assert.equal(Buffer.from(piece).toString(), 'the first bytes');
+        break;
+      }
+      answer.cancel();
+      await ended.promise;
+    } finally {
+      others.length = 0;
+      await stalling.close(0);
+    }
   });
 
   test('nodes that refuse, stay silent or are somebody else hold up nothing', async () => {

@@ -22,7 +22,7 @@ export const UPLOAD_LIMITS: UploadLimits = {
   maxIdleMs: 3_600_000,
 };
 
-/** Free space is checked each time so many bytes were written. */
+/** Free space is checked each time so many bytes were written, by all uploads together. */
 const ROOM_BYTES = 64 * 1024 ** 2;
 
 interface Upload {
@@ -47,6 +47,8 @@ export class Uploads {
   readonly #folder: string;
   readonly #limits: UploadLimits;
   readonly #uploads = new Map<string, Upload>();
+  /** Written since free space was checked. */
+  #uncheckedBytes = 0;
 
   constructor(deps: UploadDeps, folder: string, limits: UploadLimits = UPLOAD_LIMITS) {
     this.#deps = deps;
@@ -67,7 +69,7 @@ export class Uploads {
         'retry-after': '10',
       });
     const { clock, files, random } = this.#deps;
-    const id = uuid(random);
+    const id = random.uuid();
     const path = `${this.#folder}/${id}`;
     const usedAtMs = clock.monotonicMs();
     this.#uploads.set(id, {
@@ -79,11 +81,13 @@ export class Uploads {
       usedAtMs,
       isBusy: false,
     });
-    await this.#deps.blobs.checkRoom().catch((error: unknown) => {
+    try {
+      await this.#deps.blobs.checkRoom();
+      await files.writeFile(path, '', { mode: 0o600 });
+    } catch (error) {
       this.#uploads.delete(id);
       throw error;
-    });
-    await files.writeFile(path, '', { mode: 0o600 });
+    }
     return id;
   }
 
@@ -101,26 +105,27 @@ export class Uploads {
     });
   }
 
-  /** Appends what is left and takes the whole as a blob. A digest that does not fit ends the upload. */
+  /** Appends what is left and takes the whole as a blob. The upload ends, also when its digest does not fit or the disk is full. */
   async finish(name: string, id: string, digest: Digest, rest: AsyncIterable<Uint8Array>): Promise<void> {
     const upload = this.#find(name, id);
     await this.#alone(upload, async () => {
       await this.#write(upload, id, rest);
-      const hex =
-        digest.algorithm === upload.algorithm ? upload.hash.digest('hex') : await this.#hashFile(upload, digest);
-      if (hex !== digest.hex) {
-        await this.#drop(id);
-        throw new RegistryError(400, 'DIGEST_INVALID', 'the content does not have this digest');
-      }
-      const handle = await this.#deps.files.open(upload.path, 'a');
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await this.#deps.blobs.adopt(upload.path, digest);
+      await this.#orDrop(id, this.#putAway(upload, digest));
       this.#uploads.delete(id);
     });
+  }
+
+  async #putAway(upload: Upload, digest: Digest): Promise<void> {
+    const hex =
+      digest.algorithm === upload.algorithm ? upload.hash.digest('hex') : await this.#hashFile(upload, digest);
+    if (hex !== digest.hex) throw new RegistryError(400, 'DIGEST_INVALID', 'the content does not have this digest');
+    const handle = await this.#deps.files.open(upload.path, 'a');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await this.#deps.blobs.adopt(upload.path, digest);
   }
 
   async cancel(name: string, id: string): Promise<void> {
@@ -154,19 +159,19 @@ export class Uploads {
   /** What came before a body broke off stays: the client may go on from there. */
   async #write(upload: Upload, id: string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const handle = await this.#deps.files.open(upload.path, 'a');
-    let uncheckedBytes = 0;
     try {
       for await (const chunk of body) {
         if (upload.sizeBytes + chunk.length > this.#limits.maxBytes) {
           await this.#drop(id);
           throw new RegistryError(413, 'SIZE_INVALID', `a blob has at most ${this.#limits.maxBytes} bytes`);
         }
-        uncheckedBytes += chunk.length;
-        if (uncheckedBytes > ROOM_BYTES) {
+        this.#uncheckedBytes += chunk.length;
+        if (this.#uncheckedBytes > ROOM_BYTES) {
           await this.#deps.blobs.checkRoom();
-          uncheckedBytes = 0;
+          this.#uncheckedBytes = 0;
         }
-        await handle.append(chunk);
+        // A disk that is full takes a part of it: what comes next would stand in the wrong place.
+        await this.#orDrop(id, handle.append(chunk));
         upload.hash.update(chunk);
         upload.sizeBytes += chunk.length;
       }
@@ -179,6 +184,15 @@ export class Uploads {
     const hash = startHash(algorithm);
     for await (const piece of filePieces(this.#deps.files, path, 0, sizeBytes)) hash.update(piece);
     return hash.digest('hex');
+  }
+
+  async #orDrop(id: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      await this.#drop(id);
+      throw error;
+    }
   }
 
   async #drop(id: string): Promise<void> {
@@ -203,13 +217,4 @@ function outOfOrder(name: string, id: string, sizeBytes: number): RegistryError 
     `the next byte is ${sizeBytes}`,
     uploadHeaders(name, id, sizeBytes),
   );
-}
-
-/** Version 4. */
-function uuid(random: Random): string {
-  const bytes = Buffer.from(random.bytes(16));
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
