@@ -96,6 +96,8 @@ describe('--registry', () => {
     await until('its other host port', async () => (await answer(other, '/text')) === '200 first');
     assert.match(await answer(port, '/text'), /^404 .*UNSUPPORTED/);
     assert.equal(await answer(port, '/v2/'), '200 ');
+    // The port is its own once there is no registry.
+    await cluster.kubectl(['delete', 'pod', 'thief', '--now']);
   });
 
   test('it listens on loopback alone', async () => {
