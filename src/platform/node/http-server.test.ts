@@ -145,6 +145,7 @@ describe('plain HTTP/1.1', () => {
   });
 
   test('a client that leaves aborts the request', async () => {
+    seen.signals.length = 0;
     const controller = new AbortController();
     const call = net.http({ method: 'GET', url: `${base}/hang`, signal: controller.signal });
     while (seen.signals.length === 0) await new Promise((resolve) => setImmediate(resolve));
