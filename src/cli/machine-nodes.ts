@@ -1,8 +1,10 @@
 /** `--nodes` of a real cluster: how many nodes this machine has, and what their agents are started with. */
+import { resolve } from 'node:path';
 import { formatCidr, parseCidr, rangeFamily } from '../base/cidr.ts';
 import type { ClusterOptions } from '../cluster/cluster-options.ts';
 import type { NodesOptions } from '../cluster/nodes/nodes-options.ts';
 import { nodeCount, type RawServerOptions } from './cluster-options.ts';
+import { parseRegistry } from './registry-option.ts';
 import { supervisedCommand } from './supervision.ts';
 import { UserError } from './usage-error.ts';
 
@@ -71,12 +73,16 @@ function agentArgs(raw: RawServerOptions): readonly string[] {
     dnsStubDomain = [],
     nodeportAddresses = [],
   } = raw;
+  const { registryPort } = parseRegistry(raw.registry);
   return [
     ...['--log-level', raw.logLevel],
     ...(raw.proxyMode === undefined ? [] : ['--proxy-mode', raw.proxyMode]),
     ...nodeportAddresses.flatMap((text) => ['--nodeport-addresses', text]),
     ...dnsStubDomain.flatMap((text) => ['--dns-stub-domain', text]),
-    ...(kubeletConfig === undefined ? [] : ['--kubelet-config', kubeletConfig]),
+    // Each serves what was pushed to any of them.
+    ...(registryPort === undefined ? [] : ['--registry', String(registryPort)]),
+    // They do not start in this folder.
+    ...(kubeletConfig === undefined ? [] : ['--kubelet-config', resolve(kubeletConfig)]),
     ...kubeletArg.flatMap((text) => ['--kubelet-arg', text]),
     ...nodeLabel.flatMap((text) => ['--node-label', text]),
     ...nodeTaint.flatMap((text) => ['--node-taint', text]),

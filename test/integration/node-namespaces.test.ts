@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { NamespacePin } from '../../src/cluster/nodes/namespace-pin.ts';
 import { NodeNamespaces } from '../../src/cluster/nodes/namespaces.ts';
 import { createNodePlatform, type NodePlatform } from '../../src/platform/node/node-platform.ts';
 
@@ -89,6 +90,16 @@ describe('namespaces of a node', () => {
     const others = await Promise.all([foreign(), foreign(), foreign()]);
     await namespacesOf('c').kill(NO_CGROUP);
     assert.ok(others.every(({ signalCode, exitCode }) => signalCode === null && exitCode === null));
+  });
+
+  it('are never those of the machine, whatever process a record names', async () => {
+    const pin = new NamespacePin(platform, `${folder}/uts-of-machine`);
+    try {
+      await assert.rejects(pin.set(process.pid), /the machine's/);
+      assert.equal((await pin.members([process.pid])).size, 0);
+    } finally {
+      await pin.remove();
+    }
   });
 
   it('keep neither those of other nodes nor what the machine has mounted', async () => {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { ClusterStatus } from '../../cluster/cluster-status.ts';
 import type { Images } from '../../cluster/images/machine-images.ts';
 import { requestControl } from '../../cluster/instance/control-client.ts';
+import type { NodeStatus } from '../../cluster/nodes/node-status.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { UserError } from '../usage-error.ts';
 
@@ -19,15 +20,16 @@ export async function withMachineImages(dataDir: string, work: (images: Images) 
   const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
   try {
     const { machineNodes = [] } = status;
-    const stopped = machineNodes.filter(({ state }) => state === 'stopped').map(({ name }) => name);
-    const sockets = machineNodes.filter(({ state }) => state !== 'stopped').map((node) => node.containerdSocket);
+    const isLeftOut = ({ state, problem }: NodeStatus): boolean => state === 'stopped' || problem !== undefined;
+    const leftOut = machineNodes.filter(isLeftOut).map(({ name }) => name);
+    const sockets = machineNodes.filter((node) => !isLeftOut(node)).map((node) => node.containerdSocket);
     const [own, ...others] = [status.containerdSocket, ...sockets].map((socket) => new MachineImages(platform, socket));
     if (others.length === 0) await work(own!);
     else {
       const { SeveralMachinesImages } = await import('../../cluster/images/several-machines-images.ts');
       await work(new SeveralMachinesImages([own!, ...others]));
     }
-    if (stopped.length > 0) process.stderr.write(`keelson: left out, as it is stopped: ${stopped.join(', ')}\n`);
+    if (leftOut.length > 0) process.stderr.write(`keelson: left out, as they do not run: ${leftOut.join(', ')}\n`);
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(errorMessage(error), 1, { cause: error });
   } finally {

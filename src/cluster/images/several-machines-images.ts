@@ -13,7 +13,13 @@ export class SeveralMachinesImages implements Images {
 
   async load(chunks: AsyncIterable<Uint8Array>, options?: LoadOptions): Promise<LoadOutcome> {
     const shared = shareChunks(chunks, this.#machines.length);
-    const outcomes = await this.#all((machine, at) => machine.load(shared[at]!, options));
+    const outcomes = await this.#all(async (machine, at) => {
+      try {
+        return await machine.load(shared[at]!, options);
+      } finally {
+        await shared[at]!.return(); // Also one that fails before it reads must not keep the others waiting.
+      }
+    });
     return {
       ...outcomes[0]!,
       writtenBytes: outcomes.reduce((most, { writtenBytes }) => Math.max(most, writtenBytes), 0),

@@ -1,33 +1,42 @@
 /**
  * One stream for several readers, each of which gets every chunk. They go in step: the next chunk is read when all readers that are
- * left have asked for it, so that one chunk is in memory however long the stream is. Pure.
+ * left have asked for it, so that one chunk is in memory however long the stream is. Whoever ends without having read, or read to
+ * the end, calls `return`. Pure.
  */
 import { createDeferred } from '../../base/deferred.ts';
 
-export function shareChunks<T>(source: AsyncIterable<T>, readers: number): readonly AsyncIterable<T>[] {
+interface SharedChunks<T> extends AsyncIterable<T> {
+  /** It wants no more: the others do not wait for it. A second time nothing happens. */
+  return(): Promise<void>;
+}
+
+export function shareChunks<T>(source: AsyncIterable<T>, readers: number): readonly SharedChunks<T>[] {
   const iterator = source[Symbol.asyncIterator]();
   let [left, asking] = [readers, 0];
-  let next = createDeferred<IteratorResult<T>>();
+  let chunk = createDeferred<IteratorResult<T>>();
   const readOn = (): void => {
     if (asking < left || left === 0) return;
-    const asked = next;
-    [asking, next] = [0, createDeferred()];
+    const asked = chunk;
+    [asking, chunk] = [0, createDeferred()];
     iterator.next().then(asked.resolve, asked.reject);
   };
-  const reader = (): AsyncIterator<T> => ({
-    next() {
-      asking++;
-      const { promise } = next;
-      readOn();
-      return promise;
-    },
-    // It wants no more: the others do not wait for it.
-    async return() {
+  const reader = (): SharedChunks<T> => {
+    let isLeft = true;
+    const end = async (): Promise<void> => {
+      if (!isLeft) return;
+      isLeft = false;
       left--;
       readOn();
       if (left === 0) await iterator.return?.();
-      return { done: true, value: undefined };
-    },
-  });
-  return Array.from({ length: readers }, () => ({ [Symbol.asyncIterator]: reader }));
+    };
+    const next = (): Promise<IteratorResult<T>> => {
+      asking++;
+      const { promise } = chunk;
+      readOn();
+      return promise;
+    };
+    const chunks = { next, return: () => end().then(() => ({ done: true, value: undefined }) as const) };
+    return { [Symbol.asyncIterator]: () => chunks, return: end };
+  };
+  return Array.from({ length: readers }, reader);
 }

@@ -40,6 +40,8 @@ export class NamespaceNodes {
   #records: NodeRecords;
   #nodes = new Map<string, NamespaceNode>();
   #hasNetwork = false;
+  /** Names of removed nodes whose objects are left. */
+  #gone: readonly string[] = [];
   #isStopping = false;
   #joining: Joining | undefined;
   #tokens: NodeTokens | undefined;
@@ -70,7 +72,7 @@ export class NamespaceNodes {
     if (kept !== undefined) {
       await this.#records.change({});
       this.#build(kept.network);
-      await takeAwayRemoved(this.#platform, settingOf(this.#config, kept.network), this.#records);
+      this.#gone = await takeAwayRemoved(this.#platform, settingOf(this.#config, kept.network), this.#records);
     }
     if (file.nodes.length === 0) return;
     await this.#keeper.make(this.#network());
@@ -95,7 +97,7 @@ export class NamespaceNodes {
     const { instance } = this.#config;
     this.#joining = joining;
     this.#tokens = new NodeTokens(this.#platform, joining.admin, instance.pkiDir);
-    await deleteRemoved(this.#platform, this.#records, joining.admin);
+    await deleteRemoved(this.#platform, { records: this.#records, gone: this.#gone }, joining.admin);
     if (this.#records.file.nodes.length === 0) {
       await this.#end();
       return undefined;

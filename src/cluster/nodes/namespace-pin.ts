@@ -21,6 +21,7 @@ export class NamespacePin {
     const { files, mounter } = this.#deps;
     const id = await this.#identity(namespaceOf(pid));
     if (id === undefined) throw new Error(`the process ${pid} has ended`);
+    if (id === (await this.#identity(namespaceOf('self')))) throw new Error(`the process ${pid} is the machine's`);
     if ((await this.#identity(this.#path)) === id) return;
     await this.remove();
     await files.writeFile(this.#path, '');
@@ -49,4 +50,4 @@ export class NamespacePin {
   }
 }
 
-const namespaceOf = (pid: number): string => `/proc/${pid}/ns/uts`;
+const namespaceOf = (pid: number | 'self'): string => `/proc/${pid}/ns/uts`;

@@ -14,13 +14,22 @@ type Names = Pick<Instance, 'hash' | 'nftTable'>;
 /** Makes the bridge and the rules, or brings them up to date. */
 export async function ensureNodeNetwork(deps: Deps, instance: Instance, network: string): Promise<void> {
   const bridge = nodeBridge(instance);
-  if (!(await hasDevice(deps, bridge))) await ip(deps, [`link add ${bridge} type bridge`]);
+  if (!(await hasDevice(deps, bridge)))
+    await ip(deps, [`link add ${bridge} address ${bridgeMac(instance)} type bridge`]);
   await ip(deps, [
     `addr replace ${addressIn(network, 1)}/${network.split('/')[1]} dev ${bridge}`,
     `link set ${bridge} up`,
   ]);
   await nft(deps, nodeNetworkRules(instance, network));
   await insertForwardRules(deps, instance, forwardMatches(instance));
+}
+
+/**
+ * Without an address of its own a bridge has the lowest of its ports', and changes it when nodes come and go. The others would send
+ * to the former one for up to a minute.
+ */
+function bridgeMac({ hash }: Pick<Names, 'hash'>): string {
+  return ['02', '6b', ...(hash.match(/../g) ?? []), '01'].join(':');
 }
 
 /** Connects a node whose namespaces are those of a process; the cable of one that is partitioned stays out. */
@@ -43,11 +52,9 @@ export async function connectNode(
   },
 ): Promise<void> {
   const { device, address } = place;
-  if (!(await hasDevice(deps, device)))
-    await ip(deps, [
-      `link add ${device} type veth peer name eth0 netns ${holder}`,
-      `link set ${device} master ${nodeBridge(instance)}`,
-    ]);
+  if (!(await hasDevice(deps, device))) await ip(deps, [`link add ${device} type veth peer name eth0 netns ${holder}`]);
+  // Also where it was there: the bridge may have been made again.
+  await ip(deps, [`link set ${device} master ${nodeBridge(instance)}`]);
   await setConnected(deps, place, connected);
   await ip(
     deps,

@@ -7,22 +7,36 @@ import type { Platform } from '../../platform/platform.ts';
 import { NamespaceNode, type NodesSetting } from './namespace-node.ts';
 import type { NodeRecords } from './node-records.ts';
 
-/** Ends them in order and deletes their data; what cannot be done is logged. */
-export async function takeAwayRemoved(platform: Platform, setting: NodesSetting, records: NodeRecords): Promise<void> {
+/**
+ * Ends them in order and deletes their data; what cannot be done is logged. Resolves to the names of those that are gone from
+ * the machine.
+ */
+export async function takeAwayRemoved(
+  platform: Platform,
+  setting: NodesSetting,
+  records: NodeRecords,
+): Promise<readonly string[]> {
+  const gone: string[] = [];
   for (const entry of records.file.removed ?? []) {
     const node = new NamespaceNode(platform, setting, entry);
     try {
       await node.stop();
       await platform.files.remove(node.place.dataDir);
+      gone.push(entry.name);
     } catch (error) {
       platform.log.error('cannot remove a node of this machine', { node: entry.name, reason: errorMessage(error) });
     }
   }
+  return gone;
 }
 
-/** Deletes their objects once the API answers. */
-export async function deleteRemoved(platform: Platform, records: NodeRecords, admin: Client): Promise<void> {
-  for (const { name } of records.file.removed ?? []) {
+/** Deletes the objects of those that are gone once the API answers, and forgets them. */
+export async function deleteRemoved(
+  platform: Platform,
+  { records, gone }: { readonly records: NodeRecords; readonly gone: readonly string[] },
+  admin: Client,
+): Promise<void> {
+  for (const name of gone) {
     try {
       await admin
         .resource(Nodes)

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Nodes } from '../../api/gen/resources.ts';
+import { formatTime } from '../../api/time.ts';
+import { createFakeApi } from '../../client/fake-api-fixture.ts';
+import { createInProcessClient } from '../../client/in-process-transport.ts';
+import { createSimPlatform } from '../../platform/sim/sim-platform.ts';
+import { deriveInstance } from '../instance/instance.ts';
+import { NodeRecords } from './node-records.ts';
+import { deleteRemoved, takeAwayRemoved } from './removed-nodes.ts';
+
+it('a removed node that cannot be ended stays recorded, with its object and data, for the next start', async () => {
+  const platform = createSimPlatform();
+  const { clock, crypto, files } = platform;
+  const ranges = { clusterCidr: '10.42.0.0/16', serviceCidr: '10.43.0.0/16', clusterDomain: 'cluster.local' };
+  const instance = deriveInstance({ dataDir: '/data', nodeName: 'here', httpsPort: 6443, ...ranges }, (text) =>
+    crypto.sha256Hex(text),
+  );
+  const network = '10.58.0.0/24';
+  const removed = [{ name: 'here-2', number: 2 }];
+  await files.makeDir('/data/nodes/here-2');
+  const records = new NodeRecords(files, '/data', { format: 1, network, nodes: [], removed });
+  const api = createFakeApi(() => formatTime(clock.nowMs()));
+  api.seed(Nodes, { metadata: { name: 'here-2' } });
+  const principal = { name: 'test', groups: [] };
+  const admin = createInProcessClient({ handler: api.handler, clock, principal, userAgent: 'test' });
+
+  // Its processes cannot be read: this platform has no /proc.
+  const setting = { instance, network, hostAddress: '192.0.2.1', command: () => [] };
+  const gone = await takeAwayRemoved(platform, setting, records);
+  await clock.drive(deleteRemoved(platform, { records, gone }, admin));
+
+  assert.deepEqual(records.file.removed, removed);
+  assert.equal(await files.exists('/data/nodes/here-2'), true);
+  assert.equal((await clock.drive(admin.resource(Nodes).get({ name: 'here-2' }))).metadata?.name, 'here-2');
+});
