@@ -128,6 +128,18 @@ export const NETWORK_ROWS: readonly Row[] = [
     /may not reach this node/,
   ],
   [
+    'a ufw that lets pods in, and not the further nodes of the machine',
+    firewall,
+    {
+      ...withPart('firewall', {
+        iptables: '-P INPUT DROP\n-A INPUT -j ufw-before-input\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n',
+      }),
+      nodes: { missing: [], entries: [{ name: 'a-2', number: 2 }], network: '10.58.0.0/24' },
+    },
+    'warning',
+    /its further nodes \(10\.58\.0\.0\/24\) may not reach this node.*ufw allow from 10\.58\.0\.0\/24/,
+  ],
+  [
     'a ufw that lets pods in',
     firewall,
     withPart('firewall', { iptables: '-P INPUT DROP\n-A ufw-user-input -s 10.42.0.0/16 -j ACCEPT\n' }),

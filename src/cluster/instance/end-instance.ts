@@ -1,6 +1,6 @@
 /** Ends the instance of a data directory in order: what runs, and what would start it again. */
 import type { Platform } from '../../platform/platform.ts';
-import { requestControl } from './control-client.ts';
+import { isInstanceThere, requestControl } from './control-client.ts';
 import { olderInstancePid } from './older-instance.ts';
 import { supervisorOf } from './supervisor-record.ts';
 
@@ -33,5 +33,5 @@ export async function endInstance(
 }
 
 async function isThere(dataDir: string): Promise<boolean> {
-  return olderInstancePid(dataDir) !== undefined || (await requestControl(dataDir, 'pid')) !== undefined;
+  return olderInstancePid(dataDir) !== undefined || (await isInstanceThere(dataDir));
 }

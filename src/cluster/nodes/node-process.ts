@@ -7,7 +7,7 @@ import { VERSION } from '../../base/version.ts';
 import { LOG_FILE_VARIABLE } from '../../platform/node/log-rotation.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { ownProcess, stillRuns, type RecordedProcess } from '../../platform/process-identity.ts';
-import { requestControl } from '../instance/control-client.ts';
+import { isInstanceThere } from '../instance/control-client.ts';
 import { endInstance } from '../instance/end-instance.ts';
 import { supervisorOf } from '../instance/supervisor-record.ts';
 import { NodeNamespaces } from './namespaces.ts';
@@ -30,7 +30,7 @@ export class NodeProcess {
   async isAlive(): Promise<boolean> {
     if (await stillRuns(this.#platform.files, this.#started)) return true;
     const { dataDir } = this.#place;
-    return supervisorOf(dataDir) !== undefined || (await requestControl(dataDir, 'pid')) !== undefined;
+    return supervisorOf(dataDir) !== undefined || (await isInstanceThere(dataDir));
   }
 
   /** Adopts or starts it. */
@@ -64,7 +64,8 @@ export class NodeProcess {
     const [program = '', ...rest] = NodeNamespaces.inside(holder, args);
     try {
       const { exitCode, stderr } = await exec.run(program, rest, { timeoutMs: TAKE_DOWN_TIMEOUT_MS });
-      return exitCode === 0 ? undefined : stderr.trim();
+      if (exitCode === 0) return undefined;
+      return stderr.trim() || `the node ${this.#place.name} did not end in order`;
     } catch (error) {
       return errorMessage(error);
     }

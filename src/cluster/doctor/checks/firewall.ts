@@ -16,7 +16,8 @@ export const firewall: Check = {
     return worstOf(
       [
         ...droppingChains.flatMap((chain) => chainProblem(machine, chain)),
-        ...podRanges(machine).flatMap((range) => inputProblem(machine, range)),
+        ...podRanges(machine).flatMap((range) => inputProblem(machine, 'pods', range)),
+        ...nodesRange(machine).flatMap((range) => inputProblem(machine, 'its further nodes', range)),
         ...firewalldProblem(machine, firewalldTrusts),
       ],
       forwards
@@ -29,6 +30,11 @@ export const firewall: Check = {
 /** One per family of the pods. */
 function podRanges({ settled }: Machine): readonly string[] {
   return rangesOf(settled?.clusterCidr ?? PODS);
+}
+
+/** What connects the further nodes of this machine, where it has any. */
+function nodesRange({ nodes: { entries, network } }: Machine): readonly string[] {
+  return entries.length === 0 || network === undefined ? [] : [network];
 }
 
 function chainProblem(machine: Machine, { chain, rules }: DroppingChain): Finding[] {
@@ -57,7 +63,7 @@ function letsPass({ settled, kernel }: Machine, rules: string, range: string): b
 }
 
 /** As ufw sets it up: what comes in is dropped, so pods do not reach the API server on their own node. */
-function inputProblem({ firewall: { iptables, ip6tables } }: Machine, range: string): Finding[] {
+function inputProblem({ firewall: { iptables, ip6tables } }: Machine, who: string, range: string): Finding[] {
   const [program, listing = ''] = rangeFamily(range) === 6 ? ['ip6tables', ip6tables] : ['iptables', iptables];
   const lines = listing.split('\n');
   // Keelson's own accepts name the range at FORWARD.
@@ -69,7 +75,7 @@ function inputProblem({ firewall: { iptables, ip6tables } }: Machine, range: str
   const hasUfw = lines.some((line) => /^-A INPUT -j ufw6?-/.test(line));
   return [
     warning(
-      `${program} drops what comes in: pods (${range}) may not reach this node`,
+      `${program} drops what comes in: ${who} (${range}) may not reach this node`,
       hasUfw ? `ufw allow from ${range}` : `${program} -I INPUT -s ${range} -j ACCEPT`,
     ),
   ];
