@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
-import { requestControl } from '../cluster/instance/control-client.ts';
+import { isInstanceThere, NoAnswerError, requestControl } from '../cluster/instance/control-client.ts';
 import { checkOwnDataDir } from '../cluster/instance/own-data-dir.ts';
 import { endInstance } from '../cluster/instance/end-instance.ts';
 import { supervisorOf } from '../cluster/instance/supervisor-record.ts';
@@ -14,6 +14,8 @@ import { userKubeconfig } from './kubeconfig/user-file.ts';
 import { forgetCluster } from './machine-clusters.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { UserError } from './usage-error.ts';
+
+const STATUS_TIMEOUT_MS = 15_000;
 
 export function downCommand(): Command {
   return new Command('down')
@@ -57,7 +59,7 @@ export function downCommand(): Command {
 
 /** Whether there is a directory, or a process or run directory of one that was deleted by hand. */
 async function isAnything(dataDir: string): Promise<boolean> {
-  return existsSync(dataDir) || existsSync(rootRunDir(dataDir)) || (await requestControl(dataDir, 'pid')) !== undefined;
+  return existsSync(dataDir) || existsSync(rootRunDir(dataDir)) || (await isInstanceThere(dataDir));
 }
 
 /** Takes the cluster's context out of the user's kubeconfig. Goes on where it cannot, and says so. */
@@ -73,6 +75,16 @@ async function withdraw(dataDir: string): Promise<void> {
 
 /** Whether the cluster is simulated and leaves nothing on the machine. Users other than root can have no other. */
 async function isSimulated(dataDir: string): Promise<boolean> {
-  const status = (await requestControl(dataDir, 'status')) as Partial<ClusterStatus> | undefined;
+  const status = await statusOf(dataDir);
   return status?.simulated === true || (process.getuid?.() !== 0 && supervisorOf(dataDir) !== undefined);
+}
+
+/** The status of the instance; of an instance that hangs, what it noted when it started. */
+async function statusOf(dataDir: string): Promise<Partial<ClusterStatus> | undefined> {
+  try {
+    return (await requestControl(dataDir, 'status', STATUS_TIMEOUT_MS)) as Partial<ClusterStatus> | undefined;
+  } catch (error) {
+    if (error instanceof NoAnswerError) return { simulated: readSettings(dataDir).simulated };
+    throw error;
+  }
 }

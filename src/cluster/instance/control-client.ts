@@ -4,7 +4,7 @@ import { PreflightError } from '../preflight-error.ts';
 import { controlDirOf, socketAddress } from './control-place.ts';
 
 /** The instance is there and answers nothing: it hangs, or a signal or a freezer holds it. */
-class NoAnswerError extends PreflightError {}
+export class NoAnswerError extends PreflightError {}
 
 type ControlCommand = 'pid' | 'stop' | 'status' | 'snapshot' | `node ${string} ${string}`;
 
