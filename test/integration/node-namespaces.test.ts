@@ -102,6 +102,16 @@ describe('namespaces of a node', () => {
     }
   });
 
+  it('end with their holder also where a start was cut short before it kept them', async () => {
+    const node = namespacesOf('f');
+    const child = await inNode(await node.ensure());
+    const ended = once(child, 'exit');
+    await platform.mounter.unmount(`${folder}/run/f/uts`);
+    await namespacesOf('f').kill(NO_CGROUP);
+    assert.equal(await node.isHeld(), false);
+    await ended;
+  });
+
   it('keep neither those of other nodes nor what the machine has mounted', async () => {
     const [first, second] = [namespacesOf('d'), namespacesOf('e')];
     await first.ensure();

@@ -56,6 +56,12 @@ export class OwnDaemon {
     return record !== undefined && (await this.#alive(record)) ? record.pid : undefined;
   }
 
+  /** The process that the record names, by its start time alone: also while it still becomes the program. */
+  async recordedPid(): Promise<number | undefined> {
+    const record = await this.#readRecord();
+    return record !== undefined && (await stillRuns(this.#platform.files, record)) ? record.pid : undefined;
+  }
+
   /** Adopts or starts it. */
   async ensure({ command, configuration }: DaemonCommand): Promise<void> {
     const { crypto, exec, files } = this.#platform;

@@ -28,12 +28,14 @@ export class NamespacePin {
     await mounter.mount({ source: namespaceOf(pid), target: this.#path, options: ['bind'] });
   }
 
-  /** Which of these processes are in the namespace that is kept. */
-  async members(pids: readonly number[]): Promise<ReadonlySet<number>> {
-    const id = await this.#identity(this.#path);
-    if (id === undefined) return new Set();
+  /** Which of these processes are in the namespace that is kept, or in that of a holder, never in the machine's. */
+  async members(pids: readonly number[], holder?: number): Promise<ReadonlySet<number>> {
+    const kept = [this.#path, ...(holder === undefined ? [] : [namespaceOf(holder)])];
+    const wanted = new Set(await Promise.all(kept.map((path) => this.#identity(path))));
+    for (const id of [undefined, await this.#identity(namespaceOf('self'))]) wanted.delete(id);
+    if (wanted.size === 0) return new Set();
     const ids = await Promise.all(pids.map((pid) => this.#identity(namespaceOf(pid))));
-    return new Set(pids.filter((_, at) => ids[at] === id));
+    return new Set(pids.filter((_, at) => wanted.has(ids[at])));
   }
 
   /** The namespace ends with its last process. Nothing there is no error. */

@@ -113,11 +113,13 @@ export class NodeNamespaces {
   async #processes(cgroupRoot: string): Promise<readonly number[]> {
     const { files } = this.#deps;
     const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    const members = await this.#pin.members(pids);
+    // A start that was cut short has not pinned them yet.
+    const holder = await this.#holder.recordedPid();
+    const members = await this.#pin.members(pids, holder);
     const isOurs = async (pid: number): Promise<boolean> => {
       // One that has ended and is not reaped cannot be killed.
       if (startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === '') return false;
-      if (members.has(pid)) return true;
+      if (pid === holder || members.has(pid)) return true;
       const cgroups = await files.readText(`/proc/${pid}/cgroup`).catch(() => '');
       return cgroups.split('\n').some((line) => inCgroup(line, cgroupRoot));
     };
