@@ -107,6 +107,7 @@ describe('namespaces of a node', () => {
     const child = await inNode(await node.ensure());
     const ended = once(child, 'exit');
     await platform.mounter.unmount(`${folder}/run/f/uts`);
+    rmSync(`${folder}/run/f/holder.json`);
     await namespacesOf('f').kill(NO_CGROUP);
     assert.equal(await node.isHeld(), false);
     await ended;

@@ -22,6 +22,8 @@ export interface OwnDaemonConfig {
 export interface DaemonCommand {
   readonly command: readonly string[];
   readonly configuration: readonly unknown[];
+  /** Added to its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const END_PERIOD_MS = 20;
@@ -56,14 +58,8 @@ export class OwnDaemon {
     return record !== undefined && (await this.#alive(record)) ? record.pid : undefined;
   }
 
-  /** The process that the record names, by its start time alone: also while it still becomes the program. */
-  async recordedPid(): Promise<number | undefined> {
-    const record = await this.#readRecord();
-    return record !== undefined && (await stillRuns(this.#platform.files, record)) ? record.pid : undefined;
-  }
-
   /** Adopts or starts it. */
-  async ensure({ command, configuration }: DaemonCommand): Promise<void> {
+  async ensure({ command, configuration, env }: DaemonCommand): Promise<void> {
     const { crypto, exec, files } = this.#platform;
     const { logFile, recordFile } = this.#config;
     const configHash = crypto.sha256Hex(JSON.stringify(configuration));
@@ -75,7 +71,7 @@ export class OwnDaemon {
       }
       await this.#end(record);
     }
-    const pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile });
+    const pid = await exec.startDaemon(command[0] ?? '', command.slice(1), { logFile, env });
     this.#current = { pid, startTime: (await ownProcess(files, pid))?.startTime };
     await files.writeFileAtomic(recordFile, JSON.stringify({ ...this.#current, configHash } satisfies DaemonRecord));
   }

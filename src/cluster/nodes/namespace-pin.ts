@@ -28,9 +28,9 @@ export class NamespacePin {
     await mounter.mount({ source: namespaceOf(pid), target: this.#path, options: ['bind'] });
   }
 
-  /** Which of these processes are in the namespace that is kept, or in that of a holder, never in the machine's. */
-  async members(pids: readonly number[], holder?: number): Promise<ReadonlySet<number>> {
-    const kept = [this.#path, ...(holder === undefined ? [] : [namespaceOf(holder)])];
+  /** Which of these processes are in the namespace that is kept, or in those of holders, never in the machine's. */
+  async members(pids: readonly number[], holders: readonly number[] = []): Promise<ReadonlySet<number>> {
+    const kept = [this.#path, ...holders.map(namespaceOf)];
     const wanted = new Set(await Promise.all(kept.map((path) => this.#identity(path))));
     for (const id of [undefined, await this.#identity(namespaceOf('self'))]) wanted.delete(id);
     if (wanted.size === 0) return new Set();

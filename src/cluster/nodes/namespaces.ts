@@ -35,6 +35,9 @@ exec sleep infinity`;
 /** What the machine unmounts is unmounted there too: nothing is kept in use by a copy. */
 const UNSHARE = ['unshare', '--net', '--uts', '--mount', '--propagation', 'slave', '--'] as const;
 
+/** In the environment of a holder: it is found also where a start was cut short before anything of it was noted. */
+const HOLDER_VARIABLE = 'KEELSON_NODE_HOLDER';
+
 const READY_TIMEOUT_MS = 10_000;
 const READY_PERIOD_MS = 5;
 const END_TIMEOUT_MS = 15_000;
@@ -75,7 +78,7 @@ export class NodeNamespaces {
     await files.makeDir(recordDir, { mode: 0o700 });
     await files.makeDir(`${dataDir}/logs`, { mode: 0o750 });
     const script = [...UNSHARE, 'sh', '-c', HOLD, 'hold', name];
-    await this.#holder.ensure({ command: script, configuration: [name] });
+    await this.#holder.ensure({ command: script, configuration: [name], env: { [HOLDER_VARIABLE]: recordDir } });
     const deadlineMs = clock.monotonicMs() + READY_TIMEOUT_MS;
     for (;;) {
       const pid = await this.holder();
@@ -110,16 +113,22 @@ export class NodeNamespaces {
     await files.remove(this.#place.recordDir);
   }
 
+  async #isHolder(pid: number): Promise<boolean> {
+    const environment = await this.#deps.files.readText(`/proc/${pid}/environ`).catch(() => '');
+    return environment.split('\0').includes(`${HOLDER_VARIABLE}=${this.#place.recordDir}`);
+  }
+
   async #processes(cgroupRoot: string): Promise<readonly number[]> {
     const { files } = this.#deps;
     const pids = (await files.readDir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    // A start that was cut short has not pinned them yet.
-    const holder = await this.#holder.recordedPid();
-    const members = await this.#pin.members(pids, holder);
+    // A start that was cut short has not pinned their namespaces yet.
+    const holding = await Promise.all(pids.map((pid) => this.#isHolder(pid)));
+    const holders = pids.filter((_, at) => holding[at]);
+    const members = await this.#pin.members(pids, holders);
     const isOurs = async (pid: number): Promise<boolean> => {
       // One that has ended and is not reaped cannot be killed.
       if (startTimeIn(await files.readText(`/proc/${pid}/stat`).catch(() => '')) === '') return false;
-      if (pid === holder || members.has(pid)) return true;
+      if (holders.includes(pid) || members.has(pid)) return true;
       const cgroups = await files.readText(`/proc/${pid}/cgroup`).catch(() => '');
       return cgroups.split('\n').some((line) => inCgroup(line, cgroupRoot));
     };

@@ -3,13 +3,17 @@ import { errorMessage } from '../../base/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Instance } from '../instance/instance.ts';
 import { NamespaceNode } from './namespace-node.ts';
-import { removeNodeNetwork } from './node-network.ts';
-import { readNodesFile } from './nodes-file.ts';
+import { hasDevice, removeNodeNetwork } from './node-network.ts';
+import { nodeBridge, readNodesFile } from './nodes-file.ts';
 
 /** Resolves to the problems met. A cluster that never had further nodes has nothing to take down. */
 export async function takeDownNodes(platform: Platform, instance: Instance): Promise<readonly string[]> {
   const file = await readNodesFile(platform.files, instance.dataDir);
-  if (file === undefined) return [];
+  if (file === undefined) {
+    // A first start that was cut short makes the network before it writes what it has chosen.
+    if (await hasDevice(platform, nodeBridge(instance))) await removeNodeNetwork(platform, instance);
+    return [];
+  }
   const setting = { instance, network: file.network, hostAddress: '', command: () => [] };
   const entries = [...file.nodes, ...(file.removed ?? [])];
   const ends = await Promise.allSettled(entries.map((entry) => new NamespaceNode(platform, setting, entry).stop()));
