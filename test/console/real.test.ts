@@ -8,6 +8,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { images, keelson, type Space, startCluster, type TestCluster } from '../integration/cluster-fixture.ts';
 import { until } from '../integration/fixtures/until.ts';
 import { openBrowser, skipBrowser, type TestBrowser } from './browser.ts';
+import { linksAtRest } from './links-at-rest.ts';
 import { goTo } from './pod-world.ts';
 
 const skip = skipBrowser || (process.getuid?.() === 0 ? false : 'needs root');
@@ -56,6 +57,7 @@ describe('the console over a real cluster', { skip }, () => {
     await space.apply(web(''));
     await space.kubectl('rollout status deployment/web --timeout=120s');
     await space.kubectl('wait --for=condition=Ready pod/talk --timeout=120s');
+    await linksAtRest();
     browser = await openBrowser();
     page = browser.page;
     await until('signed in', async () => {
@@ -146,6 +148,7 @@ describe('the console over a real cluster', { skip }, () => {
     await press('Try on the server', page.locator('.object-changes ins', { hasText: 'replicas: 2' }));
     await press('Apply', page.locator('.object-yaml').getByText('replicas: 2').first());
     await space.kubectl('rollout status deployment/web --timeout=120s');
+    await linksAtRest();
     await show(`#/object/deployments.apps/${SPACE}/web`);
     await page.getByRole('heading', { name: 'Pods (2)' }).waitFor();
   });
@@ -153,6 +156,7 @@ describe('the console over a real cluster', { skip }, () => {
   test('a Deployment is rolled back, and its pods run the former image', async () => {
     await space.kubectl(`set image deployment/web web=${images.test2}`);
     await space.kubectl('rollout status deployment/web --timeout=120s');
+    await linksAtRest();
     await page.getByRole('button', { name: 'Roll back' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.locator('del', { hasText: images.test2 }).waitFor();

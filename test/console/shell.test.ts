@@ -7,6 +7,7 @@ import { repositoryRoot } from '../../tools/repository.ts';
 import { images, keelson, startCluster } from '../integration/cluster-fixture.ts';
 import { accessibilityProblems } from './axe.ts';
 import { openBrowser, skipBrowser } from './browser.ts';
+import { linksAtRest } from './links-at-rest.ts';
 import { accountWith, goTo, startPodWorld } from './pod-world.ts';
 
 const skipReal = skipBrowser || (process.getuid?.() === 0 ? false : 'needs root');
@@ -40,6 +41,7 @@ test('a shell in a real container: typing, colours, size, its end', { skip: skip
     await space.kubectl(['run', 'web', `--image=${images.test}`]);
     await space.kubectl(['run', 'bare', `--image=${images.demo}`]);
     await space.kubectl('wait --for=condition=Ready pod --all --timeout=120s');
+    await linksAtRest();
     const link = await keelson(['console', '--print', '--data-dir', cluster.dataDir]);
     await using browser = await openBrowser();
     const { page, problems } = browser;
