@@ -50,6 +50,7 @@ test('axe finds nothing in any view, light or dark, wide or narrow', { skip: ski
     await page.getByRole('dialog').waitFor();
     await check('palette');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.keyboard.press('?');
     await page.getByRole('dialog').waitFor();
     await check('keys');
