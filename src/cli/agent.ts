@@ -116,8 +116,8 @@ async function runAgent(options: AgentOptions, start: InstanceStart): Promise<nu
   return runInstance({
     dataDir: options.dataDir,
     start,
-    async create(platform, progress) {
-      const prepared = await progress.phase('machine checked', () => prepareAgent(platform, options));
+    async create(platform, progress, signal) {
+      const prepared = await progress.phase('machine checked', () => prepareAgent(platform, options, signal));
       return createAgent(platform, { ...prepared, options, progress });
     },
   });

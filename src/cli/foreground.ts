@@ -11,11 +11,11 @@ export async function runForeground(options: ClusterOptions, start: InstanceStar
   return runInstance({
     dataDir: options.dataDir,
     start,
-    async create(platform, progress) {
+    async create(platform, progress, signal) {
       const loading = import('../cluster/cluster.ts'); // While programs and files are looked at.
       loading.catch(() => undefined); // Awaited below.
       const first = await isFirstStart(platform.files, options.dataDir);
-      const preparing = progress.phase('machine checked', () => prepareServer(platform, options));
+      const preparing = progress.phase('machine checked', () => prepareServer(platform, options, signal));
       // A first start waits for programs that tell about the machine: the API server's code is loaded meanwhile.
       if (first) import('../cluster/control-plane/control-plane.ts').catch(() => undefined); // Imported again where it is needed.
       const prepared = await preparing;

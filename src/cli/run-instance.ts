@@ -51,8 +51,8 @@ export interface RunnableCluster {
 export interface InstanceRun {
   readonly dataDir: string;
   readonly start: InstanceStart;
-  /** Checks and prepares everything; nothing runs before `start`. Throws `PreflightError`. */
-  create(platform: NodePlatform, progress: Progress): Promise<RunnableCluster>;
+  /** Checks and prepares everything; nothing runs before `start`. Throws `PreflightError`. The signal: it is to stop. */
+  create(platform: NodePlatform, progress: Progress, signal: AbortSignal): Promise<RunnableCluster>;
 }
 
 /** Runs until stopped; resolves to the exit code. */
@@ -84,7 +84,7 @@ interface Running {
 
 async function runLocked(run: InstanceRun, { platform, lock, progress }: Running): Promise<number> {
   const stopped = waitForSignal();
-  const running: { cluster?: RunnableCluster } = {};
+  const running: { cluster?: RunnableCluster | undefined } = {};
   const { log, clock, exec } = platform;
   const underWay = (): readonly string[] => running.cluster?.underWay?.() ?? [];
   const supervised = await superviseInstance({ log, clock, exec, underWay, end: stopped.trigger }, run.dataDir);
@@ -103,8 +103,37 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
   };
   lock.serve(handlers, log);
   if (!inBackground()) progress.follow(printProgress);
-  const cluster = await run.create(platform, progress);
-  running.cluster = cluster;
+  running.cluster = await create(run, { platform, progress }, stopped.signal);
+  if (running.cluster !== undefined) await serve(run, running.cluster, { platform, progress, supervised, stopped });
+  supervised.end();
+  return 0;
+}
+
+/** Undefined when it was to stop meanwhile. */
+async function create(
+  run: InstanceRun,
+  { platform, progress }: Pick<Running, 'platform' | 'progress'>,
+  signal: AbortSignal,
+): Promise<RunnableCluster | undefined> {
+  try {
+    return await run.create(platform, progress, signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+interface Serving extends Pick<Running, 'platform' | 'progress'> {
+  readonly supervised: Awaited<ReturnType<typeof superviseInstance>>;
+  readonly stopped: Stop;
+}
+
+/** Starts it, and runs until it is to stop. */
+async function serve(
+  run: InstanceRun,
+  cluster: RunnableCluster,
+  { platform, progress, supervised, stopped }: Serving,
+): Promise<void> {
   let stopRotating: CancelTimer | undefined;
   const stopLooking = returnMemoryWhenIdle(platform, { release: () => cluster.releaseMemory?.() });
   try {
@@ -128,8 +157,6 @@ async function runLocked(run: InstanceRun, { platform, lock, progress }: Running
     stopRotating?.();
     await cluster.stop();
   }
-  supervised.end();
-  return 0;
 }
 
 /** Started by `--detach`, which shows the progress itself. */
@@ -179,11 +206,11 @@ async function actOnNode(cluster: RunnableCluster | undefined, action: string, n
 }
 
 /** A second signal of the same kind ends the process at once. The other kind may be the same request, sent by terminal and supervisor. */
-function waitForSignal(): { promise: Promise<void>; trigger: () => void; happened: () => boolean } {
-  let happened = false;
+function waitForSignal(): Stop {
+  const stopping = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
   const trigger = (): void => {
-    happened = true;
+    stopping.abort(new Error('keelson is stopping'));
     resolve();
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -191,5 +218,13 @@ function waitForSignal(): { promise: Promise<void>; trigger: () => void; happene
       process.once(signal, () => process.exit(128 + constants.signals[signal]));
       trigger();
     });
-  return { promise, trigger, happened: () => happened };
+  return { promise, trigger, happened: () => stopping.signal.aborted, signal: stopping.signal };
+}
+
+/** That the instance is to stop. */
+interface Stop {
+  readonly promise: Promise<void>;
+  readonly signal: AbortSignal;
+  trigger(): void;
+  happened(): boolean;
 }

@@ -14,8 +14,12 @@ export interface PreparedServer extends PreparedInstance {
   readonly ownEtcd: boolean;
 }
 
-/** Checks and settles. Throws `PreflightError`. */
-export async function prepareServer(platform: Platform, options: ClusterOptions): Promise<PreparedServer> {
+/** Checks and settles. Throws `PreflightError`, or the signal's reason. */
+export async function prepareServer(
+  platform: Platform,
+  options: ClusterOptions,
+  signal: AbortSignal,
+): Promise<PreparedServer> {
   const { dataDir } = options;
   await makeDataDir(platform, dataDir);
   const kept = await readInstanceFile(platform.files, dataDir);
@@ -24,7 +28,7 @@ export async function prepareServer(platform: Platform, options: ClusterOptions)
   checkBindAddress(options, platform.net.interfaces());
   const place = { runDir: rootRunDir(dataDir), logDir: `${dataDir}/logs` };
   await freePorts(platform, place, [options.httpsPort ?? kept?.httpsPort, kept?.kubeletPort]);
-  const etcd = await prepareOwnEtcd(platform, options, kept);
+  const etcd = await prepareOwnEtcd(platform, options, kept, signal);
   const prepared = await prepareInstance(platform, asJoined(options, etcd?.joined ?? kept), kept);
   return { ...prepared, ownEtcd: etcd !== undefined };
 }

@@ -16,11 +16,12 @@ export interface PreparedEtcd {
   readonly joined?: Omit<JoinedServer, 'material'>;
 }
 
-/** Undefined: the state is elsewhere. Throws `PreflightError`. */
+/** Undefined: the state is elsewhere. Throws `PreflightError`, or the signal's reason. */
 export async function prepareOwnEtcd(
   platform: Platform,
   options: ClusterOptions,
   kept: InstanceFile | undefined,
+  signal: AbortSignal,
 ): Promise<PreparedEtcd | undefined> {
   const { dataDir, etcd } = options;
   const file = await readEtcdFile(platform.files, dataDir);
@@ -50,7 +51,7 @@ export async function prepareOwnEtcd(
     return {};
   }
   const { fetchServerMaterial, writeServerMaterial } = await import('../join/server-material.ts');
-  const { material, ...joined } = await fetchServerMaterial(platform, etcd.join);
+  const { material, ...joined } = await fetchServerMaterial(platform, etcd.join, signal);
   if (material.encrypted && options.encryptionConfigFile === undefined)
     throw new PreflightError(
       'the cluster’s state is encrypted: give this server the same --encryption-provider-config',

@@ -9,6 +9,7 @@ import { processMemory } from '../process-memory.ts';
 import { nodeAddresses } from '../instance/host-address.ts';
 import { makeInstanceDirectories } from '../instance/instance-directories.ts';
 import { createLocalNode } from '../node/local-node.ts';
+import { stopPart } from '../node/stop-part.ts';
 import type { Progress } from '../progress.ts';
 import type { AgentOptions } from './agent-options.ts';
 import type { PreparedAgent } from './prepare-agent.ts';
@@ -90,10 +91,10 @@ export function createAgent(platform: Platform, config: AgentConfig): Agent {
     },
     async stop() {
       lifetime.abort(new Error('keelson is stopping'));
-      await started;
+      await stopPart(platform, 'the start', started);
       await node.stop();
-      await keeping;
-      await balancer?.close();
+      await stopPart(platform, 'certificates', keeping);
+      await stopPart(platform, 'the way to the servers', balancer?.close());
     },
     announce: (reason, message) => node.announce(reason, message),
     status: async () => ({

@@ -40,7 +40,9 @@ async function joining(publish: (genuine: string, foreign: string) => readonly s
     caHashes: [readCertificate(platform, genuine).publicKeyHash],
   };
   const found = await clock.drive(
-    discoverCluster(deps, ['https://10.0.0.2:6443'], token).catch((error: Error) => error),
+    discoverCluster(deps, ['https://10.0.0.2:6443'], token, new AbortController().signal).catch(
+      (error: Error) => error,
+    ),
   );
   return { found, verified, genuine, foreign };
 }
@@ -84,3 +86,13 @@ for (const [what, publish, message] of [
     const { found } = await joining(publish);
     assert.match(caOf(found), message);
   });
+
+test('whoever stops waits for no server', async () => {
+  const { clock, crypto, log, net } = createSimPlatform();
+  const stopping = new AbortController();
+  const token = { bootstrapToken: 'abcdef.0123456789abcdef', caHashes: [] };
+  const found = discoverCluster({ clock, crypto, log, net }, ['https://10.0.0.2:6443'], token, stopping.signal);
+  clock.setTimer(10_500, () => stopping.abort(new Error('keelson is stopping')));
+  await assert.rejects(clock.drive(found), /keelson is stopping/);
+  assert.ok(clock.monotonicMs() < 11_000);
+});

@@ -31,11 +31,12 @@ export interface JoinedCluster {
 
 type Deps = Pick<Platform, 'net' | 'clock' | 'crypto' | 'log'>;
 
-/** Finds it through the first of the servers that answers. Waits up to five minutes for one. Throws `PreflightError`. */
+/** Finds it through the first of the servers that answers. Waits up to five minutes for one. Throws `PreflightError`, or the signal's reason. */
 export async function discoverCluster(
   deps: Deps,
   servers: readonly string[],
   token: JoinToken,
+  signal: AbortSignal,
 ): Promise<JoinedCluster> {
   const deadlineMs = deps.clock.monotonicMs() + PATIENCE_MS;
   for (let attempt = 0; ; attempt++) {
@@ -44,11 +45,12 @@ export async function discoverCluster(
       const caPem = await trustedAuthority(deps, server, token);
       return { caPem, ...(await sharedSettings(deps, { server, caPem, token: token.bootstrapToken })) };
     } catch (error) {
+      signal.throwIfAborted();
       if (!mayPass(error) || deps.clock.monotonicMs() > deadlineMs)
         throw new PreflightError(`cannot join through ${server}: ${errorMessage(error)}`);
       if (attempt === 0) deps.log.info('waiting for a server', { server, err: error });
     }
-    await deps.clock.sleep(RETRY_MS);
+    await deps.clock.sleep(RETRY_MS, signal);
   }
 }
 

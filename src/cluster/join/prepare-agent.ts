@@ -26,8 +26,12 @@ export interface PreparedAgent {
 /** Beside the servers' own, as k3s's agents have it. */
 const API_PORT = 6444;
 
-/** Checks, joins what it has not joined, and settles. Throws `PreflightError`. */
-export async function prepareAgent(platform: Platform, options: AgentOptions): Promise<PreparedAgent> {
+/** Checks, joins what it has not joined, and settles. Throws `PreflightError`, or the signal's reason. */
+export async function prepareAgent(
+  platform: Platform,
+  options: AgentOptions,
+  signal: AbortSignal,
+): Promise<PreparedAgent> {
   const { files, exec, crypto } = platform;
   const { dataDir, nodeName, containerRuntimeEndpoint } = options;
   await makeDataDir(platform, dataDir);
@@ -39,7 +43,7 @@ export async function prepareAgent(platform: Platform, options: AgentOptions): P
   const servers = options.servers ?? kept?.servers ?? [];
   if (servers.length === 0) throw new PreflightError('this machine has not joined yet; --server is needed');
   const caFile = `${dataDir}/pki/ca.crt`;
-  const joined = await settings(platform, { options, kept, caFile, servers });
+  const joined = await settings(platform, { options, kept, caFile, servers }, signal);
   if (kept !== undefined) checkAgainst(kept, { ...joined, nodeName }, dataDir);
   await claimRanges(platform, dataDir, async (taken) => {
     // Colliding ranges are refused: an agent cannot choose others than its cluster has.
@@ -76,7 +80,11 @@ interface Sources {
 }
 
 /** As kept, or from the cluster at the first start. */
-async function settings(platform: Platform, { options, kept, caFile, servers }: Sources): Promise<JoinedCluster> {
+async function settings(
+  platform: Platform,
+  { options, kept, caFile, servers }: Sources,
+  signal: AbortSignal,
+): Promise<JoinedCluster> {
   const { files } = platform;
   if (kept !== undefined && (await files.exists(caFile))) {
     const { clusterCidr, serviceCidr, clusterDomain, cni = 'keelson', dns = 'keelson' } = kept;
@@ -84,5 +92,5 @@ async function settings(platform: Platform, { options, kept, caFile, servers }: 
   }
   if (options.token === undefined)
     throw new PreflightError('this machine has not joined yet; --token is needed (keelson token create, on a server)');
-  return discoverCluster(platform, servers, options.token);
+  return discoverCluster(platform, servers, options.token, signal);
 }

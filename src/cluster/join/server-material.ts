@@ -84,12 +84,13 @@ export function serverJoinRoute(
   };
 }
 
-/** Asks the first server that answers. Throws `PreflightError`. */
+/** Asks the first server that answers. Throws `PreflightError`, or the signal's reason. */
 export async function fetchServerMaterial(
   platform: Platform,
   { servers, token }: { readonly servers: readonly string[]; readonly token: JoinToken },
+  signal: AbortSignal,
 ): Promise<JoinedServer> {
-  const { caPem, ...settings } = await discoverCluster(platform, servers, token);
+  const { caPem, ...settings } = await discoverCluster(platform, servers, token, signal);
   let failure: unknown;
   for (const server of servers) {
     try {

@@ -19,6 +19,7 @@ import { createPodNetwork } from '../network/pod-network.ts';
 import type { RunningRegistry } from '../registry/run-registry.ts';
 import type { NodeConnection } from './node-connection.ts';
 import type { NodeServices } from './node-services.ts';
+import { stopPart } from './stop-part.ts';
 import type { KubeletSettings } from './instance-kubelet.ts';
 import type { ClusterNode } from './node.ts';
 import type { PortReservation } from '../instance/port-reservation.ts';
@@ -147,12 +148,17 @@ class Machine implements LocalNode {
   }
 
   async stop(): Promise<void> {
-    await this.#serving;
-    await this.#services?.stop();
-    await this.#node?.stop();
-    await this.#runtime?.catch(() => undefined);
+    const platform = this.#platform;
+    await stopPart(platform, "the kubelet's server", this.#serving);
+    await stopPart(platform, 'service proxy, DNS and pod network', this.#services?.stop());
+    await stopPart(platform, 'kubelet', this.#node?.stop());
+    await stopPart(
+      platform,
+      'the start of the container runtime',
+      this.#runtime?.catch(() => undefined),
+    );
     const registry = await this.#registry?.catch(() => undefined);
-    await registry?.close();
+    await stopPart(platform, 'registry', registry?.close());
   }
 
   announce(reason: 'KeelsonRestarted', message: string): void {
