@@ -44,6 +44,7 @@ export function followKeys(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
+  // The field of a dialog that has just closed has the focus until the next frame.
+  if (!(target instanceof HTMLElement) || target.closest('dialog:not([open])') !== null) return false;
   return target.isContentEditable || target.matches('input, textarea, select, .takes-keys, .takes-keys *');
 }
