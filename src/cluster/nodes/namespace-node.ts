@@ -86,12 +86,17 @@ export class NamespaceNode {
     return this.#process.end();
   }
 
-  /** Ends it as a machine that is shut down; resolves to what could not be done in order. */
-  async stop(): Promise<string | undefined> {
+  /** Ends it as a machine that is shut down. What does not end in order is killed, and logged. */
+  async stop(): Promise<void> {
     const holder = await this.#namespaces.holder();
-    const problem = holder === undefined ? undefined : await this.#process.takeDown(holder);
+    const reason = holder === undefined ? undefined : await this.#process.takeDown(holder);
     await this.#clear();
-    return problem;
+    if (reason === undefined) return;
+    const { log } = this.#platform;
+    log.warn('A node of this machine did not end in order; what ran of it was killed', {
+      node: this.place.name,
+      reason,
+    });
   }
 
   /** Ends it as a machine that loses its power. */

@@ -201,7 +201,7 @@ export class NamespaceNodes {
         await this.#makeNode(name);
         return `${name} was started`;
       };
-      return actOn(this.#platform, action, { node, records: this.#records, start });
+      return actOn(action, { node, records: this.#records, start });
     });
   }
 

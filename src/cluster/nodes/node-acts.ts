@@ -2,7 +2,6 @@
 import type { NodeAction } from './node-actions.ts';
 import type { NamespaceNode } from './namespace-node.ts';
 import type { NodeRecords } from './node-records.ts';
-import type { Platform } from '../../platform/platform.ts';
 
 export interface ActedNode {
   readonly node: NamespaceNode;
@@ -12,7 +11,7 @@ export interface ActedNode {
 }
 
 /** Resolves to the line about it. */
-export async function actOn(platform: Pick<Platform, 'log'>, action: NodeAction, acted: ActedNode): Promise<string> {
+export async function actOn(action: NodeAction, acted: ActedNode): Promise<string> {
   const { node, records, start } = acted;
   const { name } = node.place;
   const isStopped = records.entry(name)?.stopped === true;
@@ -25,10 +24,7 @@ export async function actOn(platform: Pick<Platform, 'log'>, action: NodeAction,
   if (isStopped) return `${name} is stopped already`;
   await records.mark(name, { stopped: true });
   if (action === 'kill') await node.kill();
-  else {
-    const problem = await node.stop();
-    if (problem !== undefined) platform.log.warn('A node was not stopped in order', { node: name, reason: problem });
-  }
+  else await node.stop();
   return `${name} was ${action === 'kill' ? 'killed' : 'stopped'}`;
 }
 

@@ -65,7 +65,7 @@ export class NodeProcess {
     try {
       const { exitCode, stderr } = await exec.run(program, rest, { timeoutMs: TAKE_DOWN_TIMEOUT_MS });
       if (exitCode === 0) return undefined;
-      return `${this.#place.name}: ${stderr.trim().replace(/^keelson: /, '') || 'it did not end in order'}`;
+      return stderr.trim().replace(/^keelson: /, '') || `keelson down ended with ${exitCode}`;
     } catch (error) {
       return errorMessage(error);
     }

@@ -31,7 +31,8 @@ describe('further nodes of a machine', () => {
     const file = { format: 1, network: '10.58.0.0/24', nodes: [{ name: 'vm-2', number: 2 }] } as const;
     await writeNodesFile(files, '/d', file);
     assert.deepEqual(await readNodesFile(files, '/d'), file);
-    for (const text of ['{', '{"format":2}', '{"format":1,"network":"x"}']) {
+    const broken = ['{', '{"format":2}', '{"format":1,"network":"x"}', '{"format":1,"network":"10.58.0.0/24"}'];
+    for (const text of broken) {
       await files.writeFile('/d/nodes.json', text);
       await assert.rejects(readNodesFile(files, '/d'), /the data directory is broken: \/d\/nodes\.json/);
     }

@@ -59,7 +59,8 @@ export async function readNodesFile(files: Pick<Files, 'readText'>, dataDir: str
   }
   try {
     const file = JSON.parse(text) as NodesFile;
-    if (file.format !== 1 || parseCidr(file.network) === undefined) throw new Error('it has another format');
+    const hasForm = file.format === 1 && parseCidr(file.network) !== undefined && Array.isArray(file.nodes);
+    if (!hasForm) throw new Error('it has another format');
     return file;
   } catch (error) {
     throw new PreflightError(`the data directory is broken: ${nodesFile(dataDir)}: ${errorMessage(error)}`);

@@ -48,7 +48,7 @@ export async function actOffline(
         `there is no node ${name} here; nodes: ${nodes.map(({ place }) => place.name).join(', ')}`,
       );
     const start = (): Promise<string> => Promise.resolve(`${name} starts with the cluster (keelson up)`);
-    return await actOn(platform, action, { node, records, start });
+    return await actOn(action, { node, records, start });
   } finally {
     lock.release();
   }

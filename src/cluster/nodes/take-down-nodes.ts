@@ -6,10 +6,7 @@ import { NamespaceNode } from './namespace-node.ts';
 import { hasDevice, removeNodeNetwork } from './node-network.ts';
 import { nodeBridge, readNodesFile } from './nodes-file.ts';
 
-/**
- * Resolves to the problems met. A node that does not end in order is ended all the same, which is logged. A cluster that
- * never had further nodes has nothing to take down.
- */
+/** Resolves to the problems met. A cluster that never had further nodes has nothing to take down. */
 export async function takeDownNodes(platform: Platform, instance: Instance): Promise<readonly string[]> {
   const file = await readNodesFile(platform.files, instance.dataDir);
   if (file === undefined) {
@@ -20,11 +17,7 @@ export async function takeDownNodes(platform: Platform, instance: Instance): Pro
   const setting = { instance, network: file.network, hostAddress: '', command: () => [] };
   const entries = [...file.nodes, ...(file.removed ?? [])];
   const ends = await Promise.allSettled(entries.map((entry) => new NamespaceNode(platform, setting, entry).stop()));
-  const problems: string[] = [];
-  for (const end of ends)
-    if (end.status === 'rejected') problems.push(errorMessage(end.reason));
-    else if (end.value !== undefined)
-      platform.log.warn('a node did not end in order; all that ran of it was killed', { err: end.value });
+  const problems = ends.flatMap((end) => (end.status === 'fulfilled' ? [] : errorMessage(end.reason)));
   if (problems.length === 0) await platform.files.remove(`${instance.runDir}/nodes`);
   await removeNodeNetwork(platform, instance);
   return problems;
