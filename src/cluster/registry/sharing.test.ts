@@ -1,6 +1,5 @@
 /** Registries of several nodes: real TLS on loopback, with certificates of one authority and of another. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,11 +12,10 @@ import { createNodePlatform, type NodePlatform } from '../../platform/node/node-
 import { BlobStore } from './blob-store.ts';
 import { PEER_PATH, withPeerReads } from './peer-access.ts';
 import { PeerRegistries, type Peer } from './peer-registries.ts';
+import { digestOf, MANIFEST } from './registry-fixture.ts';
 import { createRegistryHandlers } from './registry-handler.ts';
 import { Repositories } from './repositories.ts';
 import { Uploads } from './uploads.ts';
-
-const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 
 interface Answer {
   readonly status: number;
@@ -32,8 +30,6 @@ interface TestNode {
   /** Its kubelet's. */
   readonly kubelet: HttpServer;
 }
-
-const digestOf = (content: string): string => `sha256:${createHash('sha256').update(content).digest('hex')}`;
 
 describe('registries of several nodes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'keelson-sharing-'));
