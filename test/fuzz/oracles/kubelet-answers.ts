@@ -90,16 +90,20 @@ function pathsOf(exchange: Exchange): string[] {
 const PROGRAM_ERROR =
   /is not a function|Cannot read|undefined|is not iterable|Invalid (array|string) length|Maximum call/;
 
+/** A body of another length than was announced ends its stream, by RFC 9113, whatever was sent before. */
+function isCutByLength({ headers, parts }: GrpcExchange): boolean {
+  const announced = headers.find(([name]) => name === 'content-length')?.[1];
+  return announced !== undefined && Number(announced) !== parts.reduce((sum, part) => sum + bytesOf(part).length, 0);
+}
+
 /** Every call that HTTP/2 took is answered by a status, with words that are the service's. */
-export function judgeGrpc(
-  { path, headers: sent }: GrpcExchange,
-  { outcome, headers = {} }: Answer,
-): Problem | undefined {
+export function judgeGrpc(exchange: GrpcExchange, { outcome, headers = {} }: Answer): Problem | undefined {
+  const { path, headers: sent } = exchange;
   if (outcome === 'closed') {
     const status = headers[':status'];
     // What is no request is refused before there is a call, as by any server of HTTP/2.
     const isRequest = sent.length === 1 && path.startsWith('/');
-    if ((status === undefined && !isRequest) || Number(status) >= 400) return undefined;
+    if ((status === undefined && !isRequest) || Number(status) >= 400 || isCutByLength(exchange)) return undefined;
     return { signature: 'gRPC answer without a status', detail: `${path}: ${JSON.stringify(headers)}` };
   }
   const { 'grpc-status': status = '', 'grpc-message': message = '' } = headers;
