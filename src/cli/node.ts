@@ -6,12 +6,15 @@ import { requestControl } from '../cluster/instance/control-client.ts';
 import type { ClusterStatus } from '../cluster/cluster-status.ts';
 import type { NodeAction } from '../cluster/nodes/node-actions.ts';
 import type { NodeStatus } from '../cluster/nodes/node-status.ts';
-import { PreflightError } from '../cluster/preflight-error.ts';
-import type { Platform } from '../platform/platform.ts';
+import type { NodePlatformOptions } from '../platform/node/node-platform.ts';
 import { dataDirOption } from './cluster-options.ts';
 import { columns } from './columns.ts';
+import { withPlatform } from './run-once.ts';
 import { checkPrivileges } from './server-options.ts';
 import { UserError } from './usage-error.ts';
+
+/** Programs are started on the machine. */
+const MACHINE: NodePlatformOptions = { log: { level: 'warn' } };
 
 interface RawOptions {
   readonly dataDir: string;
@@ -72,19 +75,7 @@ async function withoutServer(dataDir: string, action: NodeAction, name: string):
   if (!existsSync(dataDir)) throw new UserError(`no cluster is in ${dataDir} (keelson ls lists those there are)`);
   checkPrivileges();
   const { actOffline } = await import('../cluster/nodes/offline-nodes.ts');
-  return withPlatform((platform) => actOffline(platform, dataDir, { action, name }));
-}
-
-async function withPlatform<T>(work: (platform: Platform) => Promise<T>): Promise<T> {
-  const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const platform = createNodePlatform({ log: { level: 'warn' } });
-  try {
-    return await work(platform);
-  } catch (error) {
-    throw error instanceof PreflightError ? new UserError(error.message) : error;
-  } finally {
-    platform.close();
-  }
+  return withPlatform((platform) => actOffline(platform, dataDir, { action, name }), MACHINE);
 }
 
 async function machineNodes(dataDir: string): Promise<readonly NodeStatus[]> {
@@ -98,5 +89,5 @@ async function machineNodes(dataDir: string): Promise<readonly NodeStatus[]> {
 
 async function statusWithoutServer(dataDir: string): Promise<readonly NodeStatus[] | undefined> {
   const { offlineStatus } = await import('../cluster/nodes/offline-nodes.ts');
-  return withPlatform((platform) => offlineStatus(platform, dataDir));
+  return withPlatform((platform) => offlineStatus(platform, dataDir), MACHINE);
 }

@@ -221,7 +221,7 @@ function waitForSignal(): Stop {
   return { promise, trigger, happened: () => stopping.signal.aborted, signal: stopping.signal };
 }
 
-/** That the instance is to stop. */
+/** The request to stop, by a signal or `keelson down`. `promise` resolves and `signal` aborts with the first. */
 interface Stop {
   readonly promise: Promise<void>;
   readonly signal: AbortSignal;

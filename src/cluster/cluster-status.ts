@@ -86,7 +86,7 @@ export interface InstanceStatus {
     readonly kubeletVersion: string;
     readonly runtime: string;
   }[];
-  /** Further nodes on this machine. */
+  /** Those of `keelson up --nodes`, without the machine itself. */
   readonly machineNodes?: readonly NodeStatus[];
   readonly podsByPhase?: Readonly<Record<string, number>>;
   readonly store?: StoreStatus;

@@ -24,16 +24,21 @@ export async function servingCertificate(...names: readonly string[]): Promise<S
   if (commonName === undefined)
     throw new TypeError("servingCertificate needs a name of the server, as in servingCertificate('hooks.system.svc')");
   const { createNodePlatform } = await import('../platform/node/node-platform.ts');
-  const { crypto, random, clock } = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
-  const deps = { crypto, random, nowMs: () => clock.nowMs() };
-  const authority = await createAuthority(deps, `authority of ${commonName}`, VALIDITY_MS);
-  const { certPem, keyPem } = await issueCertificate(deps, authority, {
-    commonName,
-    dnsNames: names.filter((name) => parseIp(name) === undefined),
-    ipAddresses: names.filter((name) => parseIp(name) !== undefined),
-    usages: ['server'],
-    validityMs: VALIDITY_MS,
-  });
-  const ca = authority.certPem;
-  return { cert: certPem, key: keyPem, ca, caBundle: Buffer.from(ca).toString('base64') };
+  const platform = createNodePlatform({ startSpawner: false, log: { level: 'error' } });
+  try {
+    const { crypto, random, clock } = platform;
+    const deps = { crypto, random, nowMs: () => clock.nowMs() };
+    const authority = await createAuthority(deps, `authority of ${commonName}`, VALIDITY_MS);
+    const { certPem, keyPem } = await issueCertificate(deps, authority, {
+      commonName,
+      dnsNames: names.filter((name) => parseIp(name) === undefined),
+      ipAddresses: names.filter((name) => parseIp(name) !== undefined),
+      usages: ['server'],
+      validityMs: VALIDITY_MS,
+    });
+    const ca = authority.certPem;
+    return { cert: certPem, key: keyPem, ca, caBundle: Buffer.from(ca).toString('base64') };
+  } finally {
+    platform.close();
+  }
 }

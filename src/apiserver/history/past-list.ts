@@ -22,7 +22,7 @@ import { locate, type PastListRequest, type PastPage } from './past-page.ts';
 import { PastReader } from './past-reader.ts';
 import { statesOf } from './past-states.ts';
 
-/** States that are looked up together. */
+/** The number of keys that one question to the history names. */
 const BATCH = 200;
 
 /** Since when lists of the kind are known. Rejects as `listAt`. */

@@ -21,11 +21,11 @@ export interface ChartControllerConfig extends ChartJobsConfig {
   readonly jobImage: string;
   /** Host and port of the API server, for charts that name it. */
   readonly apiHost: string;
-  /** Files of charts. */
+  /** Where `spec.chart` finds files of charts by name. */
   readonly chartsFolder: string;
 }
 
-/** What works on one chart. */
+/** For the parts of the controller, each of which works on one chart at a time. */
 export interface ChartDeps extends ChartControllerDeps {
   /** Works on the chart again then. */
   later(key: string, afterMs: number): void;

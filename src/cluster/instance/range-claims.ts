@@ -68,7 +68,7 @@ export async function claimNodesNetwork(
 
 interface Known {
   readonly taken: readonly TakenRange[];
-  /** What this instance noted before. */
+  /** The note of this instance; undefined before its first start. */
   readonly own: Note | undefined;
 }
 
